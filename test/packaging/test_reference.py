@@ -32,7 +32,7 @@ def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
     assert set(reference.re.findall(r"\]\(#(\w+)\)", text)) <= headings
 
 
-def test_each_key_of_a_campaign_is_documented(reference):
+def test_each_yaml_key_of_core_and_extras_is_documented(reference):
     assert reference.undocumented() == []
 
 

@@ -56,7 +56,7 @@ def test_a_polygon_rotates_about_its_own_origin():
     assert moved.contains([(9.5, 1.0), (10.5, 0.5)]).tolist() == [True, False]
 
 
-def test_touching_shapes_intersect_and_others_have_their_distance():
+def test_touching_shapes_intersect_and_separate_shapes_have_a_distance():
     assert square(0, 0).intersects(square(2, 0))
     assert not square(0, 0).intersects(square(2.001, 0))
     assert square(0, 0).distance_m(FlatCollider.circle(1, (5, 0))) == pytest.approx(3.0)
@@ -66,7 +66,7 @@ def test_touching_shapes_intersect_and_others_have_their_distance():
     assert square(0, 0, QUARTER / 2).distance_m(square(4, 0)) == pytest.approx(3 - math.sqrt(2))
 
 
-def test_a_moved_collider_has_the_pose_of_its_frame():
+def test_a_moved_collider_is_at_the_pose_of_its_frame():
     base = FlatCollider.box(2, 1, Pose2D(1, 0))
     moved = base.moved(Pose2D(0, 0, QUARTER)).moved(Pose2D(3, 0))
     assert moved.contains([(3, 1.9), (3, -0.1), (3.6, 1)]).tolist() == [True, False, False]

@@ -63,7 +63,7 @@ def shade(color, cosine):
     return [round(255 * value * (AMBIENT + 0.5 * cosine)) for value in color]
 
 
-def test_a_face_towards_the_sun_has_the_full_light(paint):
+def test_a_face_towards_a_directional_light_has_the_full_brightness(paint):
     image = paint(thing())
     assert image.shape == (33, 33, 3) and image.dtype == np.uint8
     assert image[16, 16].tolist() == shade((0.8, 0.1, 0.1), 1.0)
@@ -71,7 +71,7 @@ def test_a_face_towards_the_sun_has_the_full_light(paint):
     assert image[32, 0].tolist() == shade((0.2, 0.6, 0.2), 0.0), "the floor, which the sun grazes"
 
 
-def test_the_light_of_a_tilted_face_is_the_cosine(paint):
+def test_the_brightness_of_a_tilted_face_is_the_cosine_of_its_angle(paint):
     image = paint(thing(pose=f"4 0 0.8 0 0 {math.radians(30)}"), size=(65, 65))
     assert (
         np.abs(image[32, 32].astype(int) - shade((0.8, 0.1, 0.1), math.cos(math.pi / 6))).max() < 2
@@ -99,14 +99,14 @@ def test_changed_visuals_and_lights_are_rendered(paint):
     assert paint(thing(), changes=[dark])[16, 16, 0] == round(255 * 0.8 * AMBIENT)
 
 
-def test_nearer_shapes_hide_others_and_moved_shapes_are_drawn_at_their_pose(paint):
+def test_a_nearer_shape_hides_a_shape_behind_it(paint):
     near = thing("near", pose="2 0 0.8 0 0 0", color="0.1 0.1 0.9", static="false")
     assert paint(thing(), near)[16, 16].tolist() == shade((0.1, 0.1, 0.9), 1.0)
     aside = {"near": ModelState(Pose((2.0, 5.0, 0.8)))}
     assert paint(thing(), near, states=aside)[16, 16].tolist() == shade((0.8, 0.1, 0.1), 1.0)
 
 
-def test_a_lamp_is_attenuated_by_distance_and_limited_by_its_range(paint):
+def test_a_point_light_is_attenuated_by_distance_and_limited_in_range(paint):
     lamp = (
         '<light name="lamp" type="point"><pose>1 0 1 0 0 0</pose><diffuse>1 1 1 1</diffuse>'
         "<attenuation><range>{range_m}</range><constant>0</constant><linear>0.5</linear>"
@@ -123,5 +123,5 @@ def test_an_image_without_pixels_is_rejected(paint):
         paint(thing(), size=(0, 5))
 
 
-def test_a_view_is_limited_by_its_far_plane(paint):
+def test_a_rendered_view_is_limited_by_its_far_plane(paint):
     assert tuple(paint(thing(), view=replace(VIEW, far_m=3.0))[16, 16]) == SKY

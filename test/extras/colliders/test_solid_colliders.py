@@ -64,7 +64,7 @@ def test_distances_between_bodies_are_exact(one, other):
 @pytest.mark.slow
 @EXACT
 @pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid", "convex"])
-def test_distances_to_a_box_surface_are_those_to_the_box(kind):
+def test_distances_to_a_box_of_triangles_equal_those_to_the_box(kind):
     draw = np.random.default_rng(3)
     box = Box((1.0, 0.6, 0.4))
     surface = Triangles(box_mesh(box.size).triangles)
@@ -101,7 +101,7 @@ def test_a_closed_surface_contains_bodies_inside_it(kind):
     assert small.touching() == {("one", "other")}
 
 
-def test_a_mesh_file_becomes_a_collider_with_the_scale_of_the_sdf(tmp_path):
+def test_a_mesh_collider_has_the_scale_of_its_sdf(tmp_path):
     box_mesh((2, 2, 2)).export(tmp_path / "cube.stl")
     bodies = placed(Mesh(tmp_path / "cube.stl", (0.5, 1, 1)), Sphere(1), Pose((3, 0, 0)))
     assert bodies.distance_m("one", "other") == pytest.approx(1.5, abs=1e-4)
@@ -109,7 +109,7 @@ def test_a_mesh_file_becomes_a_collider_with_the_scale_of_the_sdf(tmp_path):
     assert bodies.contains("one", [(0.4, 0.9, 0), (0.6, 0, 0)]).tolist() == [True, False]
 
 
-def test_a_sheet_has_no_inside():
+def test_a_sheet_of_triangles_contains_no_points():
     open_box = Triangles(box_mesh((9, 9, 9)).triangles[2:])
     bodies = placed(open_box, Sphere(0.5), Pose())
     assert not bodies.intersects("one", "other")
@@ -202,7 +202,7 @@ def test_an_invalid_body_is_rejected(make, complaint):
         make()
 
 
-def test_a_scene_without_colliders_and_a_query_without_rays_are_valid():
+def test_an_empty_scene_and_an_empty_ray_query_are_valid():
     empty = Bodies([])
     empty.place(snapshot(a=Pose()))
     assert empty.touching() == frozenset()

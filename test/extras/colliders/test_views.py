@@ -37,7 +37,7 @@ def test_projected_points_are_recovered_from_the_image():
     assert (VIEW.contains(points) == within).all() and 0 < within.sum() < 1000
 
 
-def test_left_and_up_have_their_sides_in_the_image():
+def test_points_left_of_and_above_the_axis_are_projected_to_these_sides():
     (middle, left, above, behind), ahead = VIEW.project(
         [(1, 4, 3), (0, 4, 3), (1, 4, 3.5), (1, 0, 3)]
     )
@@ -46,7 +46,7 @@ def test_left_and_up_have_their_sides_in_the_image():
     assert ahead == pytest.approx([2, 2, 2, -2])
 
 
-def test_shapes_outside_the_planes_are_not_in_view():
+def test_spheres_outside_the_frustum_are_not_in_view():
     points = np.random.default_rng(2).uniform(-12, 12, (5000, 3))
     heights = np.stack([plane.height_m(points) for plane in VIEW.planes])
     assert (VIEW.contains(points) == (heights <= 0).all(axis=0)).all()

@@ -19,7 +19,7 @@ NAMES = {"ball", "box", "egg", "tube"}
 
 
 @pytest.mark.slow
-def test_rays_of_colliders_equal_the_lidar_of_the_simulator(tmp_path):
+def test_rays_at_colliders_equal_the_lidar_of_the_embedded_simulator(tmp_path):
     world = scenes.write_world(
         tmp_path,
         scenes.model("box", BOX, "4 1 0.5 0 0 0.4"),

@@ -12,7 +12,7 @@ from gz_testauto.extras.learning.policies.files import read_policy
 pytestmark = pytest.mark.slow
 
 
-def test_recorded_actions_give_the_same_trajectory(tmp_path, capsys):
+def test_recorded_actions_reproduce_the_trajectory_of_the_planner(tmp_path, capsys):
     """The actions of a planner's drives, given to the environment, are the same drives."""
     pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
     from gz_testauto.extras.learning.navigation import NavigationEnv
@@ -63,7 +63,7 @@ def test_a_linear_clone_is_the_least_squares_solution():
         (("--planner", "fgm", "--parameters", "[]"), "it must be a YAML mapping"),
     ],
 )
-def test_invalid_demonstrations_are_rejected(tmp_path, capsys, options, says):
+def test_invalid_options_of_record_are_rejected(tmp_path, capsys, options, says):
     out = str(tmp_path / "drives.npz")
     assert main(["record", str(written(tmp_path)), "--out", out, *options]) == 2
     assert says in capsys.readouterr().err

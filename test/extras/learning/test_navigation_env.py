@@ -31,11 +31,11 @@ def environment(tmp_path_factory):
     made.close()
 
 
-def test_the_checker_of_gymnasium_passes(environment):
+def test_the_environment_passes_the_environment_checker_of_gymnasium(environment):
     check_env(environment, skip_render_check=True)
 
 
-def test_the_same_seed_gives_the_same_episode(environment):
+def test_the_same_seed_gives_an_identical_episode(environment):
     def first_steps(seed):
         shown, info = environment.reset(seed=seed)
         steps = [environment.step(np.array([0.5, 0.1], dtype=np.float32)) for _ in range(5)]
@@ -64,7 +64,7 @@ def test_the_info_of_the_last_step_has_the_outcome(environment):
         environment.step(np.zeros(2))
 
 
-def test_a_robot_at_rest_truncates_the_episode(environment):
+def test_an_episode_is_truncated_when_the_robot_is_stuck(environment):
     environment.reset(options={"world": 1})
     for _ in range(19):
         assert not any(environment.step(np.array([-1.0, 0.0]))[2:4])
@@ -89,12 +89,12 @@ def test_an_invalid_action_is_rejected(environment, action, says):
         environment.step(np.array(action))
 
 
-def test_an_unknown_world_is_rejected(environment):
+def test_reset_with_an_unknown_world_is_rejected(environment):
     with pytest.raises(SpecError, match=r"world is 4; it must be from 0 to 3"):
         environment.reset(options={"world": 4})
 
 
-def test_an_episode_and_its_trial_have_the_same_bits(tmp_path):
+def test_an_episode_and_its_trial_are_identical_bit_by_bit(tmp_path):
     """The campaign has a walker, noise, several goals, and a policy of random weights."""
     via = {"x_m": 3.0, "y_m": 0.0, "via": [{"x_m": 0.0, "y_m": 2.0}]}
     more = {"actors": [WALKER], "randomize": [NOISE], "goal": via, "repetitions": 2}

@@ -26,7 +26,7 @@ def file(tmp_path_factory):
 
 
 @pytest.mark.timeout(200)
-def test_the_checker_of_pettingzoo_passes(file):
+def test_the_parallel_environment_passes_the_api_test_of_pettingzoo(file):
     environment = ParallelNavigationEnv(file)
     try:
         parallel_api_test(environment, num_cycles=60)
@@ -54,7 +54,7 @@ def test_a_finished_robot_remains_at_rest_until_all_have_finished(file):
     assert ended["robot"][0] in ("reached", "collided", "stuck")
 
 
-def test_every_agent_needs_an_action(file):
+def test_a_step_without_an_action_for_each_agent_is_rejected(file):
     environment = ParallelNavigationEnv(file)
     environment.reset(seed=1)
     with pytest.raises(ValueError, match="missing for other"):

@@ -48,7 +48,7 @@ def test_a_gate_compares_a_policy_with_the_previous_one(before, tmp_path, capsys
     assert "does not compare" not in said.err
 
 
-def test_another_policy_of_a_further_robot_changes_the_conditions(before, tmp_path, capsys):
+def test_another_policy_for_the_second_robot_changes_the_trial_conditions(before, tmp_path, capsys):
     pytest.importorskip("gz_testauto.extras.gate")
     after = tmp_path / "after"
     shutil.copytree(str(before), str(after))

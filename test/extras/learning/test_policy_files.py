@@ -102,7 +102,7 @@ def test_a_mirrored_policy_gives_mirrored_commands_in_a_mirrored_world(seed):
 
 
 @pytest.mark.parametrize("kind", sorted(WEIGHTED))
-def test_a_stored_policy_is_equal_to_the_original(tmp_path, kind):
+def test_a_stored_policy_equals_the_original(tmp_path, kind):
     parts = ObservationEncoder(TERMS).parts
     random = np.random.default_rng(4)
     policy = WEIGHTED[kind](random.standard_normal(WEIGHTED[kind].count(parts)), parts)
@@ -129,7 +129,7 @@ def test_a_stored_policy_is_equal_to_the_original(tmp_path, kind):
         ("model.bin", b"x", r"model.bin: .*\.npz, \.onnx or \.zip"),
     ],
 )
-def test_files_of_other_formats_are_rejected(tmp_path, name, content, says):
+def test_policy_files_of_other_formats_are_rejected(tmp_path, name, content, says):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(SpecError, match=says):
@@ -155,14 +155,14 @@ def test_a_damaged_policy_is_rejected(tmp_path):
         read_policy(path)
 
 
-def test_a_policy_of_another_library_requires_that_library(tmp_path):
+def test_a_policy_file_without_its_library_is_rejected(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"no model")
     (tmp_path / "model.onnx.json").write_text(json.dumps(card("onnx").model_dump(mode="json")))
     with pytest.raises(GzTestautoError, match=r"needs onnxruntime|ONNX model"):
         read_policy(tmp_path / "model.onnx")
 
 
-def test_weights_of_adjacent_sectors_are_searched_together():
+def test_a_search_varies_weights_of_adjacent_sectors_together():
     parts = ObservationEncoder([("lidar", {"beams": 24}), ("plan", {})]).parts
     directions = MirroredPolicy.directions(parts)
     assert directions.shape == (43, 19)
@@ -176,13 +176,13 @@ def test_weights_of_adjacent_sectors_are_searched_together():
     assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(7), rel=0.05)
 
 
-def test_weights_of_few_sectors_are_searched_separately():
+def test_a_search_varies_weights_of_few_sectors_separately():
     parts = ObservationEncoder([("lidar", {"beams": 4}), ("plan", {})]).parts
     assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_mirrored_policy_is_not_faster_at_a_smaller_distance(seed):
+def test_a_mirrored_policy_is_not_faster_nearer_to_an_obstacle(seed):
     parts = ObservationEncoder([("lidar", {"beams": 8}), ("plan", {})]).parts
     random = np.random.default_rng(seed)
     weights = random.standard_normal(MirroredPolicy.count(parts))

@@ -40,12 +40,12 @@ def test_each_round_uses_the_same_share_of_the_steps():
     assert all(abs(steps - 50_000 / 3) < 8 * WORLDS * 200 for steps in spent.values())
 
 
-def test_only_the_last_eight_means_are_candidates():
+def test_only_the_last_eight_means_are_candidates_for_the_policy():
     _, batches = played(list(range(20)), generations=20)
     assert batches[0].means == tuple(range(12, 20))
 
 
-def test_random_differences_between_episodes_are_averaged():
+def test_the_selection_averages_random_differences_between_episodes():
     """Rewards have a standard deviation of 20, and the best mean is better by 6: a choice by one
     episode would find it in a quarter of all cases."""
     rewards = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 12.0]
@@ -78,7 +78,7 @@ def test_a_world_with_an_invalid_episode_is_omitted_for_all_means():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_selection_continues_identically_from_stored_portions(seed):
+def test_a_selection_continues_identically_from_stored_batches(seed):
     rewards = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
     whole, batches = played(rewards, noise=20.0, seed=seed)
     for count in range(len(batches) + 1):

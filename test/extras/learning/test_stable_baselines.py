@@ -51,14 +51,12 @@ def trained(environment, tmp_path_factory):
     return model, file
 
 
-def test_the_checker_of_stable_baselines_passes(environment, recwarn):
+def test_the_environment_passes_the_checker_of_stable_baselines(environment, recwarn):
     check_env(environment)
     assert not [one for one in recwarn if "stable_baselines3" in one.filename]
 
 
-def test_an_episode_and_the_trial_of_the_saved_policy_have_the_same_bits(
-    environment, trained, tmp_path, capsys
-):
+def test_a_saved_policy_reproduces_its_episode_bit_by_bit(environment, trained, tmp_path, capsys):
     model, file = trained
     shown, _ = environment.reset(options={"world": 2, "repetition": 0})
     ended = False
@@ -85,7 +83,7 @@ def test_an_episode_and_the_trial_of_the_saved_policy_have_the_same_bits(
     assert "identical to the stored trial" in capsys.readouterr().out
 
 
-def test_another_algorithm_or_observation_is_rejected(environment, trained, tmp_path):
+def test_a_card_with_another_algorithm_or_observation_is_rejected(environment, trained, tmp_path):
     _, file = trained
     here = tmp_path / "ppo.zip"
     here.write_bytes(file.read_bytes())

@@ -35,14 +35,14 @@ def trained(tmp_path_factory):
     return file, folder / "one"
 
 
-def test_two_workers_give_the_same_file(trained, tmp_path):
+def test_training_with_two_workers_gives_an_identical_policy_file(trained, tmp_path):
     file, one = trained
     assert train(file, tmp_path / "two", "--workers", "2") == 0
     for name in ("policy.npz", "generations.jsonl", "selection.jsonl"):
         assert (tmp_path / "two" / name).read_bytes() == (one / name).read_bytes()
 
 
-def test_an_interrupted_training_continues_to_the_same_file(trained, tmp_path, capsys):
+def test_an_interrupted_training_continues_to_an_identical_policy_file(trained, tmp_path, capsys):
     file, one = trained
     shutil.copytree(one, tmp_path / "cut")
     (tmp_path / "cut" / "policy.npz").unlink()
@@ -56,7 +56,7 @@ def test_an_interrupted_training_continues_to_the_same_file(trained, tmp_path, c
     assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
 
 
-def test_the_card_has_the_origin_of_the_policy(trained):
+def test_the_card_of_a_policy_describes_its_training(trained):
     _, card = read_policy(trained[1] / "policy.npz")
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
     assert 2100 < card.training.steps <= 4200
@@ -64,7 +64,7 @@ def test_the_card_has_the_origin_of_the_policy(trained):
     assert card.terms == (("lidar", {"beams": 8}), ("plan", {}), ("twist", {}))
 
 
-def test_the_better_half_of_a_generation_has_more_episodes_and_higher_ranks(trained):
+def test_the_better_half_of_a_generation_runs_in_more_worlds(trained):
     generations = entries(trained[1] / "generations.jsonl")
     for generation in generations:
         assert sorted(generation["ranking"]) == [0, 1, 2, 3]
@@ -89,7 +89,7 @@ def test_a_share_of_the_steps_is_used_for_the_selection_of_a_mean(trained):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
-def test_a_training_killed_during_the_selection_gives_the_same_file(trained, tmp_path, share):
+def test_a_training_killed_during_the_selection_gives_an_identical_policy(trained, tmp_path, share):
     file, one = trained
     out = tmp_path / "cut"
     shutil.copytree(one, out)
@@ -102,7 +102,7 @@ def test_a_training_killed_during_the_selection_gives_the_same_file(trained, tmp
     assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
 
 
-def test_the_last_mean_is_used_without_a_selection(trained, tmp_path):
+def test_the_last_mean_is_the_policy_without_a_selection(trained, tmp_path):
     file, _ = trained
     out = tmp_path / "out"
     assert train(file, out, "--selection", "0", "--steps", "1300") == 0
@@ -145,15 +145,13 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
         assert says in capsys.readouterr().err
 
 
-def test_another_seed_is_rejected_in_the_same_directory(trained, capsys):
+def test_a_training_with_another_seed_in_the_same_directory_is_rejected(trained, capsys):
     file, one = trained
     assert train(file, one, "--seed", "1") == 2
     assert "options.seed is 1, was 0" in capsys.readouterr().err
 
 
-def test_foreign_files_are_rejected_and_files_of_a_killed_training_are_accepted(
-    trained, tmp_path, capsys
-):
+def test_files_of_a_killed_training_in_the_output_directory_are_accepted(trained, tmp_path, capsys):
     file, one = trained
     (tmp_path / "thesis.tex").touch()
     assert train(file, tmp_path) == 2
@@ -166,7 +164,7 @@ def test_foreign_files_are_rejected_and_files_of_a_killed_training_are_accepted(
     assert not (out / ".worlds.k1l2ed").exists()
 
 
-def test_held_out_worlds_differ_from_training_worlds(trained, tmp_path, capsys):
+def test_a_policy_in_its_training_worlds_is_rejected_unless_allowed(trained, tmp_path, capsys):
     file, one = trained
     data = yaml.safe_load(file.read_text())
     del data["environment"]
@@ -195,13 +193,13 @@ def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys
     data["environment"]["held_out"] = "./held_out.yaml"
     file.write_text(yaml.safe_dump(data))
     assert train(file, tmp_path / "out", "--eval-worlds", "2") == 2
-    assert "is the training world world_0000" in capsys.readouterr().err
+    assert "is also the training world world_0000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--kind", "deep"), "--kind is 'deep'; it must be linear, mirrored, perceptron"),
+        (("--kind", "deep"), "--kind is 'deep'; it must be one of linear, mirrored, perceptron"),
         (("--population", "3"), "--population is 3; it must be at least 4"),
         (("--steps", "0"), "--steps is 0; it must be above 0"),
         (("--eval-worlds", "-1"), "--eval-worlds"),
@@ -210,7 +208,7 @@ def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys
         (("--eval-worlds", "3"), "--eval-worlds needs the key environment.held_out"),
     ],
 )
-def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):
+def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, options, says):
     assert train(trained[0], tmp_path / "out", *options) == 2
     assert says in capsys.readouterr().err
 
@@ -230,7 +228,7 @@ def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):
         ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
     ],
 )
-def test_unknown_terms_are_rejected(tmp_path, capsys, environment, says):
+def test_unknown_reward_and_observation_terms_are_rejected(tmp_path, capsys, environment, says):
     assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
     assert says in capsys.readouterr().err
 

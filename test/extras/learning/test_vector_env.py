@@ -21,7 +21,7 @@ def file(tmp_path_factory):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_each_environment_of_a_vector_behaves_as_a_single_one(file, mode):
+def test_each_environment_of_a_vector_equals_a_single_environment(file, mode):
     alone = []
     for seed in (4, 5):
         one = NavigationEnv(file)

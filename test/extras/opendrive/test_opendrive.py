@@ -20,7 +20,7 @@ def road(text, source=TOWN):
     return parse(text, RoadSpec, source)
 
 
-def test_lanes_have_the_position_of_the_file_and_the_direction_of_traffic():
+def test_imported_lanes_have_the_direction_of_their_traffic():
     lanes = road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}").by_name
     assert sorted(lanes) == ["1.0.-1", "1.0.-2", "1.0.1", "2.0.-1", "2.0.1"]
     east, outer, west = lanes["1.0.-1"], lanes["1.0.-2"], lanes["1.0.1"]
@@ -38,7 +38,7 @@ def test_lanes_have_the_position_of_the_file_and_the_direction_of_traffic():
     assert lanes["2.0.1"].successors == ("1.0.1",)
 
 
-def test_a_route_is_joined_and_other_types_of_lanes_can_be_selected():
+def test_a_route_of_imported_lanes_is_joined():
     joined, *beside = lanes_of(road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}"))
     assert joined.center_m[-1] == pytest.approx((91.75, 30.0), abs=0.02)
     assert len(beside) == 1
@@ -60,7 +60,7 @@ def test_a_route_is_joined_and_other_types_of_lanes_can_be_selected():
         ("{opendrive: town.xodr, lanes: [], route: [a]}", "remove lanes"),
     ],
 )
-def test_what_cannot_be_is_refused(text, says):
+def test_an_invalid_opendrive_road_is_rejected(text, says):
     with pytest.raises(SpecError) as refused:
         road(text)
     assert says in str(refused.value)

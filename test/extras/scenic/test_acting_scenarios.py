@@ -73,7 +73,7 @@ def test_results_contain_the_records_of_the_whole_trial(alone):
         assert trial.metrics["recorded_door_x_m"] == pytest.approx(door[-1, 0], abs=1e-6)
 
 
-def test_two_workers_and_a_second_run_give_the_same_bits(alone, tmp_path):
+def test_two_workers_and_a_repetition_give_identical_results(alone, tmp_path):
     file, out = alone
     twice = tmp_path / "twice"
     one = ["run", str(file), "--out", str(twice), "--workers", "2"]

@@ -23,7 +23,7 @@ from gz_testauto.extras.scenic.descriptor import class_name
         ("stand", "StandModel"),
     ],
 )
-def test_class_name_of_a_model(model, name):
+def test_a_class_name_is_derived_from_the_model_name(model, name):
     assert class_name(model) == name
 
 

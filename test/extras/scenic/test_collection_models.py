@@ -117,7 +117,7 @@ def test_malformed_xml_that_gazebo_accepts_is_repaired_in_the_copy_and_noted(wor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("included", [True, False])
-def test_a_malformed_world_or_a_malformed_model_in_it_is_repaired(workshop, included):
+def test_a_malformed_base_world_and_its_malformed_models_are_repaired(workshop, included):
     parts = workshop.folder / "parts" / "stage"
     parts.mkdir(parents=True)
     comment = "<!-- a -- b -->"
@@ -154,7 +154,7 @@ LIGHT = '<sdf version="1.6"><light name="lamp" type="point"><pose>0 0 5 0 0 0</p
         (LIGHT, "no <model>"),
     ],
 )
-def test_a_model_without_size_is_rejected_and_the_remedy_works(workshop, sdf, complaint):
+def test_a_model_without_a_size_is_rejected_with_a_valid_remedy(workshop, sdf, complaint):
     workshop.model("part", sdf)
     Image.fromarray(np.zeros((5, 5), dtype=np.uint8)).save(
         workshop.folder / "parts" / "part" / "h.png"
@@ -186,7 +186,7 @@ NAMING = MODEL.format(version="1.6", body=BOX + mesh(), more="")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sdf", "missing"), [(INCLUDING, "model://missing"), (NAMING, "part.obj")])
-def test_a_missing_file_is_reported_with_valid_remedies(workshop, monkeypatch, sdf, missing):
+def test_a_missing_model_file_is_reported_with_valid_remedies(workshop, monkeypatch, sdf, missing):
     workshop.model("part", sdf)
     with pytest.raises(SpecError) as refused:
         workshop.source("new Part at 0 @ 0\n")

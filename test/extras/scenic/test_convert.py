@@ -33,7 +33,7 @@ from gz_testauto.extras.scenic.convert import MARK, convert, convert_file
         ("Table = 3\ny = Table", "Table = 3\ny = Table"),
     ],
 )
-def test_a_line_of_scenic_2_is_converted(old, new):
+def test_a_line_of_scenic_2_is_converted_to_scenic_3(old, new):
     assert convert(old).text == new
 
 

@@ -10,7 +10,7 @@ def load(tmp_path, text):
     return load_descriptor(path)
 
 
-def test_every_key_of_gzscenic_is_read(tmp_path):
+def test_every_key_of_a_gzscenic_descriptor_is_accepted(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "empty.world").write_text("<sdf/>")
     descriptor = load(
@@ -72,14 +72,14 @@ models:
         ("{type: GAZEBO_MODEL}", "models[1].name is missing"),
     ],
 )
-def test_error_names_file_line_and_field(tmp_path, line, message):
+def test_a_descriptor_error_states_file_line_and_field(tmp_path, line, message):
     text = f"models:\n  - {{name: b, type: MISSION_ONLY}}\n  - {line}\n"
     with pytest.raises(SpecError) as refused:
         load(tmp_path, text)
     assert f"models.yaml:3: {message}" in str(refused.value)
 
 
-def test_two_models_of_one_class_are_rejected(tmp_path):
+def test_two_models_with_the_same_class_name_are_rejected(tmp_path):
     with pytest.raises(SpecError, match=r"'box_a' and 'box-a', .*BoxA"):
         load(
             tmp_path,

@@ -58,7 +58,9 @@ def scenario(kind, name, folder):
 
 @pytest.mark.parametrize("kind", ["scenic 3", "scenic 2"])
 @pytest.mark.parametrize("name", SCENIC_2)
-def test_objects_are_at_rest_after_two_seconds(name, kind, tmp_path, monkeypatch):
+def test_generated_objects_are_at_rest_after_two_seconds_in_gazebo(
+    name, kind, tmp_path, monkeypatch
+):
     from gz_testauto.extras.scenic.output import write_scenes
     from gz_testauto.extras.scenic.source import ScenicSource
     from gz_testauto.sdf.scene import read_scene

@@ -110,7 +110,7 @@ def test_an_override_in_an_imported_module_is_rejected_with_its_line(bricks):
 
 
 @pytest.mark.parametrize("where", ["not visible from ego", "in workspace, not visible from ego"])
-def test_an_object_that_the_ego_cannot_see_is_drawn(bricks, where):
+def test_not_visible_places_an_object_outside_the_view_of_the_ego(bricks, where):
     source = bricks.source(
         WORKSPACE + f"ego = new Brick at 0 @ 0, with visibleDistance 4\nnew Brick {where}\n"
     )
@@ -121,6 +121,6 @@ def test_an_object_that_the_ego_cannot_see_is_drawn(bricks, where):
         assert other.position.z == pytest.approx(0.5, abs=1e-3), "it stands on the ground"
 
 
-def test_a_parameter_for_verifai_is_reported(bricks):
+def test_a_parameter_for_verifai_is_reported_as_without_effect(bricks):
     source = bricks.source("param verifaiSamplerType = 'halton'\n" + CUBE)
     assert any(":1: `param verifaiSamplerType` has no effect" in note for note in source.notes)

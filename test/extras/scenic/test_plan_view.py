@@ -28,7 +28,7 @@ def written(labels):
     return boxes, axes.get_window_extent(canvas.get_renderer()), left_out
 
 
-def test_names_of_a_hundred_objects_do_not_overlap_and_are_within_the_frame():
+def test_a_hundred_names_in_a_plan_view_do_not_overlap():
     places = np.random.default_rng(1).uniform(0, 30, (100, 2))
     boxes, frame, left_out = written(
         [(f"cafe_table_{number}", x, y) for number, (x, y) in enumerate(places)]
@@ -42,12 +42,12 @@ def test_names_of_a_hundred_objects_do_not_overlap_and_are_within_the_frame():
         assert frame.y0 <= box.y0 and box.y1 <= frame.y1
 
 
-def test_omitted_names_are_counted():
+def test_names_omitted_from_a_plan_view_are_counted():
     boxes, _, left_out = written([("crate", 15.0, 15.0)] * 100)
     assert left_out == 100 - len(boxes)
     assert 5 < len(boxes) < 25
 
 
-def test_a_drawn_object_has_a_short_name():
+def test_a_plan_view_shows_the_short_name_of_a_drawn_object():
     assert short_name(SceneName("obstacle_waypoint_0", "waypoint", True)) == "waypoint_0"
     assert short_name(SceneName("wall_0", "wall", False)) == "wall_0"

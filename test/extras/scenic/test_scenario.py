@@ -69,7 +69,7 @@ class Simulator:
 
 @needs_scenic
 @pytest.mark.slow
-def test_a_scene_is_spawned_replaced_and_deleted_as_a_set(place):
+def test_a_scenic_scene_is_spawned_replaced_and_deleted_as_one_set(place):
     simulator = Simulator()
     spawner = ObstacleSpawner(simulator)
     draw = Draw(read_set(str(place / "room.scenic")), "room", 3)
@@ -98,7 +98,7 @@ def test_a_scene_is_spawned_replaced_and_deleted_as_a_set(place):
 
 @needs_scenic
 @pytest.mark.slow
-def test_a_set_has_the_poses_of_the_world_with_the_same_seed_and_number(place):
+def test_an_obstacle_set_has_the_poses_of_its_generated_world(place):
     from gz_testauto.extras.scenic.source import ScenicSource
 
     world = ScenicSource(place / "room.scenic", place / "models.yaml", 3).generate(1)
@@ -108,7 +108,7 @@ def test_a_set_has_the_poses_of_the_world_with_the_same_seed_and_number(place):
     assert crate.pose.position == pytest.approx(drawn.pose[:3], abs=1e-6)
 
 
-def test_a_scenario_is_distinguished_from_an_obstacle_specification(place):
+def test_a_scenic_file_is_distinguished_from_an_obstacle_specification(place):
     text = f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}"
     (place / "set.yaml").write_text("scenic:\n  file: room.scenic\n  models: models.yaml\n")
     for argument in (str(place / "room.scenic"), text, str(place / "set.yaml")):
@@ -126,11 +126,11 @@ def test_a_scenario_is_distinguished_from_an_obstacle_specification(place):
         ("{scenic: {file: room.scenic, model: models.yaml}}", r"inline:1: scenic: .*'models'"),
     ],
 )
-def test_an_invalid_scenario_argument_is_rejected_with_the_reason(argument, complaint):
+def test_an_invalid_scenic_section_is_rejected_with_the_reason(argument, complaint):
     with pytest.raises(SpecError, match=complaint):
         read_set(argument)
 
 
-def test_the_multiplier_rejects_a_scenario(place):
+def test_the_multiplier_rejects_a_scenic_file(place):
     with pytest.raises(SpecError, match="scenic"):
         read_spec(f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}")

@@ -127,7 +127,7 @@ def test_a_door_slides_along_its_own_axes_without_turning(scenarios):
     assert after.yaw_rad == pytest.approx(before.yaw_rad, abs=1e-3)
 
 
-def test_the_center_of_a_model_with_another_origin_reaches_the_point(scenarios):
+def test_an_agent_with_an_offset_origin_reaches_the_point_with_its_center(scenarios):
     simulation, _ = scenarios.simulation(
         "new Cart at 0 @ 0, facing 0 deg, with behavior WalkTo(-3 @ 0, 1.0)\n"
     )
@@ -140,7 +140,7 @@ def test_the_center_of_a_model_with_another_origin_reaches_the_point(scenarios):
     )
 
 
-def test_an_action_remains_active_until_the_next_one(scenarios):
+def test_a_velocity_action_remains_active_until_the_next_action(scenarios):
     simulation, _ = scenarios.simulation(
         "behavior Go():\n"
         "    take SetWalkingDirectionAction(-90 deg), SetWalkingSpeedAction(1)\n"
@@ -212,7 +212,7 @@ def test_agents_stop_when_the_scenario_terminates(scenarios):
         ),
     ],
 )
-def test_a_violated_requirement_rejects_the_trial(scenarios, line, said):
+def test_a_violated_requirement_makes_the_trial_invalid(scenarios, line, said):
     simulation, _ = scenarios.simulation(
         "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n" + line
     )
@@ -258,7 +258,7 @@ def test_draws_of_a_behavior_depend_only_on_seed_and_repetition(scenarios):
         ("scenario Main():\n    compose:\n        wait\n", "`compose` is for sequences"),
     ],
 )
-def test_an_agent_or_statement_that_cannot_act_is_rejected(scenarios, text, said):
+def test_an_unsupported_agent_or_statement_is_rejected(scenarios, text, said):
     with pytest.raises(SpecError, match=said):
         scenarios.driver(text)
 
@@ -312,7 +312,7 @@ def test_a_scenario_that_creates_objects_during_a_trial_is_rejected(scenarios):
         ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),
     ],
 )
-def test_a_statement_of_a_behavior_without_effect_is_rejected(scenarios, line, said):
+def test_a_statement_without_effect_in_a_behavior_is_rejected(scenarios, line, said):
     assert LINES_OF_HEAD == 7
     simulation, _ = scenarios.simulation(
         f"behavior Bad():\n    {line}\n    wait\n"
@@ -323,7 +323,7 @@ def test_a_statement_of_a_behavior_without_effect_is_rejected(scenarios, line, s
         poses(simulation, "person_1", 3)
 
 
-def test_an_override_of_a_behavior_is_active_in_one_trial_only(scenarios):
+def test_an_override_of_a_behavior_does_not_affect_the_next_trial(scenarios):
     text = (
         "class Guard(Person):\n    alarms: 0\n"
         "behavior First():\n    for i in range(10):\n        take SetVelocityAction(1, 0)\n"
@@ -363,7 +363,7 @@ def test_a_scenario_records_numbers_truth_values_and_positions(scenarios):
     driver.close()
 
 
-def test_a_terminated_scenario_records_no_values(scenarios):
+def test_a_scenario_records_no_values_after_it_has_terminated(scenarios):
     simulation, driver = scenarios.simulation(RECORDS + "terminate after 0.5 seconds\n")
     poses(simulation, "person_0", 10)
     recorded = driver.results()
@@ -372,7 +372,7 @@ def test_a_terminated_scenario_records_no_values(scenarios):
     assert "recorded_far_max" in recorded.numbers
 
 
-def test_a_trial_without_a_period_has_no_records(scenarios):
+def test_a_trial_without_a_control_period_has_no_records(scenarios):
     _, driver = scenarios.simulation(RECORDS)
     assert (driver.results().numbers, driver.results().series) == ({}, {})
 

@@ -77,14 +77,14 @@ def search_of(tmp_path, **options):
     return ModelSearch(descriptor, **options), descriptor.models[0]
 
 
-def test_models_are_searched_in_models_dir_then_the_model_path_then_the_cache(tmp_path, cache):
+def test_models_are_searched_in_models_dir_before_model_path_and_cache(tmp_path, cache):
     search, cup = search_of(tmp_path)
     for place in (cache, tmp_path / "path", tmp_path / "parts"):
         (place / "cup").mkdir(parents=True)
         assert search.find(cup) == place / "cup"
 
 
-def test_nothing_is_downloaded_without_the_option_and_remedies_are_reported(tmp_path, cache):
+def test_a_missing_model_is_not_downloaded_without_the_option_download(tmp_path, cache):
     search, cup = search_of(tmp_path)
     (tmp_path / "parts" / "Cup").mkdir()
     with pytest.raises(ResourceError, match=r"did you mean 'Cup'.*GAZEBO_MODEL_PATH.*--download"):
@@ -105,13 +105,13 @@ def test_each_missing_model_is_reported_with_its_line(tmp_path, cache):
     assert f"{path}:5: models[2].name: model 'jug' was not found" in said
 
 
-def test_each_source_is_reported_if_there_is_no_network(tmp_path, cache):
+def test_a_failed_download_reports_each_address(tmp_path, cache):
     search, cup = search_of(tmp_path, download=True)
     with pytest.raises(ResourceError, match=r"127.0.0.1:9/cup/model.tar.gz: .*check the network"):
         search.find(cup)
 
 
-def test_a_model_of_the_database_is_stored_with_its_checksum(tmp_path, cache, server, monkeypatch):
+def test_a_downloaded_model_is_stored_with_its_checksum(tmp_path, cache, server, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_DATABASE_URI", server.address)
     server.files["/cup/model.tar.gz"] = tarred({"cup/model.sdf": "<sdf/>", "cup/a/b.png": "x"})
     search, cup = search_of(tmp_path, download=True)
@@ -138,7 +138,7 @@ def test_an_archive_with_a_path_outside_the_model_is_rejected(cache, server, nam
     assert not (cache / "cup").exists()
 
 
-def test_only_http_addresses_are_accepted(cache):
+def test_a_model_url_without_http_is_rejected(cache):
     with pytest.raises(ResourceError, match="must start with http"):
         download_model("cup", "file:///etc/passwd", cache)
 
@@ -153,7 +153,7 @@ def mesh(uri):
     return f'<collision name="c"><geometry><mesh><uri>{uri}</uri></mesh></geometry></collision>'
 
 
-def test_files_that_a_model_refers_to_are_copied_with_it(tmp_path):
+def test_files_to_which_a_model_refers_are_copied_with_it(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "a.stl").write_text("solid")
     (tmp_path / "elsewhere" / "a.png").write_text("picture")
@@ -171,7 +171,7 @@ def test_files_that_a_model_refers_to_are_copied_with_it(tmp_path):
     assert f"models/file_{moved}/a.png" in pack.files
 
 
-def test_a_missing_texture_is_reported(tmp_path):
+def test_a_missing_texture_of_a_model_is_reported(tmp_path):
     pack = ModelPack([tmp_path])
     pack.add_model(add(tmp_path, "cup", mesh("model://nowhere/a.stl")))
     assert "model://nowhere/a.stl was not found" in pack.notes[0]

@@ -98,7 +98,9 @@ def campaign(folder, *changes):
         ),
     ],
 )
-def test_an_invalid_campaign_is_rejected_with_file_line_and_field(old, new, complaint, workshop):
+def test_an_invalid_scenic_section_is_rejected_with_file_line_and_field(
+    old, new, complaint, workshop
+):
     with pytest.raises(SpecError, match=r"small\.yaml" + complaint):
         campaign(workshop, (old, new))
 
@@ -125,13 +127,13 @@ def test_an_unknown_mission_item_is_rejected_with_its_line_and_a_suggestion(
         campaign(workshop, ("{start: turtlebot3, goal: waypoint}", mission))
 
 
-def test_a_stored_campaign_is_equal_to_the_original(workshop):
+def test_a_stored_scenic_campaign_equals_the_original(workshop):
     spec = campaign(workshop)
     again = CampaignSpec.kind_of({}).model_validate(json.loads(spec.model_dump_json()))
     assert again == spec
 
 
-def test_the_example_campaign_is_valid():
+def test_the_example_campaign_with_scenic_worlds_is_valid():
     spec = load(SCENIC / "campaign.yaml", CampaignSpec)
     assert spec.worlds.source.mission.goal == "waypoint"
 
@@ -149,7 +151,7 @@ def test_each_world_has_the_start_and_goals_of_its_mission(workshop):
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
 
 
-def test_goals_of_several_names_are_ordered_by_name(workshop):
+def test_goals_are_visited_in_the_order_of_their_names_in_the_campaign(workshop):
     spec = campaign(workshop, ("goal: waypoint", "goal: [waypoint, turtlebot3]"))
     for index in range(2):
         (workshop / f"world_000{index}.yaml").write_text(
@@ -172,7 +174,7 @@ def test_goals_of_several_names_are_ordered_by_name(workshop):
         ),
     ],
 )
-def test_a_damaged_or_incomplete_mission_is_rejected(text, error, complaint, workshop):
+def test_a_damaged_or_incomplete_mission_file_is_rejected(text, error, complaint, workshop):
     (workshop / "world_0000.yaml").write_text(text)
     with pytest.raises(error, match=complaint):
         missions_of(campaign(workshop), workshop)
@@ -196,7 +198,7 @@ class Interrupting(CampaignListener):
 
 @pytest.mark.slow
 @needs_scenic
-def test_a_misspelled_parameter_is_rejected_with_a_suggestion(workshop):
+def test_a_misspelled_scenario_parameter_is_rejected_with_a_suggestion(workshop):
     spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
     complaint = (
         r"worlds\.scenic\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
@@ -237,9 +239,7 @@ def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeyp
 
 @needs_scenic
 @pytest.mark.slow
-def test_worlds_of_a_campaign_have_the_scenarios_poses_and_the_static_map_omits_drawn_objects(
-    workshop, monkeypatch
-):
+def test_the_static_map_of_a_scenic_world_omits_drawn_objects(workshop, monkeypatch):
     from gz_testauto.extras.scenic.source import ScenicSource
 
     monkeypatch.delenv("GAZEBO_MODEL_PATH", raising=False)
@@ -278,7 +278,7 @@ def test_a_statement_without_effect_is_logged_when_worlds_are_generated(workshop
     assert f"small.scenic:{line}: `terminate after` has no effect on a scene" in caplog.text
 
 
-def test_a_change_of_an_imported_or_named_file_changes_the_inputs(workshop):
+def test_a_changed_imported_file_changes_the_recorded_inputs(workshop):
     from gz_testauto.results.inputs import further_files
 
     (workshop / "small.scenic").write_text(
@@ -304,7 +304,7 @@ def test_a_change_of_an_imported_or_named_file_changes_the_inputs(workshop):
         assert before[f"worlds.scenic.file/{name}"] != after[f"worlds.scenic.file/{name}"]
 
 
-def test_a_change_of_a_model_changes_the_inputs(workshop):
+def test_a_changed_model_file_changes_the_recorded_inputs(workshop):
     from gz_testauto.results.inputs import further_files
 
     spec = campaign(workshop)

@@ -26,14 +26,14 @@ CYLINDER = "<cylinder><radius>0.5</radius><length>2</length></cylinder>"
 SPHERE = "<sphere><radius>0.3</radius></sphere>"
 
 
-def test_all_poses_except_that_of_the_model_are_applied(tmp_path):
+def test_a_solid_includes_the_poses_of_links_and_collisions(tmp_path):
     found = solid(tmp_path, ("0 1 0 0 0 0", BOX))
     assert found.center.tolist() == [1, 1, 0]
     assert found.size.tolist() == [1, 2, 3]
     assert found.is_box
 
 
-def test_a_rotated_box_is_not_an_axis_aligned_box(tmp_path):
+def test_a_rotated_box_is_not_treated_as_an_axis_aligned_box(tmp_path):
     found = solid(tmp_path, ("0 0 0 0 0 0.5", BOX))
     assert not found.is_box
     assert found.primitive is None
@@ -41,7 +41,7 @@ def test_a_rotated_box_is_not_an_axis_aligned_box(tmp_path):
 
 
 @pytest.mark.parametrize(("geometry", "volume"), [(CYLINDER, np.pi / 2), (SPHERE, 0.1130973)])
-def test_a_round_solid_has_the_true_bounds_and_contains_the_true_shape(tmp_path, geometry, volume):
+def test_a_round_solid_contains_the_true_shape_and_has_its_bounds(tmp_path, geometry, volume):
     found = solid(tmp_path, ("0 0 0 0 0 0", geometry))
     assert np.allclose(found.mesh.bounds.T, found.bounds, atol=1e-9)
     assert volume < found.mesh.volume < 1.02 * volume
@@ -56,7 +56,7 @@ def test_overlapping_parts_are_joined_into_one_solid(tmp_path):
     assert found.primitive is None
 
 
-def test_a_mesh_with_a_hole_is_replaced_by_its_hull_with_a_note(tmp_path):
+def test_a_mesh_with_a_hole_is_replaced_by_its_convex_hull(tmp_path):
     (tmp_path / "open.obj").write_text(
         "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0.5 0.5 1\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n"
     )
@@ -65,13 +65,13 @@ def test_a_mesh_with_a_hole_is_replaced_by_its_hull_with_a_note(tmp_path):
     assert "open.obj does not enclose a volume" in found.notes[0]
 
 
-def test_a_flat_sheet_has_a_thickness(tmp_path):
+def test_the_solid_of_a_flat_sheet_has_a_thickness(tmp_path):
     found = solid(tmp_path, ("0 0 0 0 0 0", "<box><size>1 1 0</size></box>"))
     assert found.mesh.is_volume
     assert found.size[2] == pytest.approx(1e-3)
 
 
-def test_a_plane_has_no_size(tmp_path):
+def test_a_model_that_is_a_plane_is_rejected(tmp_path):
     with pytest.raises(SdfError, match="<plane>, which has no size"):
         solid(tmp_path, ("0 0 0 0 0 0", "<plane><normal>0 0 1</normal></plane>"))
 

@@ -28,14 +28,14 @@ BOX = (
 )
 
 
-def test_each_axis_is_multiplied_by_its_factor():
+def test_stretching_multiplies_each_axis_by_its_factor():
     model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
     assert values(model, "link/pose")[:3] == [2, 3, 4]
     assert values(model, "link/collision/pose")[:3] == [0, 0, 4]
     assert values(model, "link/collision/geometry/box/size") == [2, 6, 12]
 
 
-def test_mass_and_inertia_are_those_of_the_stretched_solid():
+def test_stretching_changes_mass_and_inertia_as_for_a_homogeneous_body():
     model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
     mass = 12 * 24
     assert values(model, "link/inertial/mass") == [mass]
@@ -46,12 +46,12 @@ def test_mass_and_inertia_are_those_of_the_stretched_solid():
     assert values(model, "link/inertial/inertia/izz") == [pytest.approx(mass / 12 * (x**2 + y**2))]
 
 
-def test_a_part_rotated_by_90_degrees_is_stretched_along_the_models_axes():
+def test_a_part_rotated_by_90_degrees_is_stretched_along_model_axes():
     model = stretched(BOX.format(turn="0 0 1.5707963267948966"), 2, 3, 4)
     assert values(model, "link/collision/geometry/box/size") == [3, 4, 12]
 
 
-def test_a_part_at_an_angle_is_rejected_unless_all_factors_are_equal():
+def test_stretching_a_rotated_part_by_unequal_factors_is_rejected():
     with pytest.raises(SdfError, match=r"m.sdf:1: model 'm' .* collision 'c' is rotated"):
         stretched(BOX.format(turn="0 0 0.5"), 2, 3, 4)
     model = stretched(BOX.format(turn="0 0 0.5"), 2, 2, 2)
@@ -65,7 +65,7 @@ def test_a_part_at_an_angle_is_rejected_unless_all_factors_are_equal():
         ("<cylinder><radius>1</radius><length>1</length></cylinder>", (1, 2, 1)),
     ],
 )
-def test_a_round_part_remains_round(shape, factors):
+def test_stretching_a_round_part_into_an_ellipse_is_rejected(shape, factors):
     with pytest.raises(SdfError, match="must remain round"):
         stretched(
             f'<link name="l"><visual name="v"><geometry>{shape}</geometry></visual></link>',
@@ -73,13 +73,13 @@ def test_a_round_part_remains_round(shape, factors):
         )
 
 
-def test_a_mesh_without_a_scale_gets_one():
+def test_a_stretched_mesh_without_a_scale_receives_a_scale():
     mesh = "<mesh><uri>a.stl</uri></mesh>"
     body = f'<link name="l"><visual name="v"><geometry>{mesh}</geometry></visual></link>'
     assert values(stretched(body, 2, 3, 4), "link/visual/geometry/mesh/scale") == [2, 3, 4]
 
 
-def test_a_link_without_mass_has_the_default_mass_before_stretching():
+def test_a_stretched_link_without_inertial_has_the_default_mass():
     model = stretched('<link name="l"/>', 2, 2, 2)
     assert values(model, "link/inertial/mass") == [8]
     assert values(model, "link/inertial/inertia/ixx") == [32]

@@ -76,7 +76,7 @@ def source_of(tmp_path, name, seed, **options):
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_generated_worlds_are_valid(name, tmp_path):
+def test_worlds_of_the_example_scenarios_are_valid(name, tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes
@@ -88,7 +88,7 @@ def test_generated_worlds_are_valid(name, tmp_path):
     assert faults_of(out, (-half, -half, half, half), ROBOTS) == []
 
 
-def test_the_same_seed_gives_the_same_bytes_in_any_directory_with_any_hash_seed(tmp_path):
+def test_a_seed_gives_identical_world_files_in_any_directory(tmp_path):
     made = []
     for number in (1, 2):
         place = tmp_path / f"place{number}"
@@ -121,7 +121,7 @@ def test_a_world_depends_only_on_the_seed_and_its_index(tmp_path):
 
 
 @pytest.mark.slow
-def test_worlds_of_parallel_processes_are_the_same(tmp_path, monkeypatch):
+def test_worlds_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
     from gz_testauto.extras.scenic.output import write_scenes
 
     made = []
@@ -153,7 +153,7 @@ def test_worlds_of_parallel_processes_are_the_same(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_an_error_in_a_generating_process_is_reported(
+def test_an_error_in_a_worker_process_is_reported(
     text, error, says, workshop, tmp_path, monkeypatch
 ):
     from gz_testauto.extras.scenic.output import write_scenes
@@ -169,7 +169,7 @@ def test_an_error_in_a_generating_process_is_reported(
     assert not list(tmp_path.glob("*out*"))
 
 
-def test_a_scene_of_kept_objects_is_valid(tmp_path):
+def test_a_scene_generated_with_keep_placed_is_valid(tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes
@@ -203,7 +203,7 @@ def test_the_front_of_a_model_points_in_the_direction_of_the_object(workshop, tm
     assert model.pose.yaw_rad == pytest.approx({"y": 0.0, "x": np.pi / 2}[front])
 
 
-def test_a_robot_that_faces_west_has_yaw_pi(workshop):
+def test_a_mission_item_that_faces_west_has_yaw_pi(workshop):
     workshop.entry("robot", "MISSION_ONLY", width=0.5, length=0.5)
     world = workshop.source("new Robot at 1 @ 2, facing 90 deg").generate(0)
     assert world.mission == {
@@ -236,7 +236,7 @@ def test_only_drawn_objects_are_named_as_obstacles(workshop):
     assert [record.name for record in world.obstacles] == ["obstacle_brick_1", "obstacle_brick_2"]
 
 
-def test_an_explicit_height_is_kept(workshop, tmp_path):
+def test_an_explicit_height_of_an_object_is_not_changed(workshop, tmp_path):
     workshop.box("brick", "1 1 1", pose="0 0 0.5 0 0 0")
     workshop.box("low", "1 1 1", pose="0 0 0.5 0 0 0", z=0.25)
     world = workshop.source(
@@ -255,7 +255,7 @@ def test_a_leaning_object_rests_on_its_lowest_point(workshop, tmp_path):
     assert only_model(world, tmp_path, "brick_0").bounds[2, 0] == pytest.approx(0, abs=1e-4)
 
 
-def test_the_default_size_is_that_of_the_model(workshop, tmp_path):
+def test_the_default_size_of_an_object_is_that_of_its_model(workshop, tmp_path):
     workshop.box("brick", "1 2 1")
     world = workshop.source(
         "new Brick at 0 @ 0, facing 0 deg\nnew Brick at 5 @ 5, facing 0 deg, with length 3.3\n"
@@ -264,14 +264,14 @@ def test_the_default_size_is_that_of_the_model(workshop, tmp_path):
     assert np.allclose(sizes, [[1, 2, 1], [1, 3.3, 1]], atol=1e-6)
 
 
-def test_another_size_of_a_model_with_a_fixed_size_is_rejected(workshop):
+def test_resizing_a_model_with_a_fixed_size_is_rejected(workshop):
     workshop.box("brick", "1 2 1", dynamic_size=False)
     with pytest.raises(SpecError, match=r"brick_0 .* fixed size .*`dynamic_size: false`"):
         workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
 
 
 @pytest.mark.parametrize("length", [0.1, 3, 20])
-def test_a_scenario_can_specify_any_size(workshop, tmp_path, length):
+def test_a_scenario_can_resize_a_model_to_any_size(workshop, tmp_path, length):
     workshop.box("brick", "1 1 1")
     workshop.model("pair", PAIR, dynamic_size=True)
     workshop.model("two", PAIR.replace("pair", "two"))
@@ -284,7 +284,7 @@ def test_a_scenario_can_specify_any_size(workshop, tmp_path, length):
         assert np.ptp(only_model(world, tmp_path, name).bounds, axis=1)[1] == pytest.approx(length)
 
 
-def test_an_unspecified_size_of_a_drawn_model_is_random(workshop):
+def test_dynamic_size_drawn_gives_a_random_size(workshop):
     workshop.box("brick", "1 2 4", dynamic_size="drawn")
     workshop.model("barrel", BARREL, dynamic_size="drawn")
     source = workshop.source(
@@ -317,7 +317,7 @@ def test_a_wall_of_the_descriptor_replaces_the_built_in_wall(workshop, tmp_path,
     assert np.allclose(np.ptp(own.bounds, axis=1), [0.2, 1, 2])
 
 
-def test_a_model_named_like_a_behavior_has_another_class(workshop):
+def test_a_model_named_like_a_behavior_gets_a_suffixed_class_name(workshop):
     workshop.box("stand", "1 1 1")
     workshop.entry("robot", "MISSION_ONLY")
     source = workshop.source(
@@ -328,7 +328,7 @@ def test_a_model_named_like_a_behavior_has_another_class(workshop):
     assert source.generate(0).objects
 
 
-def test_walls_touch_at_the_corners(workshop, tmp_path):
+def test_walls_of_a_room_can_touch_at_the_corners(workshop, tmp_path):
     world = workshop.source("create_room(6, 4)").generate(0)
     path = tmp_path / "room.world"
     path.write_bytes(world.content)
@@ -362,7 +362,7 @@ def test_an_impossible_scenario_is_rejected_with_the_most_violated_requirement(w
         source.generate(0)
 
 
-def test_a_violated_requirement_is_reported_with_its_line(workshop):
+def test_a_requirement_that_no_scene_satisfies_is_reported_with_its_line(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("x = Range(0, 1)\nnew Brick at x @ 0\n\nrequire x > 2 + 0 * x\n")
     complaint = r"tested alone: `require` on line 4 \(100% of draws\)"
@@ -401,7 +401,7 @@ INFEASIBLE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize(("text", "named"), INFEASIBLE)
-def test_the_requirement_that_fails_most_when_tested_alone_is_reported(
+def test_the_most_frequently_violated_requirement_is_reported(
     workshop, monkeypatch, text, named, keep
 ):
     from gz_testauto.extras.scenic import sampler
@@ -455,20 +455,20 @@ def test_draws_are_reported_during_the_generation_of_a_world(
         ("x = 1\nego = Brick\n", ":2: "),
     ],
 )
-def test_an_error_of_a_scenario_is_reported_with_file_and_line(workshop, text, said):
+def test_a_program_error_is_reported_with_file_and_line(workshop, text, said):
     workshop.box("brick", "1 1 1")
     with pytest.raises(SpecError) as refused:
         workshop.source(text)
     assert f"test.scenic{said}" in str(refused.value)
 
 
-def test_an_error_of_a_scenic_2_program_names_the_converter(workshop):
+def test_a_scenic_2_syntax_error_suggests_the_option_convert(workshop):
     workshop.box("brick", "1 1 1")
     with pytest.raises(SpecError, match="--convert"):
         workshop.source("ego = Brick at 0 @ 0\n")
 
 
-def test_a_statement_without_effect_is_reported(workshop):
+def test_a_statement_without_effect_is_reported_with_its_line(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("ego = new Brick at 0 @ 0\nterminate after 5 seconds\n")
     (note,) = source.notes
@@ -509,7 +509,7 @@ def test_the_import_of_gzscenic_is_accepted(workshop):
     assert b"brick_0" in world.content
 
 
-def test_a_parameter_can_be_overridden(workshop):
+def test_a_global_parameter_can_be_overridden(workshop):
     workshop.box("brick", "0.2 0.2 0.2")
     text = "param count = 2\nfor i in range(globalParameters.count):\n    new Brick\n"
     assert len(workshop.source(text).generate(0).objects) == 2
@@ -527,7 +527,7 @@ def test_a_parameter_can_be_overridden(workshop):
         ("from parts import *\n", "cratez", "'crates'"),
     ],
 )
-def test_an_unknown_parameter_is_rejected(workshop, text, given, names):
+def test_an_unknown_global_parameter_is_rejected(workshop, text, given, names):
     workshop.scenario("param crates = 2\n", "parts.scenic")
     text += "new Object at 0 @ 0\n"
     known = names.strip("'")
@@ -544,15 +544,13 @@ def test_a_parameter_of_a_scenario_without_parameters_is_rejected(workshop):
         workshop.source("new Object at 0 @ 0\n", parameters={"crates": 4})
 
 
-def test_a_scenario_that_uses_the_whole_table_accepts_any_parameter(workshop):
+def test_a_scenario_that_reads_all_global_parameters_accepts_any_name(workshop):
     text = "boxes = dict(globalParameters)\nnew Object at boxes['shift'] @ 0\n"
     ((_, placed),) = workshop.source(text, parameters={"shift": 4}).generate(0).objects
     assert placed.position.x == 4
 
 
-def test_a_dumped_library_needs_no_worlds_and_is_the_same_input_in_any_folder(
-    workshop, tmp_path, monkeypatch, capsys
-):
+def test_a_dumped_library_is_the_same_input_in_any_folder(workshop, tmp_path, monkeypatch, capsys):
     from gz_testauto.cli.main import main
     from gz_testauto.extras.scenic.source import ScenicSource
 
@@ -574,7 +572,7 @@ def test_a_dumped_library_needs_no_worlds_and_is_the_same_input_in_any_folder(
     assert one.inputs == other.inputs
 
 
-def test_the_name_of_a_module_on_pythonpath_is_relative_to_its_folder(tmp_path, monkeypatch):
+def test_an_imported_module_is_recorded_relative_to_its_pythonpath_folder(tmp_path, monkeypatch):
     from gz_testauto.extras.scenic.imports import named_files
 
     for place in (tmp_path / "x", tmp_path / "y" / "z"):
@@ -585,7 +583,7 @@ def test_the_name_of_a_module_on_pythonpath_is_relative_to_its_folder(tmp_path, 
         assert list(named_files(place / "s.scenic")) == ["parts/boxes.py"]
 
 
-def test_existing_files_are_never_removed(workshop, tmp_path):
+def test_existing_files_in_the_output_directory_are_never_removed(workshop, tmp_path):
     from gz_testauto.extras.scenic.output import write_scenes
 
     workshop.box("brick", "1 1 1")
@@ -670,7 +668,7 @@ DOCUMENTED = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_examples_of_scenics_documentation_give_worlds(name, workshop, tmp_path):
+def test_examples_of_the_scenic_documentation_generate_worlds(name, workshop, tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes

@@ -64,12 +64,12 @@ def test_trials_of_sst_in_ten_worlds_differ_in_their_approach(first):
     assert distinct(first[1]) == WORLDS
 
 
-def test_repetitions_in_one_world_differ(tmp_path):
+def test_repetitions_of_sst_in_one_world_differ(tmp_path):
     file = campaign(tmp_path, repetitions=3)
     assert distinct(driven(file, tmp_path / "out", "--worlds", "1", "--workers", "1")) == 3
 
 
-def test_the_same_trial_draws_the_same_numbers_in_parts_and_on_two_workers(first, tmp_path):
+def test_sst_gives_identical_trials_on_two_workers(first, tmp_path):
     file, _, out = first
     driven(file, tmp_path / "again", "--worlds", "1", "--workers", "1")
     driven(file, tmp_path / "again", "--worlds", "5", "--workers", "2")
@@ -79,15 +79,13 @@ def test_the_same_trial_draws_the_same_numbers_in_parts_and_on_two_workers(first
         assert compare_recordings(one, other).identical
 
 
-def test_the_parameter_adds_to_the_seed_of_the_trial(first, tmp_path):
+def test_the_seed_parameter_of_sst_changes_the_plans_of_all_trials(first, tmp_path):
     file = campaign(tmp_path, {"seed": 1})
     others = driven(file, tmp_path / "out", "--worlds", "2", "--workers", "1")
     assert distinct([*first[1], *others]) == WORLDS + 2
 
 
-def test_another_campaign_seed_gives_other_draws_and_requires_another_directory(
-    first, tmp_path, capsys
-):
+def test_another_campaign_seed_gives_other_plans_of_sst(first, tmp_path, capsys):
     file = first[0]
     others = driven(file, tmp_path / "out", "--seed", "5", "--worlds", "2", "--workers", "1")
     assert distinct([*first[1], *others]) == WORLDS + 2
@@ -97,7 +95,7 @@ def test_another_campaign_seed_gives_other_draws_and_requires_another_directory(
 
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "none", str(2**63)])
-def test_an_invalid_seed_is_rejected(first, tmp_path, capsys, seed):
+def test_an_invalid_seed_option_is_rejected(first, tmp_path, capsys, seed):
     with pytest.raises(SystemExit) as ended:
         main(["run", str(first[0]), "--out", str(tmp_path / "out"), "--seed", seed])
     assert ended.value.code == 2

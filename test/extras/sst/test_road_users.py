@@ -27,7 +27,7 @@ def tracked(pose, velocity=(1.0, 0.0, 0.0), seconds=2.0):
     return TrackedObject("car", Pose2D(*pose), velocity, BODY, path, 0.1)
 
 
-def test_objects_are_rectangles_at_the_times_of_the_search():
+def test_tracked_objects_are_predicted_at_the_time_steps_of_the_search():
     found = predict_objects([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[4.0, 2.0]]))
     assert found.poses.shape == (1, 51, 3)
@@ -37,7 +37,7 @@ def test_objects_are_rectangles_at_the_times_of_the_search():
     assert found.poses[0, -1] == pytest.approx([12.0, 1.0, math.pi / 2])
 
 
-def test_objects_are_predicted_from_the_start_of_the_plan_and_scaled():
+def test_tracked_objects_are_predicted_from_the_start_of_the_plan():
     found = predict_objects([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[2.0, 1.0]]))
     assert found.poses[0, 0] == pytest.approx([(10.5 + 1.0) / 2, 0.0, 0.0])
@@ -50,7 +50,7 @@ def test_headings_are_interpolated_over_the_smaller_angle():
     assert np.abs(np.diff(yaws)) == pytest.approx([0.1, 0.1])
 
 
-def test_no_objects_give_an_empty_road():
+def test_an_empty_list_of_tracked_objects_gives_an_empty_road():
     assert predict_objects([], 1.0, 0.0, 0.04).poses.shape[0] == 0
 
 
@@ -82,7 +82,7 @@ def test_a_steered_base_does_not_exceed_the_curvature_of_its_wheels():
     assert vehicle.max_steer_rad == 0.5
 
 
-def test_a_robot_follows_a_bend():
+def test_lane_following_steers_through_a_bend():
     turns = np.linspace(0.0, math.pi, 200)
     bend = np.column_stack([20.0 * np.sin(turns), 20.0 - 20.0 * np.cos(turns)])
     line = CenterLine(np.vstack([[-20.0, 0.0], bend]))

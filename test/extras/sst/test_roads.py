@@ -43,7 +43,7 @@ def alone(tmp_path_factory):
     return file, results(folder / "alone")
 
 
-def test_results_contain_lanes_outlines_and_plans(alone):
+def test_results_contain_lanes_outlines_and_measures_of_plans(alone):
     trials, recordings = alone[1]
     for record, recording in zip(trials, recordings):
         assert {"lane_0", "lane_1", "footprint", "outline_pedestrian"} <= set(recording.series)
@@ -56,14 +56,14 @@ def test_results_contain_lanes_outlines_and_plans(alone):
     assert by_planner["dki_sst"].completed
 
 
-def test_parallel_trials_give_the_same_results(alone, tmp_path):
+def test_trials_on_roads_do_not_depend_on_the_number_of_workers(alone, tmp_path):
     file, (_, recordings) = alone
     assert run(file, tmp_path / "again", "--workers", "2") == 0
     for first, second in zip(recordings, results(tmp_path / "again")[1]):
         assert compare_recordings(first, second).identical
 
 
-def test_noise_and_delay_change_the_trajectory(alone, tmp_path):
+def test_noise_and_delay_of_tracking_change_the_trajectory(alone, tmp_path):
     tracking = {"delay_s": 0.3, "noise": {"position_m": 0.3}, "prediction": "constant_velocity"}
     planners = [{"name": "dki_sst", "parameters": {"speed_share": 0.6, "latency_s": 0.3}}]
     file = campaign(tmp_path, planners=planners, tracking=tracking)
@@ -88,13 +88,13 @@ def test_a_road_with_an_unknown_route_is_rejected(tmp_path):
         load(campaign(tmp_path, road=str(road)), CampaignSpec)
 
 
-def test_the_page_has_lanes_and_moving_objects(alone):
+def test_the_report_page_shows_lanes_and_moving_objects(alone):
     text = (alone[0].parent / "alone" / "report.html").read_text(encoding="utf-8")
     assert '"lanes":' in text
     assert '"objects":[{"name":"pedestrian"' in text.replace(" ", "")
 
 
-def test_plots_show_lanes_and_moving_objects(alone, tmp_path):
+def test_trajectory_plots_show_lanes_and_moving_objects(alone, tmp_path):
     pytest.importorskip("matplotlib")
     out = alone[0].parent / "alone"
     assert main(["report", str(out), "--plots", str(tmp_path), "--format", "svg"]) == 0

@@ -71,7 +71,7 @@ class TestModel:
         _, cost = integrate_edge(empty_road(), root, 0.0, 0.0, 0, 10)
         assert cost == pytest.approx(1.6 * (0.05 + 0.5 * 1.0 + 0.2 * 40.0), rel=0.08)
 
-    def test_the_cost_of_an_object_depends_on_its_own_axes(self):
+    def test_the_cost_of_an_object_depends_on_its_heading(self):
         sizes, pose = np.array([[4.0, 2.0]]), np.array([[[32.35, -1.75, math.pi / 2]]])
         scene = empty_road()._replace(sizes_m=sizes, poses=pose)
         root = np.array([20.0, -1.75, 0.0, 5.0])
@@ -115,7 +115,7 @@ class TestModel:
         ours = are_separate(x, y, math.cos(yaw), math.sin(yaw), 2.25, 0.9, pose, size)
         assert ours == (not first.intersects(second))
 
-    def test_the_distance_of_states_depends_on_position_heading_and_speed(self):
+    def test_the_distance_between_states_depends_on_position_heading_and_speed(self):
         first = np.array([0.0, 0.0, math.pi - 0.1, 1.0])
         second = np.array([3.0, 4.0, -math.pi + 0.1, 3.0])
         assert distance(first, second) == pytest.approx(5.0 + 0.5 * 0.2 + 2.0)
@@ -132,7 +132,7 @@ class TestRoad:
         assert line.arc_of(3.5, 1.0, lowest_m=5.0) == 5.0
         assert line.arc_of(3.0, 4.0, reach_m=2.0) == 2.0
 
-    def test_penalty_increases_to_the_edge_and_is_100_off_the_road(self):
+    def test_the_penalty_increases_to_the_edge_of_the_road(self):
         road = road_section(STRAIGHT, 20.0, 50.0)
 
         def at(grid, x_m, y_m):
@@ -147,7 +147,7 @@ class TestRoad:
         assert at(road.arc_m, 41.3, 0.9) == pytest.approx(41.3, abs=0.1)
         assert road.aside_m == pytest.approx([-1.75, 5.25])
 
-    def test_free_distance_is_the_distance_to_the_nearest_point(self):
+    def test_the_free_distance_is_the_distance_to_the_nearest_static_point(self):
         road = road_section(STRAIGHT, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
         row, column = np.round((np.array([0.0, 33.0]) - road.origin_m[::-1]) / road.cell_m)
         assert road.free_distance_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
@@ -200,13 +200,13 @@ class TestSearch:
             planned.cost, rel=1e-9
         )
 
-    def test_the_same_seed_gives_the_same_plan(self):
+    def test_the_same_seed_gives_an_identical_plan(self):
         first, second = plan(seed=7), plan(seed=7)
         assert np.array_equal(first.states, second.states)
         assert not np.array_equal(first.states, plan(seed=8).states)
 
     @pytest.mark.slow
-    def test_more_iterations_do_not_increase_the_cost(self):
+    def test_more_iterations_do_not_increase_the_cost_of_the_plan(self):
         """Of one seed each, in the mean: what is kept is the cheapest."""
         costs = [
             np.mean([plan(Search(iterations=n, lane_branch=False), seed=s).cost for s in range(6)])
@@ -215,7 +215,7 @@ class TestSearch:
         assert costs[1] < costs[0]
 
     @pytest.mark.slow
-    def test_drives_along_lanes_give_the_papers_results(self):
+    def test_plans_on_a_free_road_reproduce_the_published_results(self):
         """Scenario I: at least 60 % less of each criterion."""
         found = {}
         for informed in (False, True):
@@ -237,7 +237,7 @@ class TestSearch:
             assert planned is not None
             assert planned.states[:, 1].max() > -0.6
 
-    def test_the_previous_plan_is_repeated_from_the_present_state(self):
+    def test_the_previous_plan_is_continued_from_the_current_state(self):
         search = Search(iterations=1, lane_branch=False)
         last = plan(seed=3)
         root = last.states[14].copy()
@@ -245,13 +245,13 @@ class TestSearch:
         again = search.plan(root, STRAIGHT, 20.0, random, previous=last)
         assert np.array_equal(again.states, last.states[14:])
 
-    def test_a_previous_plan_that_is_too_far_away_is_not_repeated(self):
+    def test_a_previous_plan_far_from_the_current_state_is_not_continued(self):
         search = Search(iterations=1, lane_branch=False)
         root = plan(seed=3).states[14] + np.array([0.0, 1.1, 0.0, 0.0])
         random = np.random.default_rng(0)
         assert search.plan(root, STRAIGHT, 20.0, random, previous=plan(seed=3)) is None
 
-    def test_a_closed_road_gives_the_plan_that_reaches_the_required_length(self):
+    def test_a_plan_before_a_blocked_road_has_the_required_length(self):
         wall = np.column_stack([np.full(80, 40.0), np.linspace(-4.0, 4.0, 80)])
         assert plan(points_m=wall) is None
         short = plan(points_m=wall, least_m=3.0)
@@ -283,7 +283,7 @@ class TestTrajectory:
             np.hypot(*np.diff(planned.states[:, :2], axis=0).T).sum()
         )
 
-    def test_the_remaining_plan_can_start_within_an_edge(self, planned):
+    def test_a_remaining_plan_can_start_within_an_edge(self, planned):
         rest = planned.later(12)
         assert rest.steps.tolist() == [3]
         assert np.array_equal(rest.states, planned.states[12:])

@@ -32,7 +32,9 @@ class TermSpec(Spec):
     parameters."""
 
     term: str = Field(min_length=1)
+    """Name of the term."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the term. YAML has them in the same mapping as ``term``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -68,13 +70,16 @@ class CurriculumSpec(Spec):
     """Measure of the difficulty of a world. A world with a lower density, a larger clearance, a
     wider gap or a shorter path is easier."""
     share: float = Field(0.25, gt=0, le=1)
+    """Share of the worlds at the start of the training."""
     steps: int = Field(50_000, ge=1)
+    """Number of control periods after which all worlds are used."""
 
 
 class EnvironmentSpec(Spec):
     """The observations and rewards of a policy, and additional terminations of episodes."""
 
     observations: Terms = Field(_terms(("lidar", {}), ("plan", {}), ("twist", {})), min_length=1)
+    """Terms of the observation vector, in this order."""
     rewards: Terms = Field(
         _terms(
             ("progress", {"weight": 1.0}),
@@ -84,7 +89,9 @@ class EnvironmentSpec(Spec):
         ),
         min_length=1,
     )
+    """Terms whose weighted sum is the reward of a control period."""
     terminations: Terms = ()
+    """Terms that end an episode in addition to the rules of the campaign."""
     curriculum: Optional[CurriculumSpec] = None
     """Default: all worlds from the start."""
     held_out: Optional[SpecPath] = None
@@ -117,3 +124,4 @@ class EnvironmentCampaignSpec(BuiltinCampaignSpec):
     )
     simulator: str = "embedded"
     environment: EnvironmentSpec
+    """Observations, rewards and terminations of the learning environment."""

@@ -120,14 +120,19 @@ _FILE_NAME = re.compile(r"[^/\0]{1,200}")
 
 
 class ModelSpec(Spec):
-    """An entry of the model descriptor: a model or a mission item. ``width`` and ``length`` (m) are
-    those of Scenic: across and along the direction in which the object faces."""
+    """An entry of the model descriptor: a model or a mission item."""
 
     name: str
+    """Name of the model's folder, or of the mission item."""
     type: Literal["MISSION_ONLY", "GAZEBO_MODEL", "CUSTOM_MODEL"]
+    """``MISSION_ONLY`` for a mission item, ``GAZEBO_MODEL`` for a model of Gazebo's database, and
+    ``CUSTOM_MODEL`` for any other model."""
     width: Optional[Size] = None
+    """Size (m) of a mission item across the direction in which it faces."""
     length: Optional[Size] = None
+    """Size (m) of a mission item along the direction in which it faces."""
     height: Optional[Size] = None
+    """Height (m) of a mission item."""
     z: Optional[Bounded] = None
     """Height (m) of the model's origin if the program specifies none. Without this key, the model
     is placed on the ground."""
@@ -137,10 +142,12 @@ class ModelSpec(Spec):
     """True if programs can specify another size. With ``drawn``, each axis without a specified size
     is drawn from half to double the model's size."""
     allow_collisions: bool = False
+    """True if other objects can intersect the model."""
     hollow: bool = False
     """True if a mesh with gaps, such as a house with a door, is represented by thin plates along
     its surface instead of its convex hull, so that objects can be placed inside."""
     url: Optional[str] = None
+    """Address of an archive from which a ``CUSTOM_MODEL`` is downloaded."""
     front: Optional[Literal["x", "y"]] = None
     """Axis of the model that points in the direction in which the object faces. Default: ``x`` for
     a mission item and ``y`` for a model."""
@@ -217,6 +224,7 @@ class DescriptorSpec(Spec):
     """A model descriptor. Paths are relative to the directory of its file."""
 
     models: List[ModelSpec]
+    """The models and mission items that a Scenic program can place."""
     models_dir: Optional[SpecPath] = None
     """First directory in which models are searched. Default: the directory of the descriptor."""
     world: Optional[SpecPath] = None
