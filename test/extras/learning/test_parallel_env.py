@@ -57,11 +57,11 @@ def test_a_finished_robot_remains_at_rest_until_all_have_finished(file):
 def test_a_step_without_an_action_for_each_agent_is_rejected(file):
     environment = ParallelNavigationEnv(file)
     environment.reset(seed=1)
-    with pytest.raises(ValueError, match="missing for other"):
+    with pytest.raises(ValueError, match="lack the agents other"):
         environment.step({"robot": np.zeros(2)})
     environment.close()
 
 
 def test_a_parallel_environment_requires_several_robots(tmp_path):
-    with pytest.raises(SpecError, match="has one robot"):
+    with pytest.raises(SpecError, match="only one robot"):
         ParallelNavigationEnv(written(tmp_path))

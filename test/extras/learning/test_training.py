@@ -218,8 +218,8 @@ def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, option
     [
         ({"observations": ["sonar"]}, "environment.observations"),
         ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
-        ({"observations": ["goal"]}, "requires the observations lidar and plan"),
-        ({"observations": [{"term": "lidar", "beams": 7}, "plan"]}, "even number of lidar beams"),
+        ({"observations": ["goal"]}, "needs the observation terms lidar and plan"),
+        ({"observations": [{"term": "lidar", "beams": 7}, "plan"]}, "needs an even number"),
         ({"rewards": [{"term": "speed"}]}, "unknown reward 'speed'"),
         (
             {"terminations": [{"term": "off_plan", "limit": 2}]},

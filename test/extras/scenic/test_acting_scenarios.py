@@ -89,7 +89,7 @@ def test_two_workers_and_a_repetition_give_identical_results(alone, tmp_path):
 @pytest.mark.parametrize(
     "worlds, said",
     [
-        ({"mission": {"goal": "waypoint"}}, "dynamic also needs mission.start"),
+        ({"mission": {"goal": "waypoint"}}, "dynamic needs the key mission.start"),
         (
             {"dynamic": False},
             "a `behavior` refers to time: .*worlds.scenic.dynamic: true",

@@ -26,16 +26,16 @@ REJECTED = (
         ("scenario Main():\n    setup:\n        c = new Brick\n"
          "        override c with color (1, 0, 0)\n", 4, LATE),
         (CUBE + "def change(c):\n    override c with color (1, 0, 0)\nchange(c)\n", 4, LATE),
-        (CUBE + "c.z = 1\n", 3, "`z` is assigned to a Brick .*: `new Brick with z HEIGHT`"),
-        (CUBE + "c.z += 1\n", 3, "`z` is assigned to a Brick"),
-        (CUBE + "setattr(c, 'z', 1)\n", 3, "`z` is assigned to a Brick"),
+        (CUBE + "c.z = 1\n", 3, "`z` of a Brick .* `new Brick with z HEIGHT`"),
+        (CUBE + "c.z += 1\n", 3, "`z` of a Brick"),
+        (CUBE + "setattr(c, 'z', 1)\n", 3, "`z` of a Brick"),
         (CUBE + "c.position = 3 @ 3\n", 3, "`new Brick at X @ Y`"),
         (CUBE + "c.yaw = 1\n", 3, "`new Brick facing HEADING`"),
         (CUBE + "c.allowCollisions = True\n", 3, "`new Brick with allowCollisions VALUE`"),
-        (WORKSPACE + "for i in range(2):\n    c = new Brick\n    c.width = i\n", 4, "`width` is"),
+        (WORKSPACE + "for i in range(2):\n    c = new Brick\n    c.width = i\n", 4, "`width` of"),
         (WORKSPACE + "class Tall(Brick):\n    def lift(self):\n        self.z = 3\n"
-         "c = new Tall\nc.lift()\n", 4, "`z` is assigned to a Tall"),
-        (WORKSPACE + "p = new OrientedPoint at 1 @ 1\np.position = 2 @ 2\n", 3, "`position` is"),
+         "c = new Tall\nc.lift()\n", 4, "`z` of a Tall"),
+        (WORKSPACE + "p = new OrientedPoint at 1 @ 1\np.position = 2 @ 2\n", 3, "`position` of"),
         (CUBE + "y = VerifaiRange(0, 1)\n", 3, "VerifAI .* use Range"),
         (CUBE + "from verifai.features import Box\n", 3, "VerifAI .* use Range"),
         (CUBE + "param p = VerifaiOptions([1, 2])\n", 3, "VerifAI .* use Range"),
@@ -47,7 +47,7 @@ REJECTED = (
         (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is for sequences"),
     ]
 )  # fmt: skip
-IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` .*; (remove it|use `record)")
+IN_BOTH = (LATE, "`z` of a Brick", "`eventually` .*; (remove it|use `record)")
 
 
 @pytest.mark.parametrize(("text", "line", "said"), REJECTED)

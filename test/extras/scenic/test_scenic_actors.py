@@ -306,8 +306,8 @@ def test_a_scenario_that_creates_objects_during_a_trial_is_rejected(scenarios):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("take 5", r"`take 5` in behavior Bad: it is not an action"),
-        ("self.position = 3 @ 3", r":9: `position` is assigned to a Person during a trial"),
+        ("take 5", r"`take 5` in behavior Bad: the value is not an action"),
+        ("self.position = 3 @ 3", r":9: .* `position` of a Person during a trial"),
         ("override self with width 2", r":9: `override` of `width` has no effect"),
         ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),
     ],
@@ -380,7 +380,7 @@ def test_a_trial_without_a_control_period_has_no_records(scenarios):
 def test_an_unsupported_recorded_value_is_reported(scenarios):
     simulation, driver = scenarios.simulation(RECORDS + "record 'red' as color\n")
     poses(simulation, "person_0", 2)
-    with pytest.raises(SceneError, match=r"`record ... as color` gives 'red'; record a number"):
+    with pytest.raises(SceneError, match=r"`record ... as color` has the value 'red'"):
         driver.results()
 
 

@@ -266,7 +266,7 @@ def test_the_default_size_of_an_object_is_that_of_its_model(workshop, tmp_path):
 
 def test_resizing_a_model_with_a_fixed_size_is_rejected(workshop):
     workshop.box("brick", "1 2 1", dynamic_size=False)
-    with pytest.raises(SpecError, match=r"brick_0 .* fixed size .*`dynamic_size: false`"):
+    with pytest.raises(SpecError, match=r"brick_0 .* is fixed .*`dynamic_size: false`"):
         workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
 
 
@@ -602,7 +602,7 @@ def test_existing_files_in_the_output_directory_are_never_removed(workshop, tmp_
     assert (mine / "notes.txt").read_text() == "kept"
     assert (mine / "world_0000.world").read_bytes() == first
     assert json.loads((mine / "worlds.json").read_text())["count"] == 2
-    with pytest.raises(SpecError, match="worlds from other inputs"):
+    with pytest.raises(SpecError, match="worlds of other inputs"):
         write_scenes(workshop.source("new Brick", seed=2), 2, mine, plots=False)
 
 

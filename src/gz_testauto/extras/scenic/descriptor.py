@@ -125,8 +125,8 @@ class ModelSpec(Spec):
     name: str
     """Name of the model's folder, or of the mission item."""
     type: Literal["MISSION_ONLY", "GAZEBO_MODEL", "CUSTOM_MODEL"]
-    """``MISSION_ONLY`` for a mission item, ``GAZEBO_MODEL`` for a model of Gazebo's database, and
-    ``CUSTOM_MODEL`` for any other model."""
+    """``MISSION_ONLY`` for a mission item, otherwise ``GAZEBO_MODEL`` or ``CUSTOM_MODEL``; only a
+    ``CUSTOM_MODEL`` can have a ``url``."""
     width: Optional[Size] = None
     """Size (m) of a mission item across the direction in which it faces."""
     length: Optional[Size] = None

@@ -138,7 +138,9 @@ class _OnnxPolicy(Policy):
                 "it with python3 -m pip install onnxruntime"
             ) from error
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the same bits
+        options.intra_op_num_threads = options.inter_op_num_threads = (
+            1  # results are then identical, bit by bit
+        )
         try:
             self._session = onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
@@ -181,7 +183,7 @@ class _StableBaselinesPolicy(Policy):
                 f"{path}: Stable-Baselines3 has no algorithm {algorithm!r}; correct `kind` in the "
                 "card"
             )
-        torch.set_num_threads(1)  # the same bits
+        torch.set_num_threads(1)  # results are then identical, bit by bit
         try:
             self._model = maker.load(path, device="cpu")
         except Exception as error:  # reading a foreign archive can raise any exception
