@@ -1,4 +1,4 @@
-"""Common functions of the verbs that run campaigns: options, execution and exit status."""
+"""Common functions of commands that run campaigns: options, execution and exit status."""
 
 import argparse
 import functools
@@ -25,7 +25,7 @@ EXIT_INVALID = 1
 
 
 def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every verb that runs campaigns."""
+    """Declare the common options of commands that run campaigns."""
     add_worker_arguments(parser)
     parser.add_argument(
         "--seed",
@@ -62,9 +62,10 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
 def on_two_simulators(
     spec: CampaignSpec, first: str, second: str, options: str
 ) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
-    """Return the campaign for each of two simulators, whose names are values of ``options``.
+    """Return the campaign with the simulator ``first``, and with the simulator ``second``.
 
     Raises ``SpecError`` if the simulators are equal, or a simulator rejects ``simulator_options``.
+    ``options`` names the command-line options in the error.
     """
     one, other = with_simulator(spec, first), with_simulator(spec, second)
     if one.simulator == other.simulator:

@@ -33,7 +33,7 @@ SHOWN = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument(
         "directories", type=Path, nargs="+", metavar="DIR", help="two or more results directories"
     )

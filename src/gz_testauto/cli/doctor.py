@@ -72,7 +72,7 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this verb."""
+    """Declare the command-line arguments."""
     parser.add_argument("--json", action="store_true", help="print a JSON list for programs")
 
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 def examine() -> Iterator[Finding]:
     """Yield the result of each check."""
     remedies = _remedies()
-    yield _python()
+    yield Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
     yield _libraries(remedies.libraries)
     yield from _gazebo(remedies.gazebo)
     yield _ros(remedies.ros)
@@ -115,7 +115,10 @@ def _remedies() -> Remedies:
             "workspace, and source devel/setup.bash",
         )
     set_up = "run ./bootstrap setup in a checkout"
-    if _is_checkout():
+    is_checkout = False
+    with contextlib.suppress(GzTestautoError):
+        is_checkout = (share_directory() / "bootstrap").is_file()
+    if is_checkout:
         return Remedies(f"{set_up}, or pip install .", set_up, set_up, set_up)
     sourced = (
         f"source the setup.bash of the catkin workspace that has gz_testauto, or {set_up} of it"
@@ -134,16 +137,6 @@ def _sourced_workspace() -> Optional[Path]:
             if sources[0]:  # an installed ROS has an empty mark
                 return None if prefix.parent.name == BOOTSTRAP_BUILD else Path(sources[0])
     return None
-
-
-def _is_checkout() -> bool:
-    with contextlib.suppress(GzTestautoError):
-        return (share_directory() / "bootstrap").is_file()
-    return False
-
-
-def _python() -> Finding:
-    return Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
 
 
 def _libraries(remedy: str) -> Finding:

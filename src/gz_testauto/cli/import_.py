@@ -33,7 +33,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="results directory; new or empty"

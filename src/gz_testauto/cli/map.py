@@ -32,7 +32,7 @@ from gz_testauto.worlds.static_map import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("base", metavar="BASE", type=Path, help="world file")
     parser.add_argument(
         "--resolution",

@@ -31,7 +31,7 @@ REPAIRS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("base", metavar="BASE", type=Path, help="base world file")
     parser.add_argument(
         "--spec", required=True, type=Path, metavar="YAML", help="obstacle specification"

@@ -61,7 +61,7 @@ class LineListener(CampaignListener):
         )
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print a line of texts, and of texts with a style, which is ignored here."""
+        """Print one line. Each part is a text, or a text with a style, which is ignored."""
         line = "".join(part if isinstance(part, str) else part[0] for part in parts)
         print(escape_text(line), file=self._stream, flush=True)
 

@@ -44,7 +44,7 @@ from gz_testauto.workers.interface import ExecutorFactory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument("world", help="name or number of the world")
     parser.add_argument("planner", help="name of the planner")

@@ -41,7 +41,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
     parser.add_argument(
         "--out",

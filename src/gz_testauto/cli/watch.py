@@ -32,7 +32,7 @@ from gz_testauto.results.store import ResultStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
         "--interval",

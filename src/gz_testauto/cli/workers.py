@@ -1,4 +1,4 @@
-"""Common options of verbs for the number and the location of workers."""
+"""Common command-line options for the number and the location of workers."""
 
 import argparse
 import functools

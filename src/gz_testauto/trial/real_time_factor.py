@@ -25,7 +25,7 @@ def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[f
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return the cause why the real-time factor makes a trial invalid; empty if it does not."""
+    """Return why the real-time factor makes a trial invalid; empty if the trial is valid."""
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:

@@ -203,7 +203,7 @@ class StabilityCheck:
                 )
 
     def _carrier(self, model: "_MovableModel") -> Optional[str]:
-        """Return the name of the dynamic model on which a model is located, or None."""
+        """Return the name of the dynamic model that carries ``model``, or None."""
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for other in self._models:
             low, high = (
@@ -221,7 +221,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Return a description of a motion that gravity does not explain; empty without one."""
+        """Describe a motion of ``model`` that gravity does not explain; return "" without one."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""

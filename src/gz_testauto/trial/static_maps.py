@@ -213,7 +213,7 @@ class StaticMaps:
 
 
 def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return the height (m) of the lidar, of which the campaign has precedence over the model."""
+    """Return ``robot.scan_height_m`` (m); without this key, the lidar's height in the model."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

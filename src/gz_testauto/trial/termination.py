@@ -41,13 +41,13 @@ TIME_SLACK_S = 1e-6
 """Tolerance (s) of times, which are sums of physics steps with rounding errors."""
 
 JUMP_ALLOWANCE_M = 0.5
-"""Largest distance (m) in one period beyond the distance at twice the top speed."""
+"""Largest motion (m) in one period, in addition to the motion at twice the top speed."""
 
 TIPPED_S = 1.0
 """Longest time (s) of a tilt from which a robot can recover."""
 
 FREE_FALL_MPS = 10.0
-"""Largest downward speed (m/s) on the ground; a body that falls has it after five meters."""
+"""Largest downward speed (m/s) of a robot on the ground; a fall of five meters exceeds it."""
 
 
 @dataclass(frozen=True)
