@@ -25,7 +25,7 @@ def outcome_of(name, entry, simulator, **options):
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in OF_SERVOS])
-def test_the_embedded_simulator_is_within_2_percent_of_exact_values(name):
+def test_embedded_simulator_is_within_2_percent_of_exact_values(name):
     assert outcome_of(name, "embedded", "embedded").deviation == pytest.approx(0, abs=0.02)
 
 
@@ -33,14 +33,14 @@ def test_the_embedded_simulator_is_within_2_percent_of_exact_values(name):
 @pytest.mark.parametrize(
     ("name", "within"), [("slide", 0.01), ("locked_wheels", 0.01), ("skid_turn", 0.02)]
 )
-def test_wheels_that_drive_by_friction_are_within_2_percent_of_exact_values(name, within):
+def test_wheels_with_friction_drive_are_within_2_percent_of_exact_values(name, within):
     outcome = outcome_of(name, "embedded", "embedded", skid="wheels")
     assert outcome.deviation == pytest.approx(0, abs=within)
     assert outcome.converged in (None, True)
 
 
 @pytest.mark.slow
-def test_a_husky_turns_as_with_contacts_on_the_rims_at_steps_of_1_and_5_ms():
+def test_husky_turns_at_the_yaw_rate_for_contacts_on_wheel_rims():
     # in MuJoCo a cylinder touches a plane at its rims; least power by quadrature, below
     outcome = outcome_of("skid_turn", "embedded", "embedded", skid="wheels")
     assert [outcome.value, outcome.other_value] == pytest.approx([0.2409] * 2, rel=1e-3)
@@ -48,7 +48,7 @@ def test_a_husky_turns_as_with_contacts_on_the_rims_at_steps_of_1_and_5_ms():
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_gazebo_slides_rolls_and_measures_exact_values_and_does_not_turn_a_skid_steer_robot():
+def test_gazebo_slides_and_rolls_exactly_but_barely_turns_a_skid_steer_robot():
     names = ("slide", "rolling_ball", "imu_arm", "skid_turn")
     outcomes = check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
     *within, turn = outcomes
@@ -56,7 +56,7 @@ def test_gazebo_slides_rolls_and_measures_exact_values_and_does_not_turn_a_skid_
     assert turn.deviation < -0.5  # its wheels slow down within the step
 
 
-def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_dimensions():
+def test_skid_steer_robot_with_equal_loads_has_the_exact_yaw_rate():
     square = WheelContacts(((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), (0.0, 0.0), 40.0)
     assert square.loads_n() == pytest.approx([98.0] * 4)
     twist = sliding_twist(square, Twist2D(0.0, 1.0))
@@ -64,7 +64,7 @@ def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_dimensi
     assert sliding_twist(square, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
 
 
-def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance():
+def test_line_contacts_of_wheels_turn_at_balanced_friction_moments():
     a, b, half = 0.3, 0.2, 0.06
     wheels = tuple((x, y) for x in (a, -a) for y in (b, -b))
     weight = WheelContacts(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
@@ -84,7 +84,7 @@ def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance(
     assert sliding_twist(weight, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
 
 
-def test_the_heavy_side_of_a_husky_has_larger_loads_and_the_loads_balance_its_weight():
+def test_wheel_loads_balance_the_weight_of_a_husky():
     loads = HUSKY.loads_n()
     assert sum(loads) == pytest.approx(56.582 * 9.8)
     moment = sum(load * y for load, (_, y) in zip(loads, HUSKY.wheels_m))
@@ -93,7 +93,7 @@ def test_the_heavy_side_of_a_husky_has_larger_loads_and_the_loads_balance_its_we
 
 
 @pytest.mark.parametrize(("at_5_ms", "converged"), [(0.249, True), (0.12, False), (None, None)])
-def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converged):
+def test_check_with_different_values_at_two_steps_is_not_converged(at_5_ms, converged):
     outcome = PhysicsCheckResult(
         "e", "skid_turn", "rad/s", "", 0.001, 0.25, 0.277, other_step_s=0.005, other_value=at_5_ms
     )
@@ -101,7 +101,7 @@ def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converg
     assert outcome.deviation == pytest.approx(0.25 / 0.277 - 1)
 
 
-def test_unsupported_check_is_reported_and_others_are_measured():
+def test_unsupported_physics_check_is_reported_and_others_are_measured():
     def impossible(loader):
         raise SimulatorError("there is no ground here")
 
@@ -125,7 +125,7 @@ def test_unsupported_check_is_reported_and_others_are_measured():
 
 
 @pytest.mark.parametrize("name", ["sliding_stop", "imu_arm"])
-def test_a_body_without_the_requested_twist_is_not_measured(name, monkeypatch):
+def test_body_without_the_requested_twist_is_not_measured(name, monkeypatch):
     monkeypatch.setattr(EmbeddedSimulation, "_apply", lambda self, changes: None)
     outcome = outcome_of(name, "embedded", "embedded")
     assert outcome.value is None

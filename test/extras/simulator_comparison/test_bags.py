@@ -41,7 +41,7 @@ def numbers(data, where=""):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bag_and_csv_files_of_one_run_give_the_same_measures(tmp_path, kind):
+def test_bag_and_csv_files_of_one_run_give_equal_measures(tmp_path, kind):
     recordings = [with_all_channels(seed) for seed in range(4)]
     ending = ".bag" if kind == "ROS 1" else ""
     bags = [as_bag(one, tmp_path / f"bag_{i}{ending}", kind) for i, one in enumerate(recordings)]
@@ -72,7 +72,7 @@ def test_a_bag_and_csv_files_of_one_run_give_the_same_measures(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_channel_of_a_bag_is_read_with_its_written_values(tmp_path, kind):
+def test_all_channels_of_a_bag_are_read_with_the_written_values(tmp_path, kind):
     recording = with_all_channels(1)
     bag = as_bag(recording, tmp_path / ("one.bag" if kind == "ROS 1" else "one"), kind)
     (read,) = read_recordings(RecordingSpec.model_validate({**READ, "cases": {"a/b": [bag]}}))[

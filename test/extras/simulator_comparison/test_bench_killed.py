@@ -73,7 +73,7 @@ def stored(out):
     }
 
 
-def test_killed_bench_continues_with_the_same_result(bench, tmp_path, capsys):
+def test_killed_comparison_continues_with_the_same_result(bench, tmp_path, capsys):
     whole, out = tmp_path / "whole", tmp_path / "killed"
     assert main(["simulators", "compare", str(bench), "--out", str(whole)]) == 0
     for drives in (1, 3):
@@ -96,7 +96,7 @@ def test_killed_bench_continues_with_the_same_result(bench, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signal_to_the_process_group_stops_after_the_present_runs(bench, tmp_path, number, status):
+def test_signal_to_the_process_group_stops_after_the_current_runs(bench, tmp_path, number, status):
     process = started(bench, tmp_path / "out", 1)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, number)
@@ -109,7 +109,7 @@ def test_signal_to_the_process_group_stops_after_the_present_runs(bench, tmp_pat
     assert 1 <= at_signal <= len(stored(tmp_path / "out")) <= at_signal + 2
 
 
-def test_second_ctrl_c_stops_immediately_and_stores_nothing(bench, tmp_path):
+def test_second_ctrl_c_stops_immediately_without_storing_a_run(bench, tmp_path):
     longer_than_any_timeout = "maneuvers: [{name: circle, duration_s: 600}]"
     bench.write_text(re.sub("maneuvers: .*", longer_than_any_timeout, BENCH))
     assert longer_than_any_timeout in bench.read_text()
@@ -151,7 +151,7 @@ def test_a_killed_simulator_process_is_replaced(bench, tmp_path):
     assert len(stored(tmp_path / "out")) == 8
 
 
-def test_request_without_a_reply_in_time_is_the_error_of_a_stalled_simulator():
+def test_request_without_a_reply_raises_the_error_of_a_stalled_simulator():
     message = r"'open': no progress for 0\.01 s"
     with SimulatorProcess(timeout_s=0.01) as process, pytest.raises(SimulatorError, match=message):
         process.open("kinematic", {})

@@ -83,14 +83,14 @@ def stored(out):
     }
 
 
-def test_entries_alternate_after_each_repetition(tmp_path):
+def test_simulators_alternate_after_each_repetition(tmp_path):
     run(bench(), tmp_path)
     turns = [tuple(source.split(": ")) for source in Counted.driven]
     assert [entry for entry, _ in turns[:8]] == ["one", "one", "two", "two"] * 2
     assert [case.split(", ")[1] for _, case in turns] == ["repetition 1"] * 8 + ["repetition 2"] * 8
 
 
-def test_all_entries_start_a_repetition_at_the_same_pose(tmp_path):
+def test_all_simulators_start_a_repetition_at_the_same_pose(tmp_path):
     recordings = run(bench(), tmp_path).recordings
     first, second = (
         [one.odometry.values[0].tolist() for one in recordings[name]["flat/circle"]]
@@ -100,7 +100,7 @@ def test_all_entries_start_a_repetition_at_the_same_pose(tmp_path):
     assert first[0] != first[1]
 
 
-def test_parallel_entries_have_the_same_recordings_and_load_is_measured_alone(tmp_path):
+def test_parallel_runs_have_equal_recordings_and_cost_is_measured_sequentially(tmp_path):
     at_once, most = set(), []
 
     class Watched(Counted):
@@ -119,7 +119,7 @@ def test_parallel_entries_have_the_same_recordings_and_load_is_measured_alone(tm
     assert max(most) == 1
 
 
-def test_stopped_bench_continues_with_the_same_result(tmp_path):
+def test_stopped_comparison_continues_with_the_same_result(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run(bench(), whole)
     for count in (1, 4, 5):
@@ -142,7 +142,7 @@ def test_stopped_bench_continues_with_the_same_result(tmp_path):
         ({"seed": 4}, "bench: seed is 4, was 3"),
     ],
 )
-def test_a_changed_bench_in_the_same_directory_is_rejected_with_a_list_of_changes(
+def test_changed_comparison_in_the_same_directory_is_rejected_with_the_changes(
     tmp_path, changed, said
 ):
     run(bench(), tmp_path)
@@ -151,7 +151,7 @@ def test_a_changed_bench_in_the_same_directory_is_rejected_with_a_list_of_change
     assert said in str(raised.value)
 
 
-def test_the_directory_of_a_campaign_is_rejected_and_unchanged(tmp_path):
+def test_directory_of_a_campaign_is_rejected_without_changes(tmp_path):
     files = {"manifest.json": '{"format": 1, "inputs": {}, "campaign": "c"}', "campaign.json": "{}"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -169,14 +169,14 @@ def test_partial_files_of_a_killed_comparison_are_removed(tmp_path):
     assert [path for path in remains if path.exists()] == []
 
 
-def test_another_version_of_a_simulator_is_rejected(tmp_path, monkeypatch):
+def test_changed_simulator_version_is_rejected(tmp_path, monkeypatch):
     run(bench(repetitions=1), tmp_path)
     monkeypatch.setattr(KinematicSimulator, "version", "2")
     with pytest.raises(ResultsError, match="entry one: version is 2, was 1"):
         run(bench(), tmp_path)
 
 
-def test_repetitions_are_added_to_stored_ones(tmp_path):
+def test_additional_repetitions_are_added_to_stored_repetitions(tmp_path):
     run(bench(repetitions=1), tmp_path)
     before = stored(tmp_path)
     Counted.driven.clear()
@@ -201,14 +201,14 @@ class Dying(Counted):
         return super().run_maneuver(order)
 
 
-def test_run_of_a_simulator_that_died_once_is_repeated_with_a_new_one(tmp_path, monkeypatch):
+def test_run_is_repeated_with_a_new_simulator_after_one_crash(tmp_path, monkeypatch):
     monkeypatch.setattr(Dying, "deaths", 1)
     told = []
     assert run(bench(), tmp_path, Dying, told=told).complete
     assert any("trying again after an error: its process died" in text for text in told)
 
 
-def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path, monkeypatch):
+def test_run_is_invalid_after_two_crashes_of_the_simulator(tmp_path, monkeypatch):
     monkeypatch.setattr(Dying, "deaths", 9)
     spec = bench(repetitions=1)
     result = run(spec, tmp_path, Dying)
@@ -226,7 +226,7 @@ def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path
     assert again.conditions.invalid == result.conditions.invalid
 
 
-def test_an_entry_with_a_wrong_ground_does_not_run_there_and_is_reported(tmp_path):
+def test_simulator_with_wrong_ground_does_not_run_and_is_reported(tmp_path):
     class OffGround(Counted):
         def probe(self, terrain, folder, entry):
             off = "its surface is 13 mm too low" if terrain.name == "ice" else None
@@ -239,7 +239,7 @@ def test_an_entry_with_a_wrong_ground_does_not_run_there_and_is_reported(tmp_pat
     assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
 
 
-def test_an_entry_that_is_not_installed_is_omitted_but_the_reference_is_required(tmp_path):
+def test_missing_simulator_is_omitted_unless_it_is_the_reference(tmp_path):
     class NotInstalled(Counted):
         lacking = 1
 
@@ -257,7 +257,7 @@ def test_an_entry_that_is_not_installed_is_omitted_but_the_reference_is_required
     assert "two: not simulated: the simulator needs PyBullet" in result.conditions.notes
 
 
-def test_load_is_measured_again_on_a_busy_machine_and_reported_if_it_stays_busy(tmp_path):
+def test_cost_measurement_is_repeated_and_reported_on_a_busy_machine(tmp_path):
     class Busy(Counted):
         shares: ClassVar[list] = [0.5, 0.4, 0.02, 0.6, 0.5, 0.7, *[0.0] * 20]
 
@@ -272,12 +272,12 @@ def test_load_is_measured_again_on_a_busy_machine_and_reported_if_it_stays_busy(
     assert result.complete
 
 
-def test_a_second_runner_in_one_directory_is_rejected(tmp_path):
+def test_second_runner_in_one_directory_is_rejected(tmp_path):
     with BenchDirectory(tmp_path).locked(), pytest.raises(ResultsError, match="another process"):
         run(bench(), tmp_path)
 
 
-def test_a_damaged_stored_run_is_reported_with_a_remedy(tmp_path):
+def test_damaged_stored_run_is_reported_with_a_remedy(tmp_path):
     run(bench(repetitions=1), tmp_path)
     path = BenchDirectory(tmp_path).run_path("one", "flat/circle", 0)
     path.write_bytes(path.read_bytes()[:200])

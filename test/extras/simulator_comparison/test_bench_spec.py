@@ -31,7 +31,7 @@ def read(tmp_path, *changes):
     return load(file, BenchSpec)
 
 
-def test_cases_are_every_maneuver_on_every_terrain(tmp_path):
+def test_each_maneuver_on_each_terrain_is_a_case(tmp_path):
     assert read(tmp_path).cases == ["flat/straight", "flat/slow"]
 
 
@@ -85,14 +85,14 @@ def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
         ("robot: {model: package://gz_testauto/models/wheelchair}\n", "", 1, "robot is missing"),
     ],
 )
-def test_fault_is_reported_with_its_line(tmp_path, old, new, line, said):
+def test_invalid_physics_step_is_reported_with_its_line(tmp_path, old, new, line, said):
     with pytest.raises(SpecError) as raised:
         read(tmp_path, (old, new))
     assert said in str(raised.value)
     assert f"bench.yaml:{line}: " in str(raised.value)
 
 
-def test_simulator_without_exact_steps_is_rejected_by_name(tmp_path):
+def test_simulator_without_exact_steps_is_rejected(tmp_path):
     with pytest.raises(SpecError) as raised:
         read(tmp_path, ("one, simulator: embedded", "one, simulator: gazebo_ros"))
     said = str(raised.value)
@@ -101,7 +101,7 @@ def test_simulator_without_exact_steps_is_rejected_by_name(tmp_path):
     assert "gazebo for the same Gazebo" in said and "as recording" in said
 
 
-def test_step_of_the_worlds_is_validated_for_simulators_that_use_it(tmp_path):
+def test_physics_step_of_the_worlds_is_validated(tmp_path):
     step = ("reference: one", "reference: one\nstep_s: 0.003")
     assert read(tmp_path, step).step_s == 0.003
     with pytest.raises(SpecError, match=r"bench.yaml:12: step_s is 0.003 s, .* 0.0025 or 0.005"):
@@ -112,7 +112,7 @@ def test_step_of_the_worlds_is_validated_for_simulators_that_use_it(tmp_path):
         )
 
 
-def test_suggested_steps_are_valid_and_can_be_halved():
+def test_suggested_physics_steps_and_their_halves_are_valid():
     for step_s in REMEDIES_S:
         assert step_fault(step_s) is None and step_fault(step_s / 2) is None
     assert step_fault(0.02).endswith("use 0.01")
@@ -126,7 +126,7 @@ def test_an_entry_with_simulator_and_recording_is_rejected(tmp_path):
         read(tmp_path, ("simulator: embedded}", recording))
 
 
-def test_recorded_commands_need_a_repetition_that_exists(tmp_path):
+def test_recorded_commands_of_a_missing_repetition_are_rejected(tmp_path):
     (tmp_path / "drive.csv").write_text("")
     given = ("reference: one", "reference: real")
     real = (
@@ -144,7 +144,7 @@ def test_recorded_commands_need_a_repetition_that_exists(tmp_path):
         read(tmp_path, given, real, ("  - straight\n", run % 1))
 
 
-def test_invalid_entries_are_each_reported(tmp_path):
+def test_all_invalid_entries_are_reported(tmp_path):
     wrong = [
         (f"name: {name}, simulator: embedded", f"name: {name}, simulator: nobody")
         for name in ("one", "two")
@@ -155,7 +155,7 @@ def test_invalid_entries_are_each_reported(tmp_path):
     assert [line.split(": ")[1] for line in lines] == ["entries[0]", "entries[1]"]
 
 
-def test_a_bench_without_entries_is_rejected(tmp_path):
+def test_comparison_without_entries_is_rejected(tmp_path):
     begin = BENCH.index("entries:")
     with pytest.raises(SpecError, match="entries: the list is empty"):
         read(tmp_path, (BENCH[begin:], "entries: []\n"))

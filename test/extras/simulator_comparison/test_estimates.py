@@ -35,7 +35,7 @@ def levels(random, mean, count):
     return [of_level(value) for value in random.normal(mean, 1.0, count)]
 
 
-def test_one_repetition_per_case_gives_no_tie():
+def test_entry_with_one_repetition_per_case_does_not_tie():
     """One repetition each has no permutations, for any number of cases."""
     cases = [f"flat/{number}" for number in range(8)]
     reference = {case: [of_level(0.0)] for case in cases}
@@ -45,7 +45,7 @@ def test_one_repetition_per_case_gives_no_tie():
     assert not found.ties
 
 
-def test_tie_is_tested_only_with_enough_permutations():
+def test_ties_are_tested_only_with_enough_permutations():
     """Two and two repetitions have 3 different permutations, 9 in two cases: too few for 5 %."""
     random = np.random.default_rng(0)
 
@@ -70,7 +70,7 @@ def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
     assert not found.ties
 
 
-def test_equal_entry_ties_and_a_noisier_one_does_not():
+def test_only_equal_entries_tie_with_the_reference():
     drives = {
         "real": [drive(seed, noise=0.3) for seed in range(5)],
         "alike": [drive(seed, noise=0.3) for seed in range(5, 10)],
@@ -87,7 +87,7 @@ def test_equal_entry_ties_and_a_noisier_one_does_not():
 
 
 @pytest.mark.slow
-def test_two_records_of_one_process_tie_in_nineteen_of_twenty_sets():
+def test_recordings_of_one_process_tie_in_95_percent_of_sets():
     random = np.random.default_rng(2)
     sets = 400
     tied = sum(
@@ -104,7 +104,7 @@ def test_two_records_of_one_process_tie_in_nineteen_of_twenty_sets():
     assert tied >= 369
 
 
-def test_an_entry_with_a_distance_below_the_floor_ties():
+def test_entry_with_a_distance_below_the_floor_ties():
     """Its variance is smaller, which the test finds, but its distance is below the floor."""
     random = np.random.default_rng(4)
     reference = {"a/x": levels(random, 0.0, 10)}
@@ -115,7 +115,7 @@ def test_an_entry_with_a_distance_below_the_floor_ties():
     assert found.ties
 
 
-def test_a_case_with_few_repetitions_does_not_widen_the_interval():
+def test_case_with_few_repetitions_does_not_widen_the_interval():
     """With cases of 20 and 2 repetitions of one process, the interval is that of 22 repetitions,
     about 2.1 / sqrt(22)."""
     random = np.random.default_rng(3)
@@ -125,6 +125,6 @@ def test_a_case_with_few_repetitions_does_not_widen_the_interval():
     assert (estimate.high - estimate.low) / 2.0 == pytest.approx(2.1 / np.sqrt(22), rel=0.4)
 
 
-def test_a_measure_of_two_recordings_is_a_distance():
+def test_measure_between_recordings_must_be_a_distance():
     with pytest.raises(SpecError, match=r"likeness: better must be lower"):
         Measure("likeness", "d", "f", "s", ("imu",), better="higher", between=lambda a, b: 1.0)

@@ -53,7 +53,7 @@ def test_kinematic_robot_with_its_front_axle_on_a_step_pitches_up(simulator, rov
     assert pose.rpy == pytest.approx((0.0, -math.atan(0.05 / 0.4), 0.0), abs=1e-9)
 
 
-def test_wheel_touches_the_edge_of_a_step_before_it_is_above_it(simulator, rover, tmp_path):
+def test_wheel_touches_the_edge_of_a_step_before_its_center_is_above(simulator, rover, tmp_path):
     step = terrain_of("step", height_m=0.05, position_m=2.0)
     before = 0.05
     start = (2.0 - before - 0.2, 0.0, 0.0)
@@ -94,7 +94,7 @@ def test_kinematic_imu_measures_gravity_on_a_slope_and_the_turn(simulator, rover
 
 
 @pytest.mark.slow
-def test_kinematic_imu_agrees_with_the_motion(simulator, rover, tmp_path):
+def test_kinematic_imu_is_consistent_with_the_motion(simulator, rover, tmp_path):
     """Sums of the samples equal velocity and attitude, for any ground and any command."""
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("gravel"))
     samples, moved = [], []
@@ -118,7 +118,7 @@ def test_kinematic_imu_agrees_with_the_motion(simulator, rover, tmp_path):
 
 
 @pytest.mark.slow
-def test_robot_follows_commands_on_any_ground(simulator, rover, tmp_path):
+def test_kinematic_robot_follows_commands_on_any_ground(simulator, rover, tmp_path):
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("bumps"))
     last = pose_of(scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0)[-1])
     assert last.position[:2] == pytest.approx((math.sin(1.5), 1 - math.cos(1.5)), abs=1e-9)
@@ -143,7 +143,7 @@ def test_placed_robot_is_at_rest(simulator, rover, tmp_path):
 
 
 @pytest.mark.slow
-def test_kinematic_ground_is_the_terrain_without_friction(simulator, tmp_path):
+def test_kinematic_ground_matches_the_terrain_without_friction(simulator, tmp_path):
     for kind in ("flat", "gravel"):
         probe = probe_ground(simulator, terrain_of(kind), tmp_path, points=50)
         assert probe.refusal is None and math.isnan(probe.friction)

@@ -44,7 +44,7 @@ def test_a_delay_is_measured_within_a_sample(delay_s):
     assert found == pytest.approx(delay_s, abs=1.0 / RATE_HZ + 1e-9)
 
 
-def test_bias_noise_delay_and_gain_are_measured_together():
+def test_bias_noise_delay_and_gain_are_measured_simultaneously():
     recording = drive(12, duration_s=120.0, noise=0.2)
     random = np.random.default_rng(13)
 
@@ -63,12 +63,12 @@ def test_bias_noise_delay_and_gain_are_measured_together():
     )
 
 
-def test_noise_has_no_delay():
+def test_noise_without_correlation_has_delay_0():
     still = [drive(seed, yaw_rate=np.zeros_like) for seed in (4, 5)]
     assert comparable(*still).delay_s == 0.0
 
 
-def test_a_gain_is_measured():
+def test_gain_is_the_logarithm_of_the_amplitude_ratio():
     recording = drive(6)
 
     def louder(values):
@@ -86,7 +86,7 @@ def test_the_density_of_white_noise_is_measured_within_10_percent(density):
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 100.0, 1000.0])
-def test_noise_density_does_not_depend_on_the_rate(rate_hz):
+def test_noise_density_does_not_depend_on_the_sampling_rate(rate_hz):
     def noisy(seed, rate_hz):
         random = np.random.default_rng(seed)
         time_s = clock(300.0, rate_hz)
@@ -97,14 +97,14 @@ def test_noise_density_does_not_depend_on_the_rate(rate_hz):
     assert found < np.log10(1.1)
 
 
-def test_the_allan_deviation_of_a_ramp_is_known():
+def test_allan_deviation_of_a_ramp_is_exact():
     """A(τ) of slope R is R τ / √2: IEEE Std 952-1997, equation C.10."""
     tau, deviation = allan_deviation(0.3 * clock(100.0), RATE_HZ)
     assert deviation == pytest.approx(0.3 * tau / np.sqrt(2.0), rel=1e-6)
 
 
 @pytest.mark.parametrize("shift", [0.1, 1.0])
-def test_the_wasserstein_distance_of_a_shift_is_the_shift(shift):
+def test_wasserstein_distance_of_shifted_values_is_the_shift(shift):
     recording = drive(8)
 
     def shifted(values):
@@ -116,7 +116,7 @@ def test_the_wasserstein_distance_of_a_shift_is_the_shift(shift):
     assert value("vertical_spectrum", other, recording) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_ten_times_the_power_is_ten_decibels():
+def test_tenfold_power_is_a_spectral_distance_of_10_db():
     recording = drive(9)
 
     def louder(values):
@@ -140,7 +140,7 @@ def test_drift_is_the_distance_between_two_trajectories():
     assert value("pose_drift", turning, ahead) > 0.5
 
 
-def test_the_worked_example_of_the_paper_is_reproduced():
+def test_worked_example_of_the_paper_is_reproduced():
     """Tables 6 and 7: 1.237 rad/s and 23.43 m/s², for which 23.19 is printed."""
     angular = summary_error(
         np.array([-0.120, -0.020, 0.003]),
@@ -160,7 +160,7 @@ def test_the_worked_example_of_the_paper_is_reproduced():
     assert linear.sum() == pytest.approx(23.43)
 
 
-def test_range_is_between_the_means_of_the_outermost_hundredths():
+def test_range_is_the_difference_of_the_means_of_extreme_hundredths():
     values = np.arange(1000.0)[:, None]
     mean, extent = mean_and_range(values)
     assert (mean[0], extent[0]) == (499.5, pytest.approx(994.5 - 4.5))
@@ -226,7 +226,7 @@ def test_implausible_imu_is_rejected(change, says):
         check_plausible(changed(recording, change))
 
 
-def test_a_command_is_valid_until_the_next():
+def test_velocity_command_is_valid_until_the_next_command():
     """The robot turns for half a second, commanded by three messages."""
     command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
     turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
@@ -265,7 +265,7 @@ def test_channels_with_different_clocks_are_rejected():
         both.common_interval()
 
 
-def test_channels_are_cut_to_their_common_interval_without_sparse_commands():
+def test_channels_are_cut_to_the_common_interval_of_imu_and_odometry():
     recording = drive(1, speed_mps=speeding)
     way = recording.odometry
     command = Series(np.array([0.0, 0.1]), np.zeros((2, 2)))
@@ -276,7 +276,7 @@ def test_channels_are_cut_to_their_common_interval_without_sparse_commands():
     assert found.command is None
 
 
-def test_missing_values_are_reported_and_not_counted():
+def test_missing_values_of_measures_have_a_reason():
     cases = {"flat/straight": [drive(1)]}
     absent = measure_entry(find_measure("pose_drift"), "one", cases, cases)
     assert absent.missing == "the reference has no recording of the required terrain and maneuver"

@@ -59,7 +59,7 @@ def set_readings(monkeypatch, wall_s, cpu_s, others_s=0.0):
     monkeypatch.setattr(load.psutil, "cpu_count", lambda: 2)
 
 
-def test_one_interruption_does_not_change_the_cost(monkeypatch, order):
+def test_one_interruption_does_not_change_the_measured_cost(monkeypatch, order):
     wall_s = [0.5] * 6 + [9.0] + [0.5] * 5
     set_readings(monkeypatch, wall_s, [0.25] * 12)
     found = measure_load(KinematicSimulator(), order(1), 0.0, 1)
@@ -68,7 +68,7 @@ def test_one_interruption_does_not_change_the_cost(monkeypatch, order):
 
 
 @pytest.mark.slow
-def test_segments_are_added_until_enough_time_was_used(monkeypatch, order):
+def test_cost_measurement_is_extended_until_enough_cpu_time_was_used(monkeypatch, order):
     set_readings(monkeypatch, itertools.repeat(0.1), [0.05] * 200)
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 30.0
     set_readings(monkeypatch, itertools.repeat(0.1), [0.001] * 200)
@@ -81,14 +81,14 @@ def test_load_of_other_programs_is_a_share_of_all_processors(monkeypatch, order)
 
 
 @pytest.mark.slow
-def test_the_idle_world_has_no_robot_and_five_robots_need_a_simulator_for_several(order):
+def test_cost_of_five_robots_needs_a_simulator_for_several_robots(order):
     assert measure_load(KinematicSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
     with pytest.raises(SimulatorError, match="kinematic supports only one robot"):
         measure_load(KinematicSimulator(), order(5), 0.0, 1)
 
 
 @pytest.mark.slow
-def test_a_simulator_in_separate_processes_is_measured_by_these_processes(order):
+def test_cost_includes_all_processes_of_the_simulator(order):
     burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
     child = subprocess.Popen(
         [sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -42,7 +42,7 @@ FLAT = terrain(np.zeros((17, 17)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_commands_do_not_exceed_the_acceleration_limits(kind):
+def test_commands_respect_the_acceleration_limits(kind):
     commands = compute_commands(drive(kind), ROBOT)
     assert len(commands) == round(KINDS[kind].duration_s / PERIOD_S)
     rates = np.abs(np.diff(commands, axis=0, prepend=np.zeros((1, 2)))) / PERIOD_S
@@ -50,26 +50,26 @@ def test_commands_do_not_exceed_the_acceleration_limits(kind):
     assert rates[:, 1].max() <= 1.0 + 1e-9
 
 
-def test_straight_reaches_its_speed_and_keeps_it():
+def test_straight_maneuver_reaches_and_keeps_its_speed():
     commands = compute_commands(drive("straight"), ROBOT)
     assert commands[-1] == pytest.approx([0.5, 0.0])
     assert ideal_path(commands)[-1] == pytest.approx([8 * 0.5 - 0.25 + 0.0125, 0.0, 0.0])
 
 
-def test_circle_has_a_radius_of_speed_over_yaw_rate():
+def test_circle_radius_is_speed_divided_by_yaw_rate():
     way = ideal_path(compute_commands(drive("circle", duration_s=20.0), ROBOT))[40:]
     middle = way[:, :2] + np.column_stack([-np.sin(way[:, 2]), np.cos(way[:, 2])])
     assert np.ptp(middle, axis=0) == pytest.approx([0.0, 0.0], abs=1e-3)
 
 
-def test_stop_finishes_at_rest_and_s_curve_at_its_initial_heading():
+def test_stop_ends_at_rest_and_s_curve_at_the_initial_heading():
     assert compute_commands(drive("stop"), ROBOT)[-1] == pytest.approx([0.0, 0.0])
     assert ideal_path(compute_commands(drive("s_curve"), ROBOT))[-1, 2] == pytest.approx(
         0.0, abs=0.03
     )
 
 
-def test_maneuver_at_rest_is_long_enough_for_its_noise():
+def test_maneuver_at_rest_is_long_enough_to_measure_noise():
     count = round(drive("rest").duration_s * 100)
     records = np.random.default_rng(0).standard_normal((100, count))
     densities = np.array([noise_density(record, 100.0) for record in records])
@@ -83,7 +83,7 @@ def test_a_maneuver_that_is_faster_than_the_robot_is_rejected():
         compute_commands(drive("fast", kind="straight", linear_mps=2.0), ROBOT)
 
 
-def test_recorded_commands_are_held_and_the_robot_rests_before_the_first():
+def test_recorded_commands_are_held_until_the_next_command():
     recorded = Series(np.array([0.12, 0.2]), np.array([[0.3, 0.1], [0.4, 0.0]]))
     assert recorded_commands(recorded).tolist() == [
         [0.0, 0.0],
@@ -94,7 +94,7 @@ def test_recorded_commands_are_held_and_the_robot_rests_before_the_first():
     ]
 
 
-def test_repetitions_start_at_different_poses_and_reproducibly():
+def test_repetitions_start_at_different_reproducible_poses():
     starts = [draw_start("flat/straight", repetition, 7) for repetition in range(20)]
     assert len(set(starts)) == 20
     assert max(abs(value) for start in starts for value in start[:2]) <= JITTER_M
@@ -102,7 +102,7 @@ def test_repetitions_start_at_different_poses_and_reproducibly():
     assert draw_start("flat/straight", 3, 8) != starts[3]
 
 
-def test_path_that_leaves_the_terrain_is_rejected_with_its_size():
+def test_path_beyond_the_terrain_is_rejected_with_the_required_size():
     commands = compute_commands(drive("straight", duration_s=12.0), ROBOT)
     with pytest.raises(SpecError, match=r"flat/straight: .* \d+\.\d m of ground, but terrain"):
         require_space("flat/straight", commands, BODY, FLAT)
@@ -119,7 +119,7 @@ def test_paths_of_parallel_robots_do_not_intersect():
         parallel_starts(5, "load/five", commands, BODY, FLAT)
 
 
-def test_robot_starts_above_the_highest_ground_below_it():
+def test_robot_is_spawned_above_the_highest_ground_below_its_footprint():
     heights = np.zeros((129, 129))
     heights[64, 68] = 0.04  # 0.31 m ahead of the center
     above = spawn_height_m(terrain(heights), BODY, Pose2D(0.0, 0.0, 0.0))

@@ -28,7 +28,7 @@ def both(campaign, **robot):
     return [spec.model_copy(update={"simulator": name}) for name in ("gazebo", "embedded")]
 
 
-def test_open_loop_compares_the_second_simulator_with_the_first_at_the_speed_limits():
+def test_open_loop_maneuvers_use_the_speed_limits_of_the_robot():
     limits = {"max_linear_mps": 0.8, "max_angular_radps": 1.2, "max_linear_accel_mps2": 0.7}
     bench = open_loop_bench(*both("smoke_campaign.yaml", **limits))
     assert bench.reference == "gazebo" and not bench.reference_is_robot
@@ -45,7 +45,7 @@ def test_open_loop_compares_the_second_simulator_with_the_first_at_the_speed_lim
     assert bench.robot.max_linear_accel_mps2 == 0.7
 
 
-def test_car_is_not_commanded_beyond_its_steering_limit():
+def test_open_loop_maneuvers_respect_the_steering_limit():
     (first, second) = both("road/pedestrian_campaign.yaml")
     steering = first.robot.steering
     drives = {one.name: one for one in open_loop_bench(first, second).maneuvers}
@@ -54,7 +54,7 @@ def test_car_is_not_commanded_beyond_its_steering_limit():
     assert radius_m >= steering.wheelbase_m / math.tan(steering.max_rad)
 
 
-def test_simulator_without_exact_steps_is_rejected_by_name():
+def test_simulator_without_exact_steps_is_rejected():
     first, second = both("smoke_campaign.yaml")
     ros = second.model_copy(update={"simulator": "gazebo_ros"})
     with pytest.raises(SpecError, match=r"gazebo_ros cannot be stepped by exactly 0.01 s"):
@@ -83,7 +83,7 @@ def bench_with(*drives):
 
 
 @pytest.mark.slow
-def test_only_the_maneuver_push_moves_the_box(tmp_path):
+def test_only_the_push_maneuver_moves_the_box(tmp_path):
     plan = Plan(bench_with("push", {"name": "straight", "duration_s": 2.0}))
     host, directory = SimulatorRunner(), BenchDirectory(tmp_path)
     driven = {}
@@ -104,7 +104,7 @@ def test_only_the_maneuver_push_moves_the_box(tmp_path):
     assert ways[0][-1] - ways[1][-1] == pytest.approx(0.5, abs=0.1)
 
 
-def test_push_on_terrain_with_relief_is_rejected():
+def test_push_maneuver_on_terrain_with_relief_is_rejected():
     terrains = [{"name": "rough", "kind": "gravel"}]
     data = bench_with("push").model_dump(mode="json")
     with pytest.raises(ValueError, match="push needs a terrain of kind flat"):
@@ -117,7 +117,7 @@ def test_default_maneuvers_do_not_include_push_and_turn():
     assert names == ["rest", "straight", "circle", "stop", "s_curve"]
 
 
-def test_boxes_are_compared_by_their_displacement():
+def test_box_measure_is_the_difference_of_displacements():
     def pushed(to_m):
         places = np.linspace([1.0, 2.0], to_m, 10)
         return RunRecording.of("pushed", {"box": Series(np.arange(10.0), places)})

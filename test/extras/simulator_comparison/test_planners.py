@@ -24,7 +24,7 @@ def bench(folder, **entries):
     return load(file, BenchSpec)
 
 
-def test_a_simulator_with_another_best_planner_scores_0_in_planner_measures(tmp_path):
+def test_simulator_with_a_different_best_planner_has_planner_score_0(tmp_path):
     results(tmp_path / "real", WORLDS)  # the first planner reaches every goal, the others none
     results(tmp_path / "same", WORLDS)
     results(tmp_path / "turned", WORLDS, planners=("dwa", "fgm"))
@@ -54,6 +54,6 @@ def test_planner_measures_require_a_campaign_with_two_planners(tmp_path):
     assert found.ranking.table.left_out.keys() == {"planner_same_winner", "planner_srcc"}
 
 
-def test_planners_with_the_reverse_ranking_score_0():
+def test_negative_correlation_of_planners_has_score_0():
     assert compute_scores([0.8, -0.4], "higher") == pytest.approx([1.0, 0.0])
     assert math.isnan(compute_scores([0.8, math.nan], "higher")[1])

@@ -56,7 +56,7 @@ def _pos(z_m):
 
 
 @pytest.mark.slow
-def test_low_ground_is_rejected_with_its_error(tmp_path):
+def test_ground_below_the_terrain_is_rejected_with_its_error(tmp_path):
     """Ground as in Gazebo's Bullet: half of its relief too low."""
     with Altered(lambda world: lowered(world, 0.013)) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=50)
@@ -73,7 +73,7 @@ def test_ground_that_bodies_fall_through_is_rejected(tmp_path):
 
 
 @pytest.mark.parametrize("mu", (0.33, 0.5))
-def test_ground_with_another_friction_is_rejected_with_the_measured_value(mu, tmp_path):
+def test_ground_with_wrong_friction_is_rejected_with_the_measured_value(mu, tmp_path):
     with Altered(lambda world: re.sub(r">0.4</mu", f">{mu}</mu", world)) as simulator:
         probe = probe_ground(simulator, terrain_of("flat", friction=0.4), tmp_path, points=20)
     assert probe.worst_m < 0.0001
@@ -104,7 +104,7 @@ def test_mirrored_ground_is_rejected(tmp_path):
     assert abs(median_mm) < 20.0 < 1000.0 * probe.worst_m
 
 
-def test_a_ball_rests_on_the_highest_point_below_it():
+def test_ball_rests_on_the_highest_point_below_it():
     step = terrain_of("step", position_m=1.0, height_m=0.05)
     beside = np.array([0.0, 1.0 - step.pitch_m, 1.5])
     along = np.zeros(3)
@@ -125,7 +125,7 @@ def test_points_at_which_simulators_differ_are_not_probed():
 
 
 @pytest.mark.slow
-def test_more_points_than_suitable_ones_are_rejected(tmp_path):
+def test_probe_with_too_few_suitable_points_is_rejected(tmp_path):
     with EmbeddedSimulator() as simulator, pytest.raises(SpecError, match="probe fewer"):
         probe_ground(simulator, terrain_of("flat", pixels=17), tmp_path, points=250)
 

@@ -28,7 +28,7 @@ def as_csv(recording, folder):
     return {name: str(path) for name, path in write_channels(recording, folder).items()}
 
 
-def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
+def test_recording_is_read_with_the_specified_units_axes_and_columns(tmp_path):
     recording = drive(1, noise=0.1)
     imu = recording.imu
     path = tmp_path / "imu.csv"
@@ -69,7 +69,7 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
         ("time_s,{}\n", r"imu.csv: .* no samples"),
     ],
 )
-def test_files_with_other_contents_are_rejected(tmp_path, text, says):
+def test_csv_files_with_invalid_contents_are_rejected(tmp_path, text, says):
     columns = "wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2"
     (tmp_path / "imu.csv").write_text(text.format(columns))
     spec = RecordingSpec.model_validate({"cases": {"straight": [tmp_path / "imu.csv"]}})
@@ -108,7 +108,7 @@ def test_an_invalid_bag_and_a_missing_topic_are_rejected(tmp_path):
         ("t,x,y,qx,qy,qz,qw\n", "{t},,,,,,\n{t},{x},{y},0,0,{qz},{qw}\n", ["t", "x", "y"]),
     ],
 )
-def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, named):
+def test_trajectory_files_with_any_separator_are_read(tmp_path, heading, line, named):
     """Columns are separated by commas, semicolons, tabs or spaces; named in a comment or not at
     all; with rows of other channels between."""
     recording = drive(1, duration_s=2.0, speed_mps=speeding)
@@ -245,7 +245,7 @@ def test_baseline_is_measured_and_not_ranked(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_comparison_without_a_robot_is_called_agreement(tmp_path, capsys):
+def test_comparison_without_a_real_robot_states_agreement(tmp_path, capsys):
     file = bench_file(tmp_path, reference_is_robot=False)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
     assert "Measured against real: this is agreement with it, not accuracy." in (
@@ -277,7 +277,7 @@ def test_an_imported_recording_has_the_same_values(tmp_path, capsys):
         ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a appears more than once"),
     ],
 )
-def test_an_inconsistent_bench_is_rejected(tmp_path, capsys, changes, says):
+def test_inconsistent_comparison_is_rejected(tmp_path, capsys, changes, says):
     file = bench_file(tmp_path, **changes)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err

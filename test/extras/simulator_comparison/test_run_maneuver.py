@@ -63,7 +63,7 @@ class PeriodSimulator(KinematicSimulator):
 
 
 @pytest.mark.parametrize("simulator", [KinematicSimulator, PeriodSimulator])
-def test_imu_samples_have_a_period_of_10_ms_and_poses_are_true_poses(simulator, order):
+def test_run_records_imu_samples_every_10_ms_and_true_poses(simulator, order):
     driven = run_maneuver(simulator(), order)
     imu, odometry = driven.recording.imu, driven.recording.odometry
     assert imu.time_s == pytest.approx(np.arange(1, 201) * 0.01)
@@ -77,7 +77,7 @@ def test_imu_samples_have_a_period_of_10_ms_and_poses_are_true_poses(simulator, 
 
 
 @pytest.mark.slow
-def test_samples_are_means_over_any_number_of_physics_steps(order):
+def test_imu_samples_are_means_over_physics_steps(order):
     found = {}
     for step_s in (0.002, 0.01):
         with open_simulator("embedded", step_s=step_s) as simulator:
@@ -95,7 +95,7 @@ def test_samples_are_means_over_any_number_of_physics_steps(order):
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_gazebo_has_the_same_samples_and_the_cost_of_its_server(order):
+def test_gazebo_run_has_imu_samples_and_the_cost_of_gzserver(order):
     options = sampling_options("gazebo", {})
     with open_simulator("gazebo", **options) as simulator:
         driven = run_maneuver(simulator, replace(order, commands=order.commands[:20]))
@@ -108,7 +108,7 @@ def test_gazebo_has_the_same_samples_and_the_cost_of_its_server(order):
     assert load.cpu_s > 0.0 and load.memory_bytes > 1e7
 
 
-def test_a_step_that_does_not_divide_10_ms_is_rejected(order):
+def test_physics_step_that_does_not_divide_10_ms_is_rejected(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
         with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
             run_maneuver(simulator, order)
@@ -156,14 +156,14 @@ def rolled(x_m, z_m):
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
 
-def test_wheels_are_read_once_per_robot():
+def test_wheel_surfaces_are_cached_per_robot():
     (robot,), (again,) = read_bench_robot(ROBOT), read_bench_robot(ROBOT)
     assert again is not robot
     assert wheel_surfaces(again) is wheel_surfaces(robot)
     assert set(wheel_surfaces(HUSKY)) != set(wheel_surfaces(robot))
 
 
-def test_depth_of_a_wheel_is_its_distance_from_the_surface_not_a_height():
+def test_wheel_depth_is_the_distance_from_the_surface():
     radius_m, edge_m = 0.1651, 2.0
     touching_m = edge_m - math.sqrt(radius_m**2 - (radius_m - 0.076) ** 2)
     assert not is_inside(STEP, rolled([touching_m - 0.002], [radius_m]), 0.001).any()
@@ -176,7 +176,7 @@ def test_depth_of_a_wheel_is_its_distance_from_the_surface_not_a_height():
     assert not is_inside(STEP, rolled([50.0], [-1.0]), 0.02).any()
 
 
-def test_a_robot_that_drives_through_a_step_is_not_plausible_and_one_that_presses_into_it_is(order):
+def test_run_through_a_step_is_not_plausible(order):
     driven = run_maneuver(KinematicSimulator(), order)
     count = len(driven.height_m)
     assert driven.wheels_m == {}
@@ -235,7 +235,7 @@ def test_wheel_positions_are_recorded_if_the_simulator_reports_links(order, tmp_
     "name",
     ["embedded", "pybullet", pytest.param("gazebo", marks=pytest.mark.gazebo)],
 )
-def test_wheels_follow_commands_and_outer_ones_are_faster(name, model, order):
+def test_outer_wheels_are_faster_in_a_turn(name, model, order):
     if name == "pybullet":
         pytest.importorskip("pybullet")
     path = share_directory() / "models" / model
@@ -256,7 +256,7 @@ def test_wheels_follow_commands_and_outer_ones_are_faster(name, model, order):
     assert turning == pytest.approx([0.5 - 0.5 * half_m, 0.5 + 0.5 * half_m], rel=0.05)
 
 
-def test_wheel_speeds_are_missing_without_links(order):
+def test_wheel_speeds_are_missing_without_poses_of_links(order):
     assert run_maneuver(KinematicSimulator(), order).recording.wheels is None
 
 
@@ -271,7 +271,7 @@ def turning(rate_radps, count=20):
         }
 
 
-def test_a_wheel_s_speed_is_its_rate_about_its_joint_times_its_radius():
+def test_wheel_speed_is_joint_rate_times_radius():
     wheels = DrivenWheels(
         (WheelJoint("robot::left", "robot::base", (0.0, 1.0, 0.0)),),
         (WheelJoint("robot::right", "robot::base", (0.0, 1.0, 0.0)),),
@@ -287,7 +287,7 @@ def test_a_wheel_s_speed_is_its_rate_about_its_joint_times_its_radius():
 
 
 @pytest.mark.slow
-def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order, tmp_path):
+def test_wheels_with_friction_drive_do_not_penetrate_stones(order, tmp_path):
     spec = GravelTerrain(name="gravel", friction=0.55, size_m=6.4, pixels=257, clear_m=0.5)
     gravel = make_terrain(spec, 1)
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
@@ -301,7 +301,7 @@ def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order,
         assert not is_inside(gravel, points, 0.005).any()
 
 
-def test_a_run_with_non_finite_numbers_is_a_scene_error(order):
+def test_run_with_non_finite_numbers_raises_a_scene_error(order):
     class Broken(KinematicSimulator):
         def _load(self, scene):
             simulation = super()._load(scene)

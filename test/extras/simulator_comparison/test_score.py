@@ -29,21 +29,21 @@ def paper():
 
 
 @pytest.mark.slow
-def test_the_paper_s_printed_scores_give_its_totals(paper):
+def test_published_scores_of_the_paper_give_its_totals(paper):
     table = paper.published_ranking.table
     assert table.entries == ("coppeliasim", "gazebo", "morse", "webots")
     assert table.totals == pytest.approx([49.100, 49.087, 32.145, 44.226], abs=0.001)
     assert table.weights.sum() == 56.0
 
 
-def test_the_paper_s_measurements_in_its_equations_give_another_winner(paper):
+def test_measurements_of_the_paper_give_a_different_winner(paper):
     table = paper.ranking.table
     assert table.totals == pytest.approx([49.094, 49.224, 31.629, 43.485], abs=0.001)
     assert table.entries[table.order[0]] == "gazebo"
     assert paper.ranking.verdict.winner is None
 
 
-def test_the_paper_s_first_rank_depends_on_the_weights(paper):
+def test_first_rank_in_the_paper_depends_on_the_weights(paper):
     printed = paper.published_ranking
     assert printed.near_ranks[:2, 0] == pytest.approx([0.51, 0.49], abs=0.01)
     assert printed.any_ranks[:, 0] == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
@@ -56,7 +56,7 @@ def test_the_paper_s_first_rank_depends_on_the_weights(paper):
         assert turning[name].needed == pytest.approx(weight, abs=0.001)
 
 
-def test_beyond_a_reversal_weight_another_entry_is_first(paper):
+def test_rank_reversal_weight_changes_the_first_entry(paper):
     for change in paper.published_ranking.reversals:
         table = paper.published_ranking.table
         beyond = 1e-6 * np.sign(change.needed - change.specified)
@@ -84,7 +84,7 @@ def test_beyond_a_reversal_weight_another_entry_is_first(paper):
         ({}, "ui", None),
     ],
 )
-def test_features_are_scored_by_the_paper_s_rules(features, name, score):
+def test_features_are_scored_by_the_rules_of_the_paper(features, name, score):
     assert feature_score(FeaturesSpec.model_validate(features), name) == score
 
 
@@ -97,7 +97,7 @@ def test_scores_are_relative_to_the_lowest_or_highest_value():
     )
 
 
-def test_a_missing_value_is_not_0():
+def test_missing_value_does_not_count_as_0():
     scores = {"a": {"x": 1.0, "y": None}, "b": {"x": 0.5, "y": 1.0}}
     table = ScoreTable.of(scores, {"x": 1.0, "y": 1.0})
     assert table.totals.tolist() == [1.0, 0.5]
@@ -111,7 +111,7 @@ def test_equal_entries_share_the_first_rank():
     assert ranking_verdict(table).winner is None
 
 
-def test_an_entry_that_is_first_in_all_draws_is_the_winner():
+def test_entry_that_is_first_in_all_draws_is_the_winner():
     table = ScoreTable.of({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.2, "y": 0.9}}, {"x": 3, "y": 1})
     verdict = ranking_verdict(table)
     assert (verdict.winner, verdict.share) == ("a", 1.0)
@@ -128,6 +128,6 @@ def test_uncertain_measurements_give_no_winner():
     assert "More repetitions can decide" in verdict.text
 
 
-def test_default_weights_of_a_bench_are_those_of_the_paper():
+def test_default_weights_are_those_of_the_paper():
     spec = BenchSpec.model_validate({"name": "x", "entries": [{"name": "a"}]})
     assert spec.weights == dict(PAPER_WEIGHTS)

@@ -24,7 +24,7 @@ def amplitude(values):
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 99.7, 200.0, 1000.0])
-def test_signals_in_the_band_do_not_depend_on_the_sensor_rate(rate_hz):
+def test_signals_within_the_band_do_not_depend_on_the_sensor_rate(rate_hz):
     expected = amplitude(in_band(tone(15.0, RATE_HZ), 20.0))
     assert amplitude(in_band(tone(15.0, rate_hz), 20.0)) == pytest.approx(expected, rel=0.02)
 
@@ -43,7 +43,7 @@ def test_jitter_of_stamps_causes_no_oscillation():
     assert np.abs(found).max() < 1.5
 
 
-def test_a_short_record_of_a_fast_sensor_is_filtered_at_both_ends():
+def test_short_recording_of_a_fast_sensor_is_filtered_at_both_ends():
     """Of a constant and a tone above the band, only the constant remains."""
     series = tone(200.0, 1000.0, 2.0)
     found = in_band(Series(series.time_s, series.values + 3.0), 20.0)
@@ -69,7 +69,7 @@ def test_all_recordings_of_a_case_are_cut_to_the_shortest():
     assert note.startswith("flat/a: ") and "over 3.99 s" in note and "drive 0" in note
 
 
-def test_the_slowest_sensor_limits_the_band_of_all():
+def test_slowest_sensor_limits_the_common_band():
     slow = RunRecording("slow", imu=tone(1.0, 30.0))
     found = align_recordings({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
     assert found.band_hz == pytest.approx(12.0)

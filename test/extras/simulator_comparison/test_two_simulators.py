@@ -25,7 +25,7 @@ def run(out, *more):
 
 
 @pytest.mark.slow
-def test_all_trials_are_screened_and_the_selected_ones_confirmed(tmp_path, capsys):
+def test_screening_runs_all_trials_and_confirms_the_selected_trials(tmp_path, capsys):
     assert run(tmp_path, "--closest", "1", "--control", "1") == 0
     said = capsys.readouterr()
     assert "4 trials screened in embedded" in said.out
@@ -51,14 +51,14 @@ def test_all_trials_are_screened_and_the_selected_ones_confirmed(tmp_path, capsy
         ["--screen", "embedded", "--confirm", "kinematic", "--simulator", "embedded"],
     ],
 )
-def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
+def test_screening_with_one_simulator_is_rejected(tmp_path, capsys, arguments):
     assert command.main(["run", str(CAMPAIGN), "--out", str(tmp_path / "out"), *arguments]) == 2
     assert "--screen and --confirm" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
-def test_open_loop_runs_are_compared_and_leave_no_files(tmp_path, capsys, monkeypatch):
+def test_open_loop_comparison_without_out_leaves_no_files(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulators = ["--simulators", "embedded", "embedded_again"]
     assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *simulators]) == 0
@@ -86,7 +86,7 @@ def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
     assert again.out == first.out
 
 
-def test_a_simulator_is_not_compared_with_itself(capsys):
+def test_comparison_of_a_simulator_with_itself_is_rejected(capsys):
     twice = ["--simulators", "embedded", "embedded"]
     assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *twice]) == 2
     assert re.search(r"--simulators\b.*\bembedded\b", capsys.readouterr().err)

@@ -51,7 +51,7 @@ def opened(browser, path, messages, **settings):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_the_page_fits_the_screen_without_a_script(browser, report, width, scheme):
+def test_page_fits_the_screen_without_scripts(browser, report, width, scheme):
     messages = []
     context, tab = opened(
         browser,

@@ -21,7 +21,7 @@ def printed(*grounds):
     return text.getvalue().splitlines()
 
 
-def test_long_names_and_reasons_fit_a_terminal():
+def test_table_of_probes_with_long_names_fits_a_terminal():
     name, terrain = "an_entry_with_a_name_that_is_long", "a_terrain_with_a_long_name"
     lines = printed(
         GroundProbe(name, terrain, 0.013, 0.47, 0.55, REFUSAL),

@@ -26,7 +26,7 @@ def measured(name, value, **more):
         (measured("pose_drift", 0.1, floor=0.2), "ties with the reference"),
     ],
 )
-def test_ties_floors_and_unconverged_values_have_a_remark(one, remark):
+def test_measure_with_tie_or_unconverged_value_has_a_remark(one, remark):
     assert measured_texts(one)[2] == remark
 
 

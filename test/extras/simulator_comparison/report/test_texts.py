@@ -101,12 +101,12 @@ def both(of_paper):
         "Farley et al. 2022, Table 3; 2022-11-01",
     ],
 )
-def test_report_of_the_paper_has_the_results_of_its_numbers(both, text_part):
+def test_report_on_the_paper_reproduces_its_results(both, text_part):
     for text in both:
         assert text_part in text
 
 
-def test_neither_ranking_of_the_paper_has_a_winner(both):
+def test_both_rankings_of_the_paper_have_no_winner(both):
     for text in both:
         assert text.count("There is no winner.") == 2
 
@@ -154,14 +154,14 @@ def test_report_lists_compared_and_omitted_entries(of_both, text_part):
     assert text_part.replace("near: gazebo", "near gazebo") in page
 
 
-def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulators, of_paper):
+def test_totals_and_lead_have_intervals_if_measurements_have_intervals(of_simulators, of_paper):
     table = terminal_text(of_simulators)
     assert re.search(r"^loud +2\.\d+ \[2\.\d+, 2\.\d+\] ", table, re.MULTILINE)
     assert re.search(r"lost leads loud by 0\.\d+ \[0\.\d+, 0\.\d+\] of 3", table)
     assert "95 %\n" not in terminal_text(of_paper)
 
 
-def test_comparison_without_a_real_robot_is_called_agreement(of_simulators):
+def test_report_without_a_real_robot_states_agreement(of_simulators):
     spec = of_simulators.spec.model_copy(update={"reference_is_robot": False})
     changed = dataclasses.replace(of_simulators, spec=spec)
     for text in (terminal_text(changed), Page(page_html(changed)).text_part):
@@ -170,14 +170,14 @@ def test_comparison_without_a_real_robot_is_called_agreement(of_simulators):
 
 
 @pytest.mark.slow
-def test_seven_entries_with_long_names_fit_a_terminal():
+def test_table_of_seven_entries_with_long_names_fits_a_terminal():
     names = ("near", *(f"a_simulator_with_option_{number}" for number in range(6)))
     text = terminal_text(simulated(names, repetitions=1))
     for name in names:
         assert name in text.replace("\n", "")
 
 
-def test_page_has_the_commands_for_repetition_and_the_bench(of_simulators, tmp_path):
+def test_page_contains_repetition_commands_and_specification(of_simulators, tmp_path):
     folder = tmp_path / "of today"
     folder.mkdir()
     write_page(of_simulators, folder / "report.html")
@@ -190,7 +190,7 @@ def test_page_has_the_commands_for_repetition_and_the_bench(of_simulators, tmp_p
     )
 
 
-def test_each_case_has_its_spectra_with_a_line_for_each_entry(of_simulators):
+def test_page_plots_spectra_of_all_entries_for_each_case(of_simulators):
     page = Page(page_html(of_simulators))
     plots = [a["aria-label"] for tag, a in page.elements if tag == "svg" and "aria-label" in a]
     assert plots == [f"Spectra of {case}" for case in CASES]
@@ -200,7 +200,7 @@ def test_each_case_has_its_spectra_with_a_line_for_each_entry(of_simulators):
     assert sorted(lines) == sorted([*both, *both, "line p2", "line p3"])
 
 
-def test_nothing_is_loaded_and_no_script_runs(of_simulators):
+def test_page_loads_no_resources_and_runs_no_scripts(of_simulators):
     page = Page(page_html(of_simulators))
     assert "script" not in {tag for tag, _ in page.elements}
     policy = next(a["content"] for tag, a in page.elements if "http-equiv" in a)
@@ -222,7 +222,7 @@ def test_markup_in_names_and_remarks_is_escaped():
     assert r"<img src=x onerror=alert(1)>\x1b[2J" in Page(text).text_part
 
 
-def test_entry_on_wrong_ground_does_not_affect_the_others():
+def test_entry_on_wrong_ground_does_not_affect_other_entries():
     names = ("near", "loud", "sunk")
     changed = dataclasses.replace(CONDITIONS, grounds=CONDITIONS.grounds[-1:], invalid=())
     found = simulated(names, changed, repetitions=2)
@@ -232,7 +232,7 @@ def test_entry_on_wrong_ground_does_not_affect_the_others():
     assert "sunk" in found.measured
 
 
-def test_simulator_without_a_valid_run_of_a_case_does_not_affect_the_others():
+def test_entry_without_a_valid_run_does_not_affect_other_entries():
     terrains = sorted({case.split("/")[0] for case in CASES})
     names = ("ode", "near", "loud", "lost")
     spec = BenchSpec.model_validate(
@@ -267,7 +267,7 @@ def test_invalid_runs_of_a_case_are_reported_in_one_sentence():
 
 
 @pytest.mark.slow
-def test_unmeasured_entry_is_not_closer_than_the_baseline():
+def test_unmeasured_entry_is_not_compared_with_the_baseline():
     found = simulated(("near", "loud", "lost"), repetitions=2)
     spec = found.spec.model_copy(update={"baseline": "loud"})
     lost = {name: Measured.absent(one.measure, "x") for name, one in found.measured["lost"].items()}
@@ -325,7 +325,7 @@ def test_weighted_measures_without_interval_are_listed_with_the_verdict():
 
 
 @pytest.mark.slow
-def test_criteria_unknown_of_all_entries_are_listed_in_the_verdict():
+def test_criteria_unknown_for_all_entries_are_listed_in_the_verdict():
     found = simulated(("near", "loud"), repetitions=2)
     spec = found.spec.model_copy(
         update={"weights": {**found.spec.weights, "memory": 1.0, "open_source": 2.0}}
@@ -338,7 +338,7 @@ def test_criteria_unknown_of_all_entries_are_listed_in_the_verdict():
         ) in text
 
 
-def test_case_cut_to_its_shortest_recording_is_reported():
+def test_shortening_to_the_shortest_recording_is_reported():
     aligned = dataclasses.replace(
         simulated_report().aligned,
         lengths={"flat/straight": Length(4.0, "short.csv", 6.0)},
@@ -357,5 +357,5 @@ def test_case_cut_to_its_shortest_recording_is_reported():
     ("needed", "text_part"),
     [(9.955, "−0.45 %"), (17.6, "+76 %"), (3.8, "−62 %"), (27.26, "+173 %")],
 )
-def test_change_of_a_weight_is_in_percent_without_exponent(needed, text_part):
+def test_change_of_a_weight_is_printed_in_percent_without_exponent(needed, text_part):
     assert relative(WeightChange("ros", 10.0, needed, "other")) == text_part

@@ -28,7 +28,7 @@ def summarize_probe(world):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUGH)
-def test_heights_have_256_levels_of_which_both_ends_are_used(kind):
+def test_terrain_heights_have_256_levels(kind):
     levels = terrain_of(kind).levels
     assert (levels.min(), levels.max()) == (0, 255)
     terrain = terrain_of(kind)
@@ -47,7 +47,7 @@ def test_a_robot_starts_on_flat_ground_at_height_0(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUGH)
-def test_a_loaded_world_has_the_heights_of_the_grid(kind, tmp_path):
+def test_loaded_world_has_the_heights_of_the_terrain(kind, tmp_path):
     terrain = terrain_of(kind)
     ground = summarize_probe(write_world(terrain, tmp_path / "new"))
     assert ground.geometry.heights + ground.geometry.position[2] == pytest.approx(
@@ -56,7 +56,7 @@ def test_a_loaded_world_has_the_heights_of_the_grid(kind, tmp_path):
     assert ground.geometry.size[:2] == (terrain.size_m, terrain.size_m)
 
 
-def test_flat_ground_is_a_plane(tmp_path):
+def test_flat_terrain_is_a_plane_in_the_world(tmp_path):
     terrain = terrain_of("flat")
     world = write_world(terrain, tmp_path)
     assert type(summarize_probe(world).geometry).__name__ == "Plane"
@@ -64,19 +64,19 @@ def test_flat_ground_is_a_plane(tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
-def test_the_world_has_the_specified_step_and_gravity(tmp_path):
+def test_world_has_the_specified_step_and_gravity(tmp_path):
     document = read_scene(write_world(terrain_of("step"), tmp_path, step_s=0.0005)).document
     assert read_physics(document, document.world, "max_step_size") == 0.0005
     assert read_gravity(document, document.world) == pytest.approx((0.0, 0.0, -9.80665))
 
 
-def test_the_first_row_is_at_the_greatest_y_and_the_first_column_at_the_least_x():
+def test_first_row_is_at_the_greatest_y_and_first_column_at_the_least_x():
     terrain = terrain_of("gravel")
     assert terrain.height_m(terrain.x_m[3], terrain.y_m[20]) == terrain.heights_m[20, 3]
     assert terrain.y_m[0] == terrain.size_m / 2 and terrain.x_m[0] == -terrain.size_m / 2
 
 
-def test_heights_are_bilinear_between_points_and_nan_beyond_the_edge():
+def test_heights_are_interpolated_bilinearly_and_nan_beyond_the_edge():
     terrain = terrain_of("gravel")
     corners = terrain.heights_m[100:102, 50:52]
     x = terrain.x_m[50] + terrain.pitch_m / 4
@@ -87,13 +87,13 @@ def test_heights_are_bilinear_between_points_and_nan_beyond_the_edge():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ("bumps", "gravel", "iso8608", "fbm"))
-def test_the_same_seed_gives_the_same_terrain_and_another_seed_a_different_one(kind):
+def test_terrain_depends_only_on_the_seed(kind):
     first, again, other = terrain_of(kind, 0), terrain_of(kind, 0), terrain_of(kind, 1)
     assert np.array_equal(first.heights_m, again.heights_m)
     assert not np.array_equal(first.heights_m, other.heights_m)
 
 
-def test_step_has_the_specified_height_and_is_one_cell_wide():
+def test_step_has_the_specified_height_and_rises_within_one_cell():
     terrain = terrain_of("step", height_m=0.1, position_m=2.0, length_m=1.0)
     assert terrain.relief_m == 0.1
     cell = terrain.pitch_m
@@ -101,7 +101,7 @@ def test_step_has_the_specified_height_and_is_one_cell_wide():
     assert terrain.height_m(np.array(at_m), np.zeros(5)) == pytest.approx([0.0, 0.05, 0.1, 0.1, 0])
 
 
-def test_bumps_have_two_heights_with_the_higher_ones_on_the_lower_ones():
+def test_high_bumps_are_on_top_of_low_bumps():
     """Heights are 38 and 76 mm, which become 38.1 and 76 mm in 8 bits."""
     terrain = terrain_of("bumps", pixels=513)
     heights = np.unique(terrain.heights_m)
@@ -134,7 +134,7 @@ def roughness_m3(terrain, hurst=0.5):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("road_class", "ACE")
-def test_a_road_of_a_class_has_its_spectrum_along_lines(road_class):
+def test_road_profile_has_the_spectrum_of_its_iso_8608_class(road_class):
     found = [
         roughness_m3(terrain_of("iso8608", seed, pixels=513, road_class=road_class))
         for seed in range(4)
@@ -146,7 +146,7 @@ def test_a_road_of_a_class_has_its_spectrum_along_lines(road_class):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hurst", (0.3, 0.8))
-def test_spectrum_of_fractional_brownian_ground_has_its_exponent(hurst):
+def test_fractional_brownian_ground_has_the_specified_spectral_exponent(hurst):
     found = [
         roughness_m3(terrain_of("fbm", seed, pixels=513, hurst=hurst, roughness_m3=1024e-6), hurst)
         for seed in range(4)
@@ -157,7 +157,7 @@ def test_spectrum_of_fractional_brownian_ground_has_its_exponent(hurst):
 
 
 @pytest.mark.parametrize("depth", (8, 16))
-def test_user_image_of_any_size_and_depth_is_read(depth, tmp_path):
+def test_image_of_any_size_and_depth_is_read(depth, tmp_path):
     gray = np.linspace(0, 2**depth - 1, 40 * 30).reshape(30, 40)
     path = tmp_path / "mine.png"
     Image.fromarray(gray.astype(np.uint8 if depth == 8 else np.uint16)).save(path)
@@ -169,7 +169,7 @@ def test_user_image_of_any_size_and_depth_is_read(depth, tmp_path):
     assert terrain.height_m(np.zeros(7), at_y) == pytest.approx(expected, abs=0.01)
 
 
-def test_an_invalid_image_and_one_without_relief_are_rejected(tmp_path):
+def test_invalid_images_and_images_without_relief_are_rejected(tmp_path):
     text, gray = tmp_path / "notes.png", tmp_path / "gray.png"
     text.write_text("no image")
     Image.fromarray(np.full((5, 5), 7, np.uint8)).save(gray)
@@ -191,7 +191,7 @@ def test_an_invalid_image_and_one_without_relief_are_rejected(tmp_path):
         ({"kind": "flat", "height_m": 1.0}, "Extra inputs"),
     ),
 )
-def test_an_impossible_terrain_is_rejected_with_the_reason(wrong, said):
+def test_impossible_terrain_is_rejected_with_the_reason(wrong, said):
     with pytest.raises(ValidationError) as caught:
         READER.validate_python({"name": "wrong", **wrong})
     assert said in str(caught.value)
