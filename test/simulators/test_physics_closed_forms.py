@@ -1,4 +1,4 @@
-"""Simulators compared with exact values, and known deviations."""
+"""Physics of simulators, compared with exact values and with known deviations."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ from gz_testauto.simulators.embedded.simulator import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in CHECKS}
 OF_SERVOS = ("skid_turn", "locked_wheels")
-"""Checks whose results a base on servos has by construction."""
+"""Names of checks whose results are prescribed for a robot that is moved by servos."""
 
 
 def outcome_of(name, entry, simulator, **options):
@@ -70,7 +70,8 @@ def test_line_contacts_of_wheels_turn_at_balanced_friction_moments():
     weight = WheelContacts(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
 
     def moment(share, beside):
-        """Moment of friction about the center, at a point of a wheel commanded to 1 rad/s."""
+        """Return the moment of friction about the center at one contact point of a wheel that is
+        commanded to 1 rad/s."""
         along, across = b - share * beside, share * a
         return (beside * along - a * across) / math.hypot(along, across)
 

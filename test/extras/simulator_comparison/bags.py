@@ -1,4 +1,5 @@
-"""Recordings as rosbags, with stamps of the Unix epoch; those of a recording are in µs."""
+"""Synthetic recordings as rosbags, with stamps of the Unix epoch and original stamps in
+microseconds."""
 
 from decimal import Decimal
 
@@ -21,12 +22,12 @@ READ = {
     "wheels": {"topic": "/joints", "joints": list(JOINTS), "radius_m": RADIUS_M},
     "command": {"topic": "/cmd_vel"},
 }
-"""Specification for reading these files."""
+"""Specification with which the written bags are read."""
 
 
 def as_bag(recording, path, kind):
-    """Write a recording as a bag of one of :data:`KINDS`; where it is. A ROS 1 bag is a file, the
-    others are folders."""
+    """Write a recording as a bag of one of :data:`KINDS`, and return its path. A ROS 1 bag is a
+    file, other bags are directories."""
     pytest.importorskip(
         "rosbags", reason="needs rosbags: pip install 'gz_testauto[simulator_comparison]'"
     )

@@ -1,4 +1,4 @@
-"""Recordings of a synthetic maneuver with known values."""
+"""Synthetic recordings of a maneuver, with known values."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ def weave(time_s):
 
 
 def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias=0.0, gain=1.0):
-    """Return the recording of a robot that follows its commands and vibrates with white noise
-    ``noise`` (m/s²); ``gain`` and ``bias`` are of the accelerometer's vertical axis."""
+    """Return the recording of a robot that follows commands and vibrates with white noise ``noise``
+    (m/s²). ``gain`` and ``bias`` change the vertical axis of the accelerometer."""
     random = np.random.default_rng(seed)
     time_s = clock(duration_s)
     values = np.zeros((len(time_s), 6))
@@ -38,7 +38,7 @@ def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias
 
 
 def delayed(recording, delay_s):
-    """Return the recording ``delay_s`` later, preceded by its first sample."""
+    """Return a recording that is delayed by ``delay_s``; its first sample is held before."""
     imu = recording.imu
     earlier = imu.time_s - delay_s
     values = [np.interp(earlier, imu.time_s, column) for column in imu.values.T]
@@ -46,7 +46,7 @@ def delayed(recording, delay_s):
 
 
 def changed(recording, change):
-    """Return the recording with ``change(values)`` of the IMU's values (n, 6)."""
+    """Return a recording whose IMU values (n, 6) are replaced by ``change(values)``."""
     channels = dict(recording.channels)
     channels["imu"] = Series(recording.imu.time_s, change(recording.imu.values.copy()))
     return RunRecording.of("changed", channels)

@@ -1,4 +1,4 @@
-"""One recording as a rosbag and as CSV."""
+"""The same recording, read from a rosbag and from CSV files."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def with_all_channels(seed):
 
 
 def numbers(data, where=""):
-    """Return all numbers of nested results, including None, by their position."""
+    """Return all numbers in nested results by their position; None is included."""
     if isinstance(data, dict):
         return {k: v for key in data for k, v in numbers(data[key], f"{where}/{key}").items()}
     if isinstance(data, list):

@@ -1,4 +1,4 @@
-"""A comparison that is killed or stopped, and continued by the same command."""
+"""Comparisons of simulators that are killed or stopped, and continued by the same command."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def bench(tmp_path):
 
 
 def started(bench, out, runs):
-    """Start the command, and return its process when ``runs`` runs are done."""
+    """Start a comparison, and return its process when ``runs`` runs are stored."""
     process = subprocess.Popen(
         [*COMMAND, str(bench), "--out", str(out)],
         stdout=subprocess.PIPE,
@@ -55,7 +55,7 @@ def started(bench, out, runs):
 
 
 def still_running(processes):
-    """Return the processes that still run after 20 s."""
+    """Return the child processes that still run after 20 s."""
     _, left = psutil.wait_procs(
         [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE],
         timeout=20,

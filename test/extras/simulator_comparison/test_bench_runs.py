@@ -1,4 +1,4 @@
-"""Execution of a bench: the order of its runs, continuation, and errors."""
+"""Execution of a comparison of simulators: order of the runs, continuation, and errors."""
 
 import time
 from pathlib import Path
@@ -44,7 +44,7 @@ def bench(duration=1.0, repetitions=2, load="false", seed=3):
 
 
 class Counted(SimulatorRunner):
-    """A runner in this process with a fast simulator, which lists its runs."""
+    """A runner in this process with a fast simulator, which records its runs."""
 
     driven: ClassVar[list] = []
 
@@ -74,7 +74,7 @@ def run(spec, out, server=Counted, stop=lambda: False, told=None, workers=1):
 
 
 def stored(out):
-    """Return the arrays of all runs, by file."""
+    """Return the arrays of all stored runs, by file."""
     return {
         path.relative_to(out).as_posix(): {
             name: array.tobytes() for name, array in np.load(path).items()
@@ -186,7 +186,7 @@ def test_additional_repetitions_are_added_to_stored_repetitions(tmp_path):
 
 
 class Dying(Counted):
-    """A runner that fails in ``flat/circle``, ``deaths`` times."""
+    """A runner whose simulator fails ``deaths`` times in the case ``flat/circle``."""
 
     deaths = 0
 

@@ -1,4 +1,4 @@
-"""Errors in a bench are reported with file and line."""
+"""Errors in the specification of a comparison of simulators, with file and line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Intervals of measures, and ties with the reference."""
+"""Confidence intervals of measures, and ties with the reference."""
 
 import math
 
@@ -15,7 +15,7 @@ LINEAR = find_measure("imu_linear_error")
 
 
 def of_level(level, source="made up"):
-    """Return a recording with one number, for :data:`LEVEL_APART`."""
+    """Return a recording with a constant value, for the measure :data:`LEVEL_APART`."""
     return RunRecording(source, imu=Series(np.arange(2.0), np.full((2, 6), float(level))))
 
 
@@ -36,7 +36,7 @@ def levels(random, mean, count):
 
 
 def test_entry_with_one_repetition_per_case_does_not_tie():
-    """One repetition each has no permutations, for any number of cases."""
+    """With one repetition per case, no permutations exist for any number of cases."""
     cases = [f"flat/{number}" for number in range(8)]
     reference = {case: [of_level(0.0)] for case in cases}
     far_off = {case: [of_level(100.0)] for case in cases}
@@ -46,7 +46,8 @@ def test_entry_with_one_repetition_per_case_does_not_tie():
 
 
 def test_ties_are_tested_only_with_enough_permutations():
-    """Two and two repetitions have 3 different permutations, 9 in two cases: too few for 5 %."""
+    """With two repetitions of both, there are 3 different permutations in one case and 9 in two,
+    too few for a p-value of 5 %."""
     random = np.random.default_rng(0)
 
     def p_tie(*sizes):
@@ -60,7 +61,7 @@ def test_ties_are_tested_only_with_enough_permutations():
 
 
 def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
-    """With a floor and ties, an entry would seem to have no error."""
+    """With a floor and ties, an entry would incorrectly seem to have no error."""
     random = np.random.default_rng(1)
     cases = ["a/x", "b/x", "c/x"]
     reference = {case: levels(random, 0.0, 1) for case in cases}
@@ -105,7 +106,8 @@ def test_recordings_of_one_process_tie_in_95_percent_of_sets():
 
 
 def test_entry_with_a_distance_below_the_floor_ties():
-    """Its variance is smaller, which the test finds, but its distance is below the floor."""
+    """The permutation test finds the smaller variance of the entry, but the distance is below the
+    floor."""
     random = np.random.default_rng(4)
     reference = {"a/x": levels(random, 0.0, 10)}
     middle = {"a/x": [of_level(np.mean([r.imu.values[0, 0] for r in reference["a/x"]]))] * 10}
@@ -117,7 +119,7 @@ def test_entry_with_a_distance_below_the_floor_ties():
 
 def test_case_with_few_repetitions_does_not_widen_the_interval():
     """With cases of 20 and 2 repetitions of one process, the interval is that of 22 repetitions,
-    about 2.1 / sqrt(22)."""
+    approximately 2.1 / sqrt(22)."""
     random = np.random.default_rng(3)
     level = Measure("level", "d", "f", "s", ("imu",), own=lambda r: (r.imu.values[0, 0], 1.0))
     own = {"a/x": levels(random, 0.0, 20), "b/x": levels(random, 0.0, 2)}

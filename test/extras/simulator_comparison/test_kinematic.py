@@ -1,4 +1,4 @@
-"""The kinematic simulator on terrains, compared with values known on paper."""
+"""The kinematic simulator on terrains, compared with exact values."""
 
 import math
 
@@ -29,7 +29,7 @@ def simulator():
 
 @pytest.fixture
 def rover(tmp_path):
-    """Return a robot with wheels of 0.12 m at ±0.2 m along x."""
+    """Return a robot with wheels of a radius of 0.12 m at x = 0.2 m and x = -0.2 m."""
     return scenes.rover(tmp_path, scenes.SKID_STEER, IMU)
 
 
@@ -95,7 +95,8 @@ def test_kinematic_imu_measures_gravity_on_a_slope_and_the_turn(simulator, rover
 
 @pytest.mark.slow
 def test_kinematic_imu_is_consistent_with_the_motion(simulator, rover, tmp_path):
-    """Sums of the samples equal velocity and attitude, for any ground and any command."""
+    """The sums of IMU samples equal the changes of velocity and attitude, for any ground and any
+    command."""
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("gravel"))
     samples, moved = [], []
     for command in (Twist2D(0.6, 0.4), Twist2D(-0.2, -1.0), Twist2D(0.8, 0.0)):

@@ -1,4 +1,4 @@
-"""Known errors that were added to recordings are measured with their size."""
+"""Known errors that are added to recordings, and the values that measures have for them."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_noise_density_does_not_depend_on_the_sampling_rate(rate_hz):
 
 
 def test_allan_deviation_of_a_ramp_is_exact():
-    """A(τ) of slope R is R τ / √2: IEEE Std 952-1997, equation C.10."""
+    """For a ramp with slope R, A(τ) is R τ / √2 (IEEE Std 952-1997, equation C.10)."""
     tau, deviation = allan_deviation(0.3 * clock(100.0), RATE_HZ)
     assert deviation == pytest.approx(0.3 * tau / np.sqrt(2.0), rel=1e-6)
 
@@ -141,7 +141,8 @@ def test_drift_is_the_distance_between_two_trajectories():
 
 
 def test_worked_example_of_the_paper_is_reproduced():
-    """Tables 6 and 7: 1.237 rad/s and 23.43 m/s², for which 23.19 is printed."""
+    """Tables 6 and 7 of Farley et al. 2022 give 1.237 rad/s and 23.43 m/s²; the paper states 23.19
+    m/s²."""
     angular = summary_error(
         np.array([-0.120, -0.020, 0.003]),
         np.array([1.00, 0.74, 0.19]),
@@ -174,7 +175,7 @@ def test_every_measure_has_a_description():
 
 
 def rolled(degrees):
-    """Return the rotation of rows of an IMU (6,) about x."""
+    """Return the rotation about x of IMU values (6,)."""
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     return np.kron(np.eye(2), [[1, 0, 0], [0, cos, sin], [0, -sin, cos]])
 
@@ -227,7 +228,7 @@ def test_implausible_imu_is_rejected(change, says):
 
 
 def test_velocity_command_is_valid_until_the_next_command():
-    """The robot turns for half a second, commanded by three messages."""
+    """The robot turns for half a second; three command messages describe this."""
     command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
     turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
     values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]

@@ -1,4 +1,4 @@
-"""Cost of a simulator."""
+"""Measurement of the cost of a simulator."""
 
 import itertools
 import subprocess
@@ -27,7 +27,7 @@ ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 
 @pytest.fixture
 def order(tmp_path):
-    """Return a request with ``count`` robots."""
+    """Return a request to drive ``count`` robots."""
     world = write_world(make_terrain(LOAD_TERRAIN, 0), tmp_path)
     commands = compute_commands(LOAD_DRIVE, ROBOT)
 
@@ -42,7 +42,8 @@ def order(tmp_path):
 
 
 def set_readings(monkeypatch, wall_s, cpu_s, others_s=0.0):
-    """Replace the clocks by ones that advance by these times per segment, on two processors."""
+    """Replace the clocks with synthetic ones that advance by these times per segment, on two
+    processors."""
     shown = [Clocks(0.0, 0.0, 0.0, 0.0)]
     for wall, cpu in zip(wall_s, cpu_s):
         last = shown[-1]

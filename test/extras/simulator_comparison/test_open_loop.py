@@ -1,4 +1,5 @@
-"""Two simulators with the same velocity commands for a campaign's robot, and the pushed box."""
+"""Comparison of two simulators by equal velocity commands, with the robot of a campaign and a
+pushed box."""
 
 import math
 
@@ -22,7 +23,7 @@ CONFIG = share_directory() / "config"
 
 
 def both(campaign, **robot):
-    """Return a campaign in two simulators, with other limits of its robot."""
+    """Return a campaign in two simulators, with changed limits of the robot."""
     spec = load(CONFIG / campaign, CampaignSpec)
     spec = spec.model_copy(update={"robot": spec.robot.model_copy(update=robot)})
     return [spec.model_copy(update={"simulator": name}) for name in ("gazebo", "embedded")]

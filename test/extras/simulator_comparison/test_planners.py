@@ -1,4 +1,4 @@
-"""Measures of planners: campaigns with the same worlds in two simulators."""
+"""Measures of planners, from campaigns with the same worlds in two simulators."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The probe accepts correct ground and rejects wrong ground."""
+"""Probes that accept correct ground and reject wrong ground."""
 
 import math
 import re
@@ -57,7 +57,7 @@ def _pos(z_m):
 
 @pytest.mark.slow
 def test_ground_below_the_terrain_is_rejected_with_its_error(tmp_path):
-    """Ground as in Gazebo's Bullet: half of its relief too low."""
+    """In Gazebo's Bullet, the ground is too low by half of its relief."""
     with Altered(lambda world: lowered(world, 0.013)) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=50)
     assert probe.worst_m == pytest.approx(0.013, abs=0.0002)
@@ -65,7 +65,7 @@ def test_ground_below_the_terrain_is_rejected_with_its_error(tmp_path):
 
 
 def test_ground_that_bodies_fall_through_is_rejected(tmp_path):
-    """Ground as in Gazebo's DART."""
+    """In Gazebo's DART, bodies fall through the ground."""
     with Altered(lambda world: re.sub(r"(?s)<collision.*</collision>", "", world)) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=20)
     assert "at 20 of 20 points bodies fall through its ground" in probe.refusal
@@ -117,7 +117,7 @@ def test_ball_rests_on_the_highest_point_below_it():
 
 
 def test_points_at_which_simulators_differ_are_not_probed():
-    """One diagonal of the cell is a ridge, the other a valley."""
+    """One diagonal of each cell is a ridge, the other a valley."""
     x, y = np.meshgrid(np.arange(65), np.arange(65))
     saddles = replace(terrain_of("flat"), heights_m=0.05 * ((x + y) % 2))
     at = saddles.x_m[[30, 31]]

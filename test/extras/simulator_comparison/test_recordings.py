@@ -1,4 +1,4 @@
-"""Recordings in files."""
+"""Recordings that are read from files."""
 
 import csv
 import json
@@ -109,8 +109,8 @@ def test_an_invalid_bag_and_a_missing_topic_are_rejected(tmp_path):
     ],
 )
 def test_trajectory_files_with_any_separator_are_read(tmp_path, heading, line, named):
-    """Columns are separated by commas, semicolons, tabs or spaces; named in a comment or not at
-    all; with rows of other channels between."""
+    """Columns are separated by commas, semicolons, tabs or spaces. A comment or no line names them.
+    Rows of other channels are in between."""
     recording = drive(1, duration_s=2.0, speed_mps=speeding)
     way = recording.odometry
     path = tmp_path / "way.txt"

@@ -1,4 +1,4 @@
-"""Recording of a simulated maneuver."""
+"""Recordings of simulated maneuvers, and their validation."""
 
 import math
 import os
@@ -151,7 +151,7 @@ def test_an_impossible_motion_is_not_plausible(order):
 
 
 def rolled(x_m, z_m):
-    """Return points of an upright wheel of the Husky at positions (n,) along x."""
+    """Return surface points of an upright wheel of a Husky at positions (n,) along x."""
     (points,) = {len(own): own for own in wheel_surfaces(HUSKY).values()}.values()
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
@@ -261,7 +261,8 @@ def test_wheel_speeds_are_missing_without_poses_of_links(order):
 
 
 def turning(rate_radps, count=20):
-    """Yield the links in each period of a robot with wheels at this rate, one backward."""
+    """Yield the states of the links of a robot in each period, with wheels at this rate, one of
+    them backward."""
     base = Pose.from_rpy(1.0, 2.0, 3.0, 0.3, 0.1, 0.8)
     for turn in np.arange(count) * rate_radps * 0.05:
         yield {

@@ -1,4 +1,4 @@
-"""Scores, totals, and the stability of the first rank."""
+"""Scores, totals, and stability of the first rank."""
 
 import numpy as np
 import pytest

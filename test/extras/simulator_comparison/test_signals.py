@@ -1,4 +1,4 @@
-"""Signals of sensors with different rates, in a common band."""
+"""Signals of sensors with different rates, compared in one band."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def tone(frequency_hz, rate_hz, duration_s=20.0):
 
 
 def amplitude(values):
-    """Return the amplitude of a tone, without the ends of the record."""
+    """Return the amplitude of a tone, without the ends of the recording."""
     return np.sqrt(2.0) * values[200:-200, 0].std()
 
 
@@ -35,7 +35,7 @@ def test_signals_above_the_band_cause_no_aliasing(frequency_hz):
 
 
 def test_jitter_of_stamps_causes_no_oscillation():
-    """Samples arrive in pairs with a short gap between the two."""
+    """Samples arrive in pairs, with a short gap between the two samples."""
     exact = tone(5.0, RATE_HZ)
     stamps = exact.time_s.copy()
     stamps[1::2] = stamps[::2][: len(stamps[1::2])] + 1e-5
@@ -44,7 +44,7 @@ def test_jitter_of_stamps_causes_no_oscillation():
 
 
 def test_short_recording_of_a_fast_sensor_is_filtered_at_both_ends():
-    """Of a constant and a tone above the band, only the constant remains."""
+    """The signal is a constant plus a tone above the band, of which only the constant remains."""
     series = tone(200.0, 1000.0, 2.0)
     found = in_band(Series(series.time_s, series.values + 3.0), 20.0)
     assert found == pytest.approx(3.0, abs=0.2)

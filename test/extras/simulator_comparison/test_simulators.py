@@ -1,4 +1,4 @@
-"""`gz_testauto simulators`: errors in a bench are reported with its file."""
+"""Errors in the specification of a comparison, as `gz_testauto simulators` reports them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Verbs that need two simulators."""
+"""The verb ``agreement``, and campaigns with screening."""
 
 import re
 import signal

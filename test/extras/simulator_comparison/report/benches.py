@@ -1,4 +1,5 @@
-"""Benches for reports: recordings of a real robot and of simulators with known errors."""
+"""Comparisons for tests of reports: recordings of a real robot and of simulators with known
+errors."""
 
 import functools
 import sys
@@ -28,12 +29,13 @@ PAPER = share_directory() / "config" / "simulator_comparison" / "farley_2022.yam
 
 @functools.lru_cache(maxsize=None)
 def paper():
-    """Return the findings of the published numbers."""
+    """Return the results of a comparison of the values that Farley et al. 2022 published."""
     return evaluate_bench(load(PAPER, BenchSpec))
 
 
 def recorded(seed, noise, repetitions, load_s=None):
-    """Return repetitions by case; with ``load_s`` (CPU seconds per second) also a measured load."""
+    """Return recordings of all repetitions by case. With ``load_s`` (CPU seconds per second) there
+    are also cost measurements."""
 
     def one(number):
         return drive(
@@ -55,8 +57,9 @@ def recorded(seed, noise, repetitions, load_s=None):
 
 
 def simulated(names=("near", "loud", "lost", "sunk"), conditions=NO_CONDITIONS, repetitions=3):
-    """Return findings of a real robot and simulators: ``near`` vibrates as the robot, others more;
-    ``lost`` and ``sunk`` have only runs on flat ground."""
+    """Return the results of a comparison of simulators with a real robot. The entry ``near``
+    vibrates as the robot does, and others vibrate more. ``lost`` and ``sunk`` have runs on flat
+    ground only."""
     features = {"free": True, "ros": "plugin", "source": "its page", "date": "2026-11-01"}
     spec = BenchSpec.model_validate(
         {
@@ -80,7 +83,7 @@ def simulated(names=("near", "loud", "lost", "sunk"), conditions=NO_CONDITIONS, 
 
 
 def find_without_reading(spec, drives, conditions):
-    """Evaluate a bench with recordings that are not in files."""
+    """Evaluate a specification with recordings that are not in files."""
     entries = tuple(
         entry.model_copy(update={"recording": None}) if entry.name in drives else entry
         for entry in spec.entries
@@ -102,5 +105,5 @@ CONDITIONS = RunConditions(
 
 @functools.lru_cache(maxsize=None)
 def simulated_report():
-    """Return findings with simulators under all supported conditions."""
+    """Return the results of a comparison with all conditions that a report can show."""
     return simulated(conditions=CONDITIONS)

@@ -1,5 +1,5 @@
-"""The page in a real browser, opened from disk: on a wide screen and a narrow one, in light and
-dark, read by rules of accessibility. Nothing may be messages on the console."""
+"""The HTML page in a browser, with wide and narrow screens and light and dark colors: layout and
+accessibility. The console must have no messages."""
 
 import shutil
 
@@ -72,7 +72,8 @@ def test_page_fits_the_screen_without_scripts(browser, report, width, scheme):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_page_has_no_serious_accessibility_error(browser, report, width, scheme):
-    """Contrast, names, order of headings, reach by keyboard: axe-core's rules."""
+    """The rules are those of axe-core, such as contrast, names, order of headings and keyboard
+    access."""
     messages = []
     context, tab = opened(
         browser,

@@ -14,7 +14,7 @@ REFUSAL = (
 
 
 def printed(*grounds):
-    """Return the printed lines."""
+    """Return the printed lines of a table of ground probes."""
     text = io.StringIO()
     rows = [("embedded MuJoCo 4.0.0", ground) for ground in grounds]
     print_probes(rows, report_console(text))

@@ -1,4 +1,4 @@
-"""Remarks on measured values."""
+"""Remarks on measured values in reports."""
 
 import dataclasses
 

@@ -1,5 +1,4 @@
-"""Texts of a comparison on the terminal and on the page: winner, uncertainty, changes of the
-ranking, and the data."""
+"""Texts of the report on a comparison of simulators, on the terminal and on the page."""
 
 import dataclasses
 import html.parser
@@ -33,7 +32,7 @@ from gz_testauto.report.plain import report_console
 
 
 def terminal_text(found):
-    """Return the text of the terminal; its lines have at most 80 columns."""
+    """Return the report on the terminal, after checking that its lines have at most 80 columns."""
     text = io.StringIO()
     print_findings(found, report_console(text))
     assert max(map(len, text.getvalue().splitlines())) <= 80
@@ -41,7 +40,7 @@ def terminal_text(found):
 
 
 class Page(html.parser.HTMLParser):
-    """Text of a page outside of its style."""
+    """A parser that extracts the text and the elements of an HTML page."""
 
     def __init__(self, text):
         super().__init__()
@@ -68,7 +67,8 @@ def of_paper():
 
 @pytest.fixture(scope="module")
 def both(of_paper):
-    """Return the paper's report on the terminal and on the page, each in one line."""
+    """Return the report on the values of Farley et al. 2022, on the terminal and on the page, each
+    in one line."""
     return " ".join(terminal_text(of_paper).split()), Page(page_html(of_paper)).text_part
 
 

@@ -121,7 +121,8 @@ def test_gravel_has_stones_up_to_97_mm_and_few_gaps():
 
 
 def roughness_m3(terrain, hurst=0.5):
-    """Return G(n0) from the one-sided spectrum along rows and columns outside the flat area."""
+    """Return the roughness G(n0) from the one-sided spectra of rows and columns outside the flat
+    area."""
     away = abs(terrain.y_m) > 1.5
     lines = np.concatenate([terrain.heights_m[away], terrain.heights_m.T[away]])
     frequency, density = welch(
