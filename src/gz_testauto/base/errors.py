@@ -26,11 +26,11 @@ class GzTestautoError(Exception):
 
 
 class SpecError(GzTestautoError):
-    """A specification of a campaign, obstacles or a planner is invalid."""
+    """Raised if a specification of a campaign, obstacles or a planner is invalid."""
 
 
 class ParameterError(SpecError):
-    """A parameter of a plug-in is unknown, missing, of a wrong type or out of range."""
+    """Raised if a plug-in's parameter is unknown, missing, of a wrong type or out of range."""
 
     def __init__(self, message: str, parameter: str = "") -> None:
         super().__init__(message)
@@ -38,11 +38,11 @@ class ParameterError(SpecError):
 
 
 class UnknownNameError(SpecError):
-    """No plug-in, model or parameter has the requested name."""
+    """Raised if no plug-in, model or parameter has the requested name."""
 
 
 class SdfError(GzTestautoError):
-    """An SDF file cannot be read, or contains an element that is not supported."""
+    """Raised if an SDF file cannot be read, or contains an element that is not supported."""
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
@@ -50,7 +50,7 @@ ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
 
 
 class MissingFileError(SdfError):
-    """A file is missing to which an SDF file refers; ends with :data:`ALLOW_MISSING_HINT`."""
+    """Raised if a file is missing to which an SDF file refers. The message ends with a hint."""
 
     @property
     def without_hint(self) -> str:
@@ -59,15 +59,15 @@ class MissingFileError(SdfError):
 
 
 class ResourceError(GzTestautoError):
-    """A file, model or package does not exist at the specified location."""
+    """Raised if a file, model or package does not exist at the specified location."""
 
 
 class PlacementError(GzTestautoError):
-    """Obstacles do not fit into their region."""
+    """Raised if obstacles do not fit into the specified region."""
 
 
 class SimulatorError(GzTestautoError):
-    """The simulator exited, stalled or rejected a request; the trial is invalid."""
+    """Raised if the simulator exits, stalls or rejects a request; the trial is invalid."""
 
 
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
@@ -84,35 +84,35 @@ def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> S
 
 
 class SceneError(SimulatorError):
-    """The scene causes the failure, so another attempt would fail as well."""
+    """Raised if the scene causes the failure, so that another attempt would fail as well."""
 
 
 class NavigatorError(GzTestautoError):
-    """The navigation stack under test could not be started or reached."""
+    """Raised if the navigation stack under test cannot be started or reached."""
 
 
 class MasterError(GzTestautoError):
-    """The ROS master has stopped."""
+    """Raised if the ROS master has stopped."""
 
 
 class LostTrialsError(GzTestautoError):
-    """All trials so far are invalid for a cause that affects the remaining trials too."""
+    """Raised if all trials so far are invalid for a cause that affects the other trials too."""
 
 
 class ResultsError(GzTestautoError):
-    """A results directory belongs to another campaign, is in use, or is damaged."""
+    """Raised if a results directory has a different campaign, is in use, or is damaged."""
 
 
 class DiskError(GzTestautoError):
-    """A file cannot be written: the disk is full or the directory is not writable."""
+    """Raised if a file cannot be written: the disk is full or the directory not writable."""
 
 
 class MissingDependencyError(GzTestautoError):
-    """A required package or program is not installed; the message states how to install it."""
+    """Raised if a required package or program is not installed; the message has the remedy."""
 
 
 class PluginError(GzTestautoError):
-    """A plug-in has a bug: it raised an unexpected exception."""
+    """Raised if a plug-in raises an unexpected exception, which is a bug of the plug-in."""
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":

@@ -37,7 +37,7 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
 
 ROBOT_ROOM_M = 0.3
-"""Free distance around the start and the goal of a further robot."""
+"""Free distance (m) around the start and the goal of a companion robot."""
 
 
 def gather_worlds(
@@ -147,7 +147,7 @@ def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
 
 
 def _chosen(worlds: WorldsSpec) -> WorldSet:
-    """Return the worlds of ``worlds.directory``, or those in ``worlds.files``."""
+    """Return the worlds of ``worlds.directory``, or only the files in ``worlds.files``."""
     directory = Path(worlds.directory)  # type: ignore[arg-type]
     if worlds.files is None:
         return read_worlds(directory)

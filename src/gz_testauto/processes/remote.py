@@ -46,7 +46,7 @@ class RemoteTraceback(Exception):
 
 
 class NoReplyError(Exception):
-    """The child process exited, or sent no message within the timeout (``is_silent`` is True)."""
+    """Raised if a child process exits, or sends no message in time (``is_silent`` is True)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
         super().__init__(doing)
