@@ -45,7 +45,7 @@ def load(simulator, world, robot=None, start=(0.0, 0.0, 0.0), seed=0):
 
 
 def drive(simulation, twist, duration_s, period_s=0.05):
-    """Drive for ``duration_s``; return the snapshot of each period."""
+    """Drive for ``duration_s`` and return the snapshot of each period."""
     simulation.drive(twist)
     return [simulation.step(period_s) for _ in range(round(duration_s / period_s))]
 
@@ -90,14 +90,15 @@ SKID_STEER_OF_GAZEBO_ROS = """<plugin name="drive" filename="libgazebo_ros_skid_
 </plugin>"""
 
 ROVER_WHEEL_M = (0.2, 0.25, 0.08)
-"""Forward and lateral distance of the rover's wheels from its center, and their width."""
+"""Forward and lateral distance (m) of the rover's wheels from its center, and the width of the
+wheels (m)."""
 
 
 def rims_turn_share() -> float:
-    """Return the yaw rate of the rover that turns in place, as a fraction of the commanded one.
+    """Return the yaw rate of a rover that turns in place, as a fraction of the commanded rate.
 
-    The load is on the two rims of each wheel. At this rate the moments about the center of the
-    longitudinal and of the lateral friction are equal.
+    The load is on the two rims of each wheel. At this rate the moments of the longitudinal and of
+    the lateral friction about the center are equal.
     """
     from scipy.optimize import brentq
 

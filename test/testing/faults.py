@@ -1,9 +1,9 @@
 """Tests that a conformance suite rejects wrong implementations.
 
-A :class:`Fault` is one wrong implementation, by name, with the test of the suite that must fail for
-it. :func:`rejections` makes a class of tests of each fault, which runs this one test, and a class
-of the right implementation, which must pass the whole suite. A suite has at least
-:data:`LEAST_FAULTS` faults, and each of its tests rejects one.
+A :class:`Fault` is one wrong implementation with a name, and the test of the suite that must fail
+for it. :func:`rejections` creates one test class for each fault, which runs this test, and one test
+class for the correct implementation, which must pass the whole suite. A suite has at least
+:data:`LEAST_FAULTS` faults, and each of its tests rejects at least one of them.
 """
 
 import functools
@@ -19,9 +19,10 @@ LEAST_FAULTS = 10
 
 @dataclass(frozen=True)
 class Fault:
-    """One broken rule. ``message`` is a pattern in the message of the test that fails, ``of`` the
-    attributes of the suite that make the implementation, ``cases`` values of a parametrized test,
-    ``raises`` further exceptions that are a rejection."""
+    """A wrong implementation that breaks one rule. ``message`` is a pattern for the message of the
+    failing test, ``of`` has the attributes of the suite that create the implementation, ``cases``
+    are values of a parametrized test, and ``raises`` are further exceptions that count as a
+    rejection."""
 
     name: str
     test: str
@@ -32,8 +33,8 @@ class Fault:
 
 
 def rejections(suite, reference, faults):
-    """Return the classes of tests by name. ``reference`` are the attributes of the suite that make
-    the right implementation."""
+    """Return the test classes by name. ``reference`` has the attributes of the suite that create
+    the correct implementation."""
     names = [fault.name for fault in faults]
     assert len(set(names)) == len(names), f"two faults have the same name: {names}"
     assert len(faults) >= LEAST_FAULTS, f"{suite.__name__} has {len(faults)} faults"
@@ -50,13 +51,14 @@ def rejections(suite, reference, faults):
 
 
 def _subclass(name, suite, tests, attributes):
-    """A subclass of the suite with these tests and no others."""
+    """Return a subclass of the suite that contains only these tests."""
     others = {test: None for test in dir(suite) if test.startswith("test_") and test not in tests}
     return type(name, (suite,), {**others, **tests, **attributes})
 
 
 def _rejected(suite, fault):
-    """Return the inverted test: it passes where the suite's own fails because of the fault."""
+    """Return the inverted test, which passes if the test of the suite fails because of the
+    fault."""
     original = getattr(suite, fault.test)
     expected = (AssertionError, pytest.fail.Exception, *fault.raises)
 

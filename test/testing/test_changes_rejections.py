@@ -1,4 +1,5 @@
-"""The suites for changes and for several robots reject simulators that break one rule each."""
+"""Rejection of simulators that break one rule, by the suites for property changes and for several
+robots."""
 
 import math
 import time
@@ -25,7 +26,7 @@ from gz_testauto.testing.several_robots_conformance import SeveralRobotsConforma
 
 
 class Mutated(EmbeddedSimulator):
-    """An embedded simulator whose simulations are of another class."""
+    """An embedded simulator whose simulations have the class ``simulation``."""
 
     simulation = EmbeddedSimulation
 
@@ -41,7 +42,7 @@ class Mutated(EmbeddedSimulator):
 
 
 class Changed(EmbeddedSimulation):
-    """Applies other changes than those that it was given."""
+    """A simulation that applies other changes than the requested changes."""
 
     def _apply(self, changes):
         others = [other for other in map(self.other, changes) if other is not None]
@@ -52,7 +53,7 @@ class Changed(EmbeddedSimulation):
 
 
 def ignoring(*kinds):
-    """A simulation that takes these kinds of change and does nothing."""
+    """Return a class of simulations that accept these kinds of changes but do not apply them."""
 
     class Ignoring(Changed):
         def other(self, change):
@@ -62,7 +63,8 @@ def ignoring(*kinds):
 
 
 def changing(kind, **fields):
-    """A simulation that makes something else of a kind of change: ``fields`` are functions."""
+    """Return a class of simulations that modify one kind of changes: each of ``fields`` is a
+    function that replaces the value of the field."""
 
     class Changing(Changed):
         def other(self, change):
@@ -91,7 +93,7 @@ class TwistsInTheFrameOfTheModel(Changed):
 
 
 class Friction(EmbeddedSimulation):
-    """Takes another coefficient than that it was given."""
+    """A simulation that sets another friction coefficient than the requested coefficient."""
 
     def apply(self, changes):
         super().apply(
@@ -322,8 +324,7 @@ class DrivesAll(EmbeddedSimulation):
 
 
 class NeverDrivesOthers(EmbeddedSimulation):
-    def _drive_other(self, command, robot):
-        """Do nothing."""
+    def _drive_other(self, command, robot): ...
 
 
 class DrivesAnyName(EmbeddedSimulation):
@@ -332,7 +333,7 @@ class DrivesAnyName(EmbeddedSimulation):
 
 
 class Sensing(EmbeddedSimulation):
-    """Shows something else of the second robot."""
+    """A simulation whose snapshots have wrong sensor readings of the second robot."""
 
     def _snapshot(self):
         shown = super()._snapshot()
@@ -404,7 +405,7 @@ class DeletingStopsTheFirst(EmbeddedSimulation):
 
 
 class StartsBesideTheFirst(Mutated):
-    """Further robots start at the first one's pose."""
+    """A simulator in which further robots start at the pose of the first robot."""
 
     def _load(self, scene):
         others = tuple(replace(one, start=Pose2D(-2.0, -2.0, 0.0)) for one in scene.others)
@@ -412,7 +413,7 @@ class StartsBesideTheFirst(Mutated):
 
 
 class DropsOthers(Mutated):
-    """Loads only the first robot, without an error."""
+    """A simulator that loads only the first robot and raises no error."""
 
     several_robots = True
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md states no more rejected implementations than there are."""
+"""Comparison of docs/architecture.md with the number of rejected implementations."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ FAULTS = {
 
 
 def documented():
-    """Return the documented counts by suite."""
+    """Return the documented numbers of rejected implementations by suite."""
     rows = re.findall(
         r"^\| `(\w+_conformance)` \|.*\| (\d+) \w+ \|$", DOCS.read_text(), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""The suite for trial executors rejects executors that break one rule of the interface each."""
+"""Rejection of trial executors that break one rule of the interface, by the suite for executors."""
 
 import contextlib
 import subprocess
@@ -17,7 +17,8 @@ from gz_testauto.trial.outcome import Outcome
 
 
 class Executor(LockstepExecutor):
-    """A good executor that remembers its simulators, so that a test can harm the last one."""
+    """A correct executor that stores its simulators, so that a test can close the last
+    simulator."""
 
     can_open = True
 
@@ -33,7 +34,7 @@ class Executor(LockstepExecutor):
 
 
 class Resulting(Executor):
-    """Returns another result."""
+    """An executor that returns a modified result."""
 
     def execute(self, trial, should_stop):
         return self.other(super().execute(trial, should_stop), trial)
@@ -43,7 +44,7 @@ class Resulting(Executor):
 
 
 class Recorded(Resulting):
-    """Returns another recording."""
+    """An executor that returns a modified recording."""
 
     def other(self, result, trial):
         return replace(result, recording=replace(result.recording, **self.of(result.recording)))
@@ -167,7 +168,7 @@ class RunsAnotherTrial(Executor):
 
 
 class SeedsPlannersAlike(Executor):
-    """Gives each trial the same seed."""
+    """An executor that uses the same seed in each trial."""
 
     def execute(self, trial, should_stop):
         return super().execute(replace(trial, seed=0), should_stop)
@@ -212,7 +213,7 @@ class StopsLater(Executor):
 
 
 class IgnoresAStopBeforeTheTrial(Executor):
-    """Takes the answer to its first question for a rest of the trial before."""
+    """An executor that ignores the first stop request of a trial."""
 
     def execute(self, trial, should_stop):
         if should_stop():
@@ -232,8 +233,7 @@ class StopsByAnError(Executor):
 
 
 class NeverRecovers(Executor):
-    def recover(self):
-        """Do nothing."""
+    def recover(self): ...
 
 
 class FailsByAnyError(Executor):
@@ -261,7 +261,7 @@ class FailsWithAnotherCause(Executor):
 
 
 class ReachedWhenHarmed(Executor):
-    """Takes the end of its simulator for the end of the trial."""
+    """An executor that returns the previous result if its simulator fails."""
 
     last = None
 
@@ -280,7 +280,7 @@ class AnotherNameAfterRecovery(Executor):
 
 
 class LeavesAProcess(Executor):
-    """Starts a helper, which ends by itself after some seconds."""
+    """An executor that starts a process, which exits after some seconds."""
 
     def open(self):
         super().open()
@@ -318,7 +318,7 @@ class CannotBeClosedAfterAFailure(Executor):
 
 
 class Suite(ExecutorConformance):
-    """The suite with a function that harms these executors."""
+    """A suite with a function that closes the simulator of these executors."""
 
     cause = "this simulation is over"
     ending_timeout_s = 0.3

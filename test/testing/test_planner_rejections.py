@@ -1,5 +1,5 @@
-"""The planner suite rejects planners that break a rule of docs/planners.md each, and accepts
-planners from textbooks."""
+"""Rejection of planners that break one rule of docs/planners.md, and acceptance of planners from
+textbooks, by the suite for planners."""
 
 import math
 import random
@@ -51,7 +51,7 @@ class TestAcceptsPurePursuitThatStops(PlannerConformance):
 
 
 class Wrapped(LocalPlanner):
-    """A good planner, of which a subclass breaks one rule."""
+    """A correct planner. Each subclass breaks one rule."""
 
     def __init__(self, planner=None):
         self.planner = VectorFieldHistogram() if planner is None else planner
@@ -70,7 +70,7 @@ class Wrapped(LocalPlanner):
 
 
 class Rescanned(Wrapped):
-    """Sees another scan than it is shown."""
+    """A planner that uses a modified scan."""
 
     def before(self, observation):
         scan = observation.scan
@@ -94,7 +94,7 @@ class SpeedOfAnImportedClock(Wrapped):
 
 
 class ThinksUntilItsTimeIsUp(Wrapped):
-    """The classic anytime planner: drives slower where the machine was too busy to finish."""
+    """An anytime planner that drives slower on a busy machine."""
 
     def plan(self, observation):
         began_s = time.perf_counter()
@@ -104,7 +104,7 @@ class ThinksUntilItsTimeIsUp(Wrapped):
 
 
 class JitterAmongObstacles(Wrapped):
-    """Draws random numbers only if there is an obstacle and the robot moves."""
+    """A planner that draws random numbers only if the robot moves near an obstacle."""
 
     def after(self, command, observation):
         if not np.isfinite(observation.scan.ranges_m).any() or command.linear_mps < 0.1:
@@ -138,7 +138,7 @@ class SeedsGlobalNumbers(Wrapped):
 
 
 class IgnoresTheSeedOfTheTask(Wrapped):
-    """Draws the same numbers in each trial."""
+    """A planner that draws the same random numbers in each trial."""
 
     def begin(self, task):
         super().begin(task)
@@ -170,7 +170,7 @@ class NumberOfTheInstance(Wrapped):
 
 
 class CountsOnAfterBegin(Wrapped):
-    """Drives slower from the 61st cycle on, in any task."""
+    """A planner that drives slower from its 61st cycle on, in any task."""
 
     cycles = 0
 
@@ -192,7 +192,7 @@ class KeepsTheFirstTask(Wrapped):
 
 
 class SharesItsState(Wrapped):
-    """The state is the class's, and not the instance's."""
+    """A planner whose state belongs to the class and not to the instance."""
 
     task = None
 
@@ -206,14 +206,15 @@ class SharesItsState(Wrapped):
 
 
 class CountsTimeFromZero(Wrapped):
-    """Assumes that a task starts at time 0."""
+    """A planner that assumes that each task starts at time 0."""
 
     def after(self, command, observation):
         return Twist2D() if observation.time_s > 200.0 else command
 
 
 class GoalInTheFrameOfItsStart(Wrapped):
-    """Uses the pose relative to the start of the task, and the goal in the world frame."""
+    """A planner that mixes frames: the pose is relative to the start of the task, and the goal is
+    in the world frame."""
 
     def begin(self, task):
         super().begin(task)
@@ -237,7 +238,7 @@ class NeverRests(Wrapped):
 
 
 class TurnsTheWrongWay(Wrapped):
-    """Yaw rate clockwise."""
+    """A planner that returns clockwise yaw rates."""
 
     def after(self, command, observation):
         return command._replace(angular_radps=-command.angular_radps)
@@ -283,7 +284,8 @@ class FirstCommandFromRest(Wrapped):
 
 
 class AcceleratesFromTheMeasuredTwist(Wrapped):
-    """Does not store its previous command, so that a late measurement increases commands."""
+    """A planner that does not store its previous command, so that a late measurement increases its
+    commands."""
 
     def before(self, observation):
         self.planner.limiter._previous = None
@@ -299,7 +301,7 @@ class IgnoresTheScan(Wrapped):
 
 
 class CreepsWithoutTheScan(IgnoresTheScan):
-    """Does not reach the obstacle within the time of the test."""
+    """A planner that does not reach the obstacle within the duration of the test."""
 
     def after(self, command, observation):
         return command._replace(linear_mps=min(command.linear_mps, 0.15))
@@ -321,7 +323,7 @@ class FirstScanForEver(Rescanned):
 
 
 class MapsOnce(Wrapped):
-    """Makes a map of the first scan, in the world frame, and never changes it."""
+    """A planner that creates a map from the first scan and never changes it."""
 
     def begin(self, task):
         super().begin(task)
@@ -341,7 +343,7 @@ class MapsOnce(Wrapped):
 
 
 class NearIsFree(Rescanned):
-    """Takes ``-inf`` for nothing."""
+    """A planner that ignores ranges of ``-inf``."""
 
     def other(self, scan):
         return replace(scan, ranges_m=np.where(scan.ranges_m < 0.0, np.inf, scan.ranges_m))
@@ -360,7 +362,7 @@ class IgnoresTheRollOfTheMount(Rescanned):
 
 
 class RangesAreFiltered(Rescanned):
-    """A filter over time that never removes an obstacle."""
+    """A planner with a filter over time that never removes an obstacle."""
 
     def begin(self, task):
         super().begin(task)
@@ -449,7 +451,7 @@ class NumbersWithoutAValue(Wrapped):
 
 
 class NumbersThatCount(Wrapped):
-    """Reading them resets what it steers by."""
+    """A planner whose state is reset when its numbers are read."""
 
     def begin(self, task):
         super().begin(task)

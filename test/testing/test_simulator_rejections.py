@@ -1,4 +1,4 @@
-"""The suite for simulators rejects simulators that break one rule of the interface each."""
+"""Rejection of simulators that break one rule of the interface, by the suite for simulators."""
 
 import contextlib
 import time
@@ -20,7 +20,7 @@ STEP_S = 0.01
 
 
 class Shown(KinematicSimulation):
-    """Shows another snapshot than the true one."""
+    """A simulation that returns modified snapshots."""
 
     def _snapshot(self):
         return self.other(super()._snapshot())
@@ -34,7 +34,7 @@ class Shown(KinematicSimulation):
 
 
 class Scanned(Shown):
-    """Shows another scan."""
+    """A simulation that returns modified scans."""
 
     def other(self, snapshot):
         scan = snapshot.scan
@@ -78,8 +78,7 @@ class DrivesWithoutARobot(KinematicSimulation):
 
 
 class NeverOver(KinematicSimulation):
-    def end(self, why):
-        """Continue."""
+    def end(self, why): ...
 
 
 class ErrorsOfTheParser(KinematicSimulator):
@@ -233,7 +232,7 @@ class FirstScanBeforeTimeZero(Scanned):
 
 
 class FirstScanOfTheSceneBefore(Scanned):
-    """Shows at time 0 the last ranges of the scene before."""
+    """A simulation whose scan at time 0 has the last ranges of the previous scene."""
 
     last_m = None
 
@@ -297,13 +296,13 @@ class NoInertialSamples(Shown):
 
 
 class SaysThatItsSamplesAreMeans(KinematicSimulator):
-    """Its samples have the acceleration at an instant."""
+    """A simulator whose IMU samples have the acceleration at an instant."""
 
     inertial = "period"
 
 
 class DriftsWhenLookedAt(KinematicSimulation):
-    """Adds to the robot's pose in each snapshot that is requested without a step."""
+    """A simulation in which each snapshot without a step moves the robot."""
 
     looks = 0
 
@@ -350,7 +349,7 @@ class ContactsInTheRobotsFrame(Shown):
 
 
 class WallsAreGhosts(KinematicSimulation):
-    """Drives through obstacles."""
+    """A simulation in which the robot drives through obstacles."""
 
     def _next_poses(self, count):
         return arc(self._planar, self._command, np.arange(1, count + 1) * STEP_S)
@@ -394,7 +393,7 @@ class SkipsWhatIsNoModel(KinematicSimulation):
 
 
 class KeepsTheFirstOfSeveral(KinematicSimulation):
-    """Spawns one by one, and keeps the models before a rejected one."""
+    """A simulation that spawns models one by one, and keeps those before a rejected model."""
 
     def spawn(self, models):
         for model in models:
@@ -475,7 +474,7 @@ class NoiseOfTheClock(Scanned):
 
 
 class ServedBefore(KinematicSimulation):
-    """Remembers how many scenes have been loaded, in the simulator's process."""
+    """A simulator whose results depend on the number of scenes that it has loaded."""
 
     loaded = 0
 
@@ -501,7 +500,7 @@ class LoadsWhenClosed(KinematicSimulator):
 
 
 def simulator_of(simulation):
-    """A simulator that loads simulations with a fault."""
+    """A simulator whose simulations have a fault."""
     if not issubclass(simulation, KinematicSimulation):
         return simulation
 

@@ -1,5 +1,5 @@
-"""The suite for workers rejects workers that break one rule of the interface each, and accepts
-workers that are threads."""
+"""Rejection of workers that break one rule of the interface, and acceptance of workers that are
+threads, by the suite for workers."""
 
 import contextlib
 import queue
@@ -19,11 +19,11 @@ from gz_testauto.workers.interface import Attempt, RenewableExecutor, Workers
 
 
 class Died(BaseException):
-    """The end of a process, simulated in a thread."""
+    """The error that replaces the death of a process in a thread."""
 
 
 class ThreadWorkers(Workers):
-    """Executors in threads of this process, each with its own."""
+    """Workers that are threads of this process, each with its own executor."""
 
     def __init__(self, make_executor, campaign, size=2):
         self.size = size
@@ -49,7 +49,8 @@ class ThreadWorkers(Workers):
         thread.start()
 
     def run(self, executor, trial):
-        """Put an attempt, or the error that is a bug, into the queue of what has ended."""
+        """Run a trial, and put the attempt or an unexpected error into the queue of ended
+        trials."""
         began_s = time.monotonic()
         try:
             result = executor.execute(trial, self.stopping.is_set)
@@ -81,7 +82,7 @@ class ThreadWorkers(Workers):
             return self.answer(ended)
 
     def answer(self, attempt):
-        """The attempt as it is handed on."""
+        """Return the attempt to report. Subclasses modify it."""
         return attempt
 
     def close(self):
@@ -104,7 +105,7 @@ class AnswersAboutTheFirst(ThreadWorkers):
 
 
 class SwapsResults(ThreadWorkers):
-    """Hands on the result of the trial that ended before."""
+    """Workers that report the result of the previous trial."""
 
     before = None
 
@@ -114,7 +115,7 @@ class SwapsResults(ThreadWorkers):
 
 
 class RunsTheFirstTrialTwice(ThreadWorkers):
-    """Reports the second result."""
+    """Workers that run the first trial twice and report the second result."""
 
     def run(self, executor, trial):
         if trial.index == 0:
@@ -143,7 +144,7 @@ class NeverRepeatable(ThreadWorkers):
 
 
 class RoundsRecordings(ThreadWorkers):
-    """Rounds to single precision."""
+    """Workers that round results to single precision."""
 
     def answer(self, attempt):
         if attempt.result is None:
@@ -169,7 +170,7 @@ class OfNoSimulator(ThreadWorkers):
 
 
 class OneAfterTheOther(ThreadWorkers):
-    """Reports a size of two and runs one trial at a time."""
+    """Workers that report a size of two and run one trial at a time."""
 
     def __init__(self, make_executor, campaign):
         super().__init__(make_executor, campaign)
@@ -189,7 +190,7 @@ class AnotherSize(ThreadWorkers):
 
 
 class CauseOfTheError(ThreadWorkers):
-    """Hands on the type of an error and not its message."""
+    """Workers that report the type of an error without its message."""
 
     def answer(self, attempt):
         return replace(attempt, cause="SimulatorError" if attempt.cause else "")
@@ -265,7 +266,7 @@ class OpensWithoutTheCause(ThreadWorkers):
 
 
 class ClosedBadly(ThreadWorkers):
-    """Counts how often it is closed; the fixture of the suite closes it once more."""
+    """Workers that count the calls of ``close``; the fixture of the suite closes them once more."""
 
     is_open, closed = False, 0
 
@@ -297,7 +298,7 @@ class LeavesOneExecutor(ThreadWorkers):
 
 
 class ReturnsWhenStopped(ThreadWorkers):
-    """Answers with nothing, as if a worker had joined."""
+    """Workers that return None after a stop, as if a worker had joined."""
 
     def next_ended(self, should_stop):
         try:
@@ -307,7 +308,7 @@ class ReturnsWhenStopped(ThreadWorkers):
 
 
 class IgnoresAStop(ThreadWorkers):
-    """Waits for the running trials, for a limited time."""
+    """Workers that wait for the running trials after a stop, for a limited time."""
 
     def next_ended(self, should_stop):
         deadline_s = time.monotonic() + 0.3
@@ -365,7 +366,7 @@ class NeverReplacesTheDead(ThreadWorkers):
 
 
 class GrowingThreads(ThreadWorkers):
-    """Starts with one thread; another one can join."""
+    """Workers that start with one thread; a second thread can join."""
 
     def __init__(self, make_executor, campaign):
         super().__init__(make_executor, campaign, size=1)
@@ -385,7 +386,7 @@ class GrowingThreads(ThreadWorkers):
             return self.grow()
 
     def grow(self):
-        """Take the new worker."""
+        """Add the worker that joins."""
         self.joining.open()
         self.size = 2
         self.executors.append(self.joining)
@@ -401,7 +402,7 @@ class NeverGrows(GrowingThreads):
 
 
 class GrowsInSilence(GrowingThreads):
-    """Takes the new worker and waits on for a trial."""
+    """Workers that add a joining worker without returning, and wait for a trial."""
 
     def next_ended(self, should_stop):
         attempt = super().next_ended(should_stop)
@@ -424,7 +425,7 @@ class GivesTheNewOneNothing(GrowingThreads):
 
 
 class Suite(WorkersConformance):
-    """The suite for workers of class ``kind``. ``limit_s`` is the timeout of open workers; it is
+    """A suite for workers of class ``kind``. ``limit_s`` is the timeout of open workers, which is
     short for workers that never report a result."""
 
     kind = ThreadWorkers
@@ -448,7 +449,8 @@ class Suite(WorkersConformance):
 
     @pytest.fixture(autouse=True)
     def _limited(self, request, monkeypatch):
-        """Nothing ends this process; what is waited for is waited for in the test only."""
+        """Replace the death of a process and the timeout, but only in the test and not in the
+        shared fixtures."""
         for name in ("serving", "bench"):
             if name in request.fixturenames:
                 request.getfixturevalue(name)
@@ -456,7 +458,7 @@ class Suite(WorkersConformance):
         monkeypatch.setattr(workers_conformance, "WAIT_TIMEOUT_S", self.limit_s)
 
 
-def die(executor, should_stop):
+def die(executor):
     raise Died
 
 
@@ -493,7 +495,7 @@ FAULTS = [
         "one after the other",
         OneAfterTheOther,
         SIDE,
-        "no other trial started in the meantime|no trial ended",
+        "no other trial started|no trial ended",
         limit_s=SHORT_S,
     ),
     fault("another size", AnotherSize, SIDE, "3 == 2"),

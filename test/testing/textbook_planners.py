@@ -1,5 +1,5 @@
-"""Planners from textbook descriptions, written for these tests only: honest ones that a conformance
-suite must not reject, in styles that differ from those of the package."""
+"""Planners that are written from textbook descriptions, for these tests only. They differ in style
+from the planners of the package, and a conformance suite must not reject them."""
 
 import math
 
@@ -14,7 +14,7 @@ from gz_testauto.planners.scans import obstacle_points
 
 
 class TextbookPlanner(LocalPlanner):
-    """Turns to a heading and drives; slows down for the goal."""
+    """A planner that turns to a heading and drives, and slows down near the goal."""
 
     def begin(self, task):
         self.task = task
@@ -39,13 +39,14 @@ class TextbookPlanner(LocalPlanner):
         return self.limiter.apply(wanted, observation.twist)
 
     def steer(self, bearing_rad, distance_m, points_m):
-        """The heading to turn to (rad), and the share of the greatest speed."""
+        """Return the heading to turn to (rad), and the speed as a fraction of the maximum speed."""
         raise NotImplementedError
 
 
 class VectorFieldHistogram(TextbookPlanner):
-    """J. Borenstein, Y. Koren, 1991: of the sectors without an obstacle, the one nearest to the
-    goal's. Obstacles are enlarged by the robot's radius, as in VFH+."""
+    """The vector field histogram of J. Borenstein and Y. Koren, 1991: of the sectors without an
+    obstacle, it selects the one nearest to the direction of the goal. Obstacles are enlarged by the
+    robot's radius, as in VFH+."""
 
     reach_m, sectors = 3.0, 72
 
@@ -69,8 +70,9 @@ class VectorFieldHistogram(TextbookPlanner):
 
 
 class FollowTheGap(TextbookPlanner):
-    """V. Sezer, M. Gokasan, 2012: the mean of the directions of the goal and of the middle of the
-    widest gap, where the gap weighs more the nearer an obstacle is."""
+    """The follow-the-gap method of V. Sezer and M. Gokasan, 2012: the mean of the directions of the
+    goal and of the middle of the widest gap. The weight of the gap increases with the proximity of
+    obstacles."""
 
     reach_m, gain, view_rad = 3.0, 1.2, 0.6 * math.pi
 
@@ -96,8 +98,9 @@ class FollowTheGap(TextbookPlanner):
 
 
 class DynamicWindow(LocalPlanner):
-    """D. Fox, W. Burgard, S. Thrun, 1997: of the arcs that the base can reach within one period and
-    on which it can still brake, the one with the best sum of heading, clearance and speed."""
+    """The dynamic window approach of D. Fox, W. Burgard and S. Thrun, 1997: of the arcs that the
+    base can reach within one period and on which it can still brake, it selects the one with the
+    best sum of heading, clearance and speed."""
 
     heading_s, top_mps = 1.0, 0.8
     heading_weight, clearance_weight, speed_weight = 0.8, 0.8, 0.2
@@ -139,7 +142,8 @@ class DynamicWindow(LocalPlanner):
         return self.command
 
     def scores(self, pairs, goal_m, points_m):
-        """The sum for each pair of speed and rate; minus infinity where it cannot brake."""
+        """Return the sum for each pair of speed and yaw rate; minus infinity for pairs with which
+        the robot cannot brake in time."""
         reach_m = np.arange(1, 13) * 0.25
         speeds_mps, rates_radps = pairs.T
         yaw_rad = (rates_radps / np.maximum(speeds_mps, 0.1))[:, None] * reach_m
@@ -162,8 +166,8 @@ class DynamicWindow(LocalPlanner):
 
 
 class PotentialField(TextbookPlanner):
-    """O. Khatib, 1986: the goal attracts, obstacles nearer than ``reach_m`` repel. Stops for what
-    is right ahead."""
+    """The potential field of O. Khatib, 1986: the goal attracts the robot, and obstacles nearer
+    than ``reach_m`` repel it. The robot stops for obstacles directly ahead."""
 
     reach_m, gain = 2.0, 0.06
 
@@ -184,8 +188,9 @@ class PotentialField(TextbookPlanner):
 
 
 class PurePursuitThatStops(LocalPlanner):
-    """R. C. Coulter, 1992: an arc to the point ``lookahead_m`` ahead on the waypoints, at constant
-    speed. It stops for an obstacle and raises ``PlannerAborted`` if the obstacle remains."""
+    """The pure pursuit of R. C. Coulter, 1992: an arc at constant speed to the point
+    ``lookahead_m`` ahead on the waypoints. The robot stops for an obstacle, and the planner raises
+    ``PlannerAborted`` if the obstacle remains."""
 
     def __init__(self, lookahead_m=1.0, speed_mps=0.6, patience_s=5.0):
         self.lookahead_m, self.speed_mps, self.patience_s = lookahead_m, speed_mps, patience_s

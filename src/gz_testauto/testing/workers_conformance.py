@@ -104,16 +104,19 @@ class OrderedExecutor(LockstepExecutor):
         by = f"{os.getpid()}-{id(self)}"
         (self._directory / f"{event}-{by}-{time.monotonic_ns()}").touch()
 
+    def _die(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
     def _execute_event(self, event: str, should_stop: StopRequest) -> None:
         if event == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._die()
         if event in ERRORS:
             raise ERRORS[event]
         deadline = time.monotonic() + WAIT_TIMEOUT_S
         while event == "wait" or len(set(started_trials(self._directory))) < 2:
             if should_stop():
                 raise TrialStopped
-            assert event == "wait" or time.monotonic() < deadline, "no second trial has started"
+            assert event == "wait" or time.monotonic() < deadline, "no other trial started"
             time.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""Errors without PyBullet, and the options."""
+"""The error without PyBullet, and the options of the simulator."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The conformance suites of simulators on Bullet."""
+"""The conformance suites for simulators, run on PyBullet."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Friction coefficients whose products are the smaller one of each pair."""
+"""Friction coefficients whose products equal the smaller coefficient of each pair."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from gz_testauto.extras.pybullet.friction import FrictionSurface, solve
 
 
 def products_of(collisions):
-    """Return of each pair that can touch the product in Bullet and the smaller coefficient."""
+    """Return, for each pair that can touch, the product in Bullet and the smaller coefficient."""
     own = solve(collisions).coefficients
     return [
         (own[one] * own[other], min(first.mu, second.mu))

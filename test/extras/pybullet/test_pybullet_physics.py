@@ -1,4 +1,4 @@
-"""Comparison of Bullet with known values."""
+"""Comparison of the simulator pybullet with known values."""
 
 import math
 
@@ -27,7 +27,8 @@ def simulator():
 
 
 def tilted(angle_rad):
-    """Return the gravity on a slope that falls towards +x, for a horizontal floor."""
+    """Return the gravity that a body on a slope has in the frame of the slope, which falls in the
+    direction of +x."""
     down, along = math.cos(angle_rad), math.sin(angle_rad)
     return SetGravity(mps2=(GRAVITY_MPS2 * along, 0.0, -GRAVITY_MPS2 * down))
 
@@ -163,7 +164,7 @@ class TestBodies:
         assert simulation.step(0.1).links["p::bob"].pose.position == pytest.approx((5, 5, 1))
 
     def test_universal_joint_swings_about_both_axes(self, simulator, tmp_path):
-        """The period about each axis is that of a pendulum about it."""
+        """The period of a swing about each axis is that of a pendulum about the same axis."""
         bob = """<model name="p"><link name="bob"><pose>0 0 3 0 0 0</pose><inertial>
         <pose>0 0 -0.5 0 0 0</pose><mass>2</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy>
         <izz>0.01</izz></inertia></inertial></link><joint name="pin" type="universal">
@@ -299,7 +300,7 @@ class TestBodies:
 
 
 class TestGround:
-    """Surfaces are at the poses of the SDF, for contacts and for rays."""
+    """Surfaces have the poses in the SDF, for contacts and for rays."""
 
     def test_height_map_has_the_heights_of_its_pixels(self, simulator, tmp_path):
         heights = np.random.default_rng(4).integers(0, 256, (17, 17))
@@ -418,7 +419,8 @@ class TestSensors:
     def test_imu_away_from_the_axis_measures_the_centripetal_acceleration(
         self, simulator, tmp_path
     ):
-        """A disc rotates freely at 3 rad/s, the sensor is 0.4 m from its axis: ω² r inwards."""
+        """A disc rotates freely at 3 rad/s. The sensor is 0.4 m from the axis and measures ω² r
+        inwards."""
         path = tmp_path / "disc.sdf"
         path.write_text(
             """<sdf version="1.6"><model name="disc"><link name="l"><gravity>0</gravity>

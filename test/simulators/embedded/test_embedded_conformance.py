@@ -1,4 +1,4 @@
-"""The conformance suites of simulators on MuJoCo."""
+"""The conformance suites for simulators, run on the embedded simulator."""
 
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.testing.changes_conformance import ChangesConformance

@@ -1,4 +1,4 @@
-"""Comparison of the compiled ray caster with MuJoCo's."""
+"""Comparison of the compiled ray caster with the ray caster of MuJoCo."""
 
 import embedded_scenes as scenes
 import numpy as np
@@ -32,7 +32,7 @@ def random_world(folder, generator, upright, kinds=tuple(SHAPES)):
 
 
 def scan(world, fast, pose):
-    """Return a scan of a robot after it was placed and one step of 5 ms."""
+    """Return the scan of a robot after the robot was placed and simulated for one step of 5 ms."""
     with EmbeddedSimulator(fast_lidar=fast) as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
         assert robot_of(simulation)._lidar.is_fast == fast
@@ -95,7 +95,8 @@ def test_range_below_the_minimum_is_minus_infinite(tmp_path):
 
 
 def _write_u(path):
-    """Return a U open towards -x: two arms from x = -0.5 to 0.5 and a back from 0.5 to 0.7."""
+    """Return a mesh with the shape of a U that is open in the direction of -x: two arms from x =
+    -0.5 to 0.5 and a back from 0.5 to 0.7."""
     import trimesh
 
     parts = []

@@ -41,8 +41,8 @@ def _velocity_at(state, place_m):
 
 
 def _terrain(folder, heights_m, lowest_m):
-    """A model of 12.8 m by 12.8 m of terrain; its rows are of falling y, its lowest point is at
-    ``lowest_m``."""
+    """Return a model with terrain of 12.8 m by 12.8 m. The rows of ``levels`` have decreasing y,
+    and the lowest point of the terrain is at ``lowest_m``."""
     image = pytest.importorskip("PIL.Image")
     relief_m = float(np.ptp(heights_m))
     gray = np.rint(255 * (heights_m - heights_m.min()) / relief_m).astype(np.uint8)
@@ -55,8 +55,8 @@ def _terrain(folder, heights_m, lowest_m):
 
 
 def _sloping_terrain(folder, slope_rad):
-    """It rises towards +x, through the origin, by two gray levels a cell up to 254; the last
-    column, a step aside, is lower by as much as a level is."""
+    """Return terrain that rises in the direction of +x, through the origin, by two gray levels per
+    cell up to 254. The last column is lower by one step."""
     rise_m = 0.1 * math.tan(slope_rad)
     columns = np.arange(129.0)
     columns[-1] -= 0.5  # 255, the brightest
@@ -142,7 +142,7 @@ class TestDriving:
 
     @pytest.mark.parametrize("drawn", [True, False])
     def test_sliding_wheel_rests_on_an_obstacle_under_its_rim(self, tmp_path, drawn):
-        """The wheel is a cylinder, or a mesh of one."""
+        """The wheel is a cylinder, or a mesh of a cylinder."""
         path = scenes.rover(tmp_path, scenes.SKID_STEER).path
         if not drawn:
             trimesh = pytest.importorskip("trimesh")
@@ -454,11 +454,11 @@ def test_static_nested_model_does_not_move_and_holds_joined_links(simulator, tmp
 
 
 class TestMeshes:
-    """Hollow meshes: a robot rests, drives and stops as between boxes."""
+    """In a hollow mesh a robot rests, drives and stops as between boxes."""
 
     @pytest.fixture(scope="class")
     def room(self, tmp_path_factory):
-        """A floor of 0.1 m and four walls of 0.1 m in one closed mesh, 6 m x 6 m within."""
+        """Return one closed mesh of a floor and four walls, 0.1 m thick, with 6 m x 6 m inside."""
         trimesh = pytest.importorskip("trimesh")
         from shapely.geometry import box
 
@@ -504,8 +504,9 @@ class TestMeshes:
 
 @pytest.mark.parametrize("roll", [0.0, -math.pi / 2])
 def test_cylinder_that_rotates_above_a_plane_does_not_jump(tmp_path, roll):
-    """For a cylinder that is upright to the last bits MuJoCo computes a penetration of its radius.
-    Its frame is that of its link, or rotated in it like that of a wheel."""
+    """For a cylinder that is exactly upright, MuJoCo computes a penetration as large as the radius.
+    The frame of the cylinder is the frame of its link, or is rotated in the link like that of a
+    wheel."""
     path = tmp_path / "spin.world"
     path.write_text(
         '<sdf version="1.6"><world name="w"><model name="floor"><static>1</static><link name="l">'

@@ -1,4 +1,4 @@
-"""Repeatability: identical bits for equal scenes and calls, also in another process."""
+"""Bit-identical results for equal scenes and calls, also in another process."""
 
 import hashlib
 import os
@@ -16,7 +16,8 @@ from gz_testauto.simulators import open_simulator
 
 
 def digest(world):
-    """Hash poses, scans, IMU samples and contacts of a drive into a heap of boxes."""
+    """Return a hash of the poses, scans, IMU samples and contacts of a robot that drives into a
+    heap of boxes."""
     found = hashlib.sha256()
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())

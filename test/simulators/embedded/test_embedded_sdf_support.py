@@ -1,4 +1,4 @@
-"""Unsupported SDF elements: rejected by name, or ignored with one warning."""
+"""Unsupported SDF elements, which are rejected, or ignored with one warning."""
 
 import logging
 
@@ -287,7 +287,8 @@ def test_box_rests_on_terrain_that_the_lidar_detects(simulator, tmp_path, caplog
 
 
 def test_terrain_has_contacts_where_the_lidar_detects_it(simulator, tmp_path):
-    """There is a ridge at the edge of the largest y, and another at that of the smallest x."""
+    """The terrain has one ridge at the edge of the largest y and another ridge at the edge of the
+    smallest x."""
     image = pytest.importorskip("PIL.Image")
     heights = np.zeros((17, 17), np.uint8)
     heights[:5], heights[:, :3] = 255, 128

@@ -1,4 +1,4 @@
-"""Claims of processors by gzservers, which end with the process."""
+"""Claims of processors by gzserver processes, which end with the process."""
 
 import os
 import signal
@@ -24,7 +24,8 @@ time.sleep(100)
 
 @pytest.fixture(autouse=True)
 def names_of_our_own(monkeypatch):
-    """Use other claim names than gzservers that run at the same time."""
+    """Use names of claims that differ from those of gzserver processes that run at the same
+    time."""
     name = f"gz_testauto.test.{os.getpid()}"
     monkeypatch.setattr(server, "CLAIM_NAME", f"\0{name}.{{}}")
     return name

@@ -55,7 +55,7 @@ def split_text(path, engine):
 
 @pytest.fixture
 def levels():
-    """Return the gray levels of hills, all above 0, row 0 at the highest y."""
+    """Return the gray levels of hills, all above 0. Row 0 has the largest y."""
     x, y = np.meshgrid(np.linspace(-4, 4, 33), np.linspace(4, -4, 33))
     hills = 0.6 + 0.25 * np.sin(1.3 * x + 0.4) * np.cos(0.9 * y) + 0.03 * x
     return np.round(hills / hills.max() * 255).astype(np.uint8)
@@ -227,7 +227,7 @@ def test_dart_rejects_a_robot_with_a_lidar():
 
 
 def drive(engine):
-    """Return the snapshots of a new server with a Husky on a curve and a second robot."""
+    """Return the snapshots of a new server with a Husky that drives a curve and a second robot."""
     others = (PlacedRobot(read_robot(MODELS / "husky_a200", "second"), Pose2D(0.0, 2.0, 0.0)),)
     rows = []
     with GazeboSimulator(engine=engine, period_s=0.01) as simulator:

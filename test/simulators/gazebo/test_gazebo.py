@@ -1,4 +1,4 @@
-"""Processes, failures and repeatability of gzserver."""
+"""Processes, failures and repeatability of the simulator gazebo."""
 
 import os
 import signal
@@ -92,7 +92,7 @@ def test_sdf_poses_are_read_as_gazebo_reads_them(tmp_path, version):
 
 
 def own_address():
-    """Return an address of this machine that is not loopback, or None."""
+    """Return an address of this machine that is not loopback; None without such an address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # sends no packet: selects the route
@@ -103,7 +103,7 @@ def own_address():
 
 
 def trace(simulation, periods=40):
-    """Return all readings of a run that ends at a box, as bytes."""
+    """Return all sensor readings, as bytes, of a robot that drives against a box."""
     generator = np.random.default_rng(2)
     rows = [simulation.snapshot().scan.ranges_m.tobytes()]
     for _ in range(periods):
@@ -217,8 +217,8 @@ class TestPlanes:
 
 class TestChangingTheWorld:
     def test_sensors_of_a_new_server_measure_after_a_model_was_deleted(self, tmp_path):
-        """The periods of gzserver's threads depended on chance at the start: the sensors of two of
-        three servers stopped here."""
+        """The periods of gzserver's sensor threads used to depend on chance at the start: in two of
+        three servers the sensors stopped here."""
         scene = Scene(write_world(tmp_path), ROBOT)
         box = BOX.format(name="box", static="false", x=0, y=0)
         for _ in range(5):
@@ -259,7 +259,7 @@ class TestChangingTheWorld:
         assert snapshot.models["falling"].pose.position[2] == pytest.approx(4.0, abs=0.02)
 
     def test_no_model_is_inserted_while_a_spawned_probe_measures(self, simulation, monkeypatch):
-        """gzserver crashed in a few of a thousand such calls."""
+        """gzserver used to crash in a few of a thousand such calls."""
         batches = []
         spawn = simulation._link.spawn
 

@@ -1,4 +1,4 @@
-"""The conformance suites of simulators on Gazebo."""
+"""The conformance suites for simulators, run on the simulator gazebo."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Conversion of messages to observations and of twists to commands."""
+"""Conversion of Gazebo's messages to observations and of velocity commands to messages."""
 
 import math
 from dataclasses import replace

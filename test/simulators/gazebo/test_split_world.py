@@ -1,4 +1,4 @@
-"""Split of a world into the base of a server and the models of each trial."""
+"""Division of a world into the base of a server and the models of each trial."""
 
 import re
 

@@ -55,7 +55,7 @@ def test_wait_until_asleep_ends_at_the_cpu_limit(process_busy_until, tmp_path):
 
 @pytest.mark.slow
 def test_wait_until_asleep_waits_for_a_thread_without_a_processor(process_busy_until, tmp_path):
-    """The thread is awake, but gets no CPU time, as on a busy machine."""
+    """The thread is awake but gets no CPU time, as on a busy machine."""
     rest = tmp_path / "rest"
     process = process_busy_until(rest)
     states = ThreadStates(process.pid)

@@ -26,7 +26,7 @@ def pair():
 
 
 class TcpLike:
-    """A socket of a socket pair, which has no TCP_NODELAY."""
+    """A socket of a socket pair, which has no option TCP_NODELAY."""
 
     def __init__(self, inner):
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Timeout of a batch of models, and the error for missing ones."""
+"""Timeout for a batch of spawned models, and the error for missing models."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,8 @@ STALL_S = 30.0
 
 @pytest.fixture
 def link(monkeypatch):
-    """A link to a server that announces ``shows`` models, one every ``seconds_each``."""
+    """A link to a substitute for gzserver that announces ``shows`` models, one every
+    ``seconds_each`` seconds."""
     link = WorldLink.__new__(WorldLink)
     link.stall_timeout_s, link.broken = STALL_S, False
     link.models, link._announced = {}, []

@@ -1,4 +1,4 @@
-"""These tests need ROS messages and are skipped without them."""
+"""Configuration that skips these tests if no ROS messages are installed."""
 
 from without_ros import LEFT_OUT
 

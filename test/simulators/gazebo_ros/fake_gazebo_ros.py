@@ -1,8 +1,8 @@
-"""A substitute for gazebo_ros over TCPROS, with the delays and errors of the real one.
+"""A substitute for gazebo_ros over TCPROS, with the delays and errors of gazebo_ros.
 
-A ROS master with services only, and the services, each in a thread per connection. A script can
-replace a service by name: ``trouble["spawn_sdf_model"] = script``. Then ``script(request, serve)``
-is called in its place until it is removed.
+It consists of a ROS master with services only, and of the services, with one thread per connection.
+A script can replace a service: ``trouble["spawn_sdf_model"] = script``. Then ``script(request,
+serve)`` is called in place of the service until the script is removed.
 """
 
 import contextlib
@@ -26,11 +26,12 @@ LENGTH = struct.Struct("<I")
 
 
 class Vanish(Exception):
-    """Raised by a script to close the connection without a response."""
+    """The error that a script raises to close the connection without a response."""
 
 
 class FakeGazeboRos:
-    """A fake server; ``models`` are pairs of name and pose; a name can occur twice."""
+    """A substitute for a server with gazebo_ros. ``models`` are pairs of name and pose; a name can
+    occur twice."""
 
     def __init__(self, *names):
         self.models = [[name, Pose()] for name in names]
@@ -191,14 +192,14 @@ class FakeGazeboRos:
 
 
 def later(delay_s, do):
-    """Call the function later, in another thread."""
+    """Call a function after a delay, in another thread."""
     timer = threading.Timer(delay_s, do)
     timer.daemon = True
     timer.start()
 
 
 def hang(request, serve):
-    """Do not respond during the test (a script)."""
+    """Wait until the end of the test without a response, as the script of a service."""
     time.sleep(30.0)
     raise Vanish
 

@@ -35,7 +35,7 @@ def client(fake):
 
 @pytest.fixture
 def impatient(fake):
-    """Return a client with a short timeout of effects."""
+    """Return a client with a short timeout for effects."""
     client = GazeboRosClient(PATIENCE_S, effect_timeout_s=0.6, master_uri=fake.master_uri)
     yield client
     client.close()
@@ -43,7 +43,7 @@ def impatient(fake):
 
 @pytest.fixture
 def hurried(fake):
-    """Return a client with a short timeout of responses."""
+    """Return a client with a short timeout for responses."""
     client = GazeboRosClient(LIMIT_S, PATIENCE_S, master_uri=fake.master_uri)
     yield client
     client.close()

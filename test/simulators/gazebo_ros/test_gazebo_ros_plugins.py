@@ -1,4 +1,4 @@
-"""gazebo_ros's plugins for the drive and the sensors of a robot."""
+"""Plugins of gazebo_ros for the drive and the sensors of a robot."""
 
 import pytest
 from lxml import etree

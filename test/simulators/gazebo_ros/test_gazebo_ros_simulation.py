@@ -1,4 +1,4 @@
-"""The gazebo_ros simulator with a faulty clock and faulty worlds."""
+"""The simulator gazebo_ros with a faulty clock and faulty worlds."""
 
 import logging
 import re
@@ -22,8 +22,8 @@ AWAY = Pose((1.0, 2.0, 0.0))
 
 
 class Topics:
-    """Topics of a robot with a clock only, which advances to ``late_s`` after the due time or
-    stalls."""
+    """The topics of a robot that has only a clock. The clock advances to ``late_s`` after the due
+    time, or stalls."""
 
     def __init__(self, fake):
         self.fake, self.late_s, self.stalls, self.scan = fake, 0.0, False, None

@@ -1,4 +1,4 @@
-"""The conformance suite on a stock gazebo_ros, which this file starts and stops."""
+"""The conformance suite on an unmodified gazebo_ros, which this file starts and stops."""
 
 import os
 import signal

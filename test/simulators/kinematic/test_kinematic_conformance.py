@@ -1,4 +1,4 @@
-"""The conformance suite of simulators on the kinematic simulator."""
+"""The conformance suite for simulators, run on the kinematic simulator."""
 
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.testing.simulator_conformance import SimulatorConformance

@@ -199,7 +199,7 @@ def outlines(generator):
 
 
 def test_clearance_matches_the_distance_of_shapely():
-    """Polygons that are separate, touch or overlap, or are inside each other or in a hole."""
+    """The polygons are separate, touch, overlap, or are inside each other or in a hole."""
     generator = np.random.default_rng(5)
     corners = np.array([(-0.1, -0.1), (0.3, -0.1), (0.3, 0.1), (-0.1, 0.1)])
     differences = []
@@ -227,7 +227,8 @@ def test_clearance_is_zero_if_one_polygon_contains_the_other(outline):
 
 
 def test_moved_model_has_scan_and_contacts_at_its_new_pose(simulation):
-    """After a planar motion, for which its outlines are transformed, and after any other."""
+    """The outlines are transformed after a planar motion, and computed again after any other
+    motion."""
     for pose in (Pose.from_rpy(2.0, 0.0, 0.5, 0, 0, 0), Pose.from_rpy(2.0, 0.0, 0.6, 0, 0.2, 0)):
         simulation.set_states({"wall": ModelState(pose), "robot": ModelState(Pose())})
         simulation.drive(Twist2D(1.0, 0.0))
@@ -242,7 +243,7 @@ def test_moved_model_has_scan_and_contacts_at_its_new_pose(simulation):
 
 
 def test_many_moves_of_a_model_do_not_accumulate_errors(simulation, robot):
-    """A moved outline is computed from the one that was read, not from the previous one."""
+    """A moved outline is computed from the outline that was read, not from the previous outline."""
     before = simulation.step(0.1).scan.ranges_m
     for turn in np.linspace(0.0, 6.0, 50):
         simulation.set_states({"wall": ModelState(Pose.from_rpy(5, turn, 0.5, 0, 0, turn))})
