@@ -211,7 +211,6 @@ class Bodies:
         return None
 
     def _holds(self, outer: int, inner: int) -> bool:
-        """Return whether a closed surface encloses a shape completely."""
         shape = self._shapes[outer]
         if not isinstance(shape, Triangles) or not len(shape.solid):
             return False
@@ -229,8 +228,6 @@ class Bodies:
         return self._objects[number]
 
     def _move(self, frames: List[Pose]) -> None:
-        """Move the colliders to the poses that follow from ``frames``, the poses of their models or
-        links."""
         origins_m, turns = _stacked(frames)
         self._places_m = origins_m + np.einsum("nij,nj->ni", turns, self._offsets_m)
         self._turns = turns @ self._offset_turns
@@ -239,7 +236,6 @@ class Bodies:
 
     @property
     def _scene(self) -> Tuple[Any, Any]:
-        """Return MuJoCo's model and data with the colliders at their current poses."""
         model, data = self._compiled
         if self._moved:
             data.mocap_pos[:] = self._places_m
@@ -312,14 +308,12 @@ def _shape_of(collider: Collider) -> Shape:
 
 
 def _point_of(shape: Shape) -> np.ndarray:
-    """Return a point of a solid shape, in the frame of the shape."""
     if isinstance(shape, (Convex, Triangles)):
         return np.asarray(shape.corners[0])
     return np.zeros(3)
 
 
 def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the positions (n, 3) and rotation matrices (n, 3, 3) of poses."""
     if not poses:
         return np.empty((0, 3)), np.empty((0, 3, 3))
     turns = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
@@ -361,7 +355,6 @@ def _fcl_of(shape: Shape) -> Any:
 
 
 def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
-    """Return the MJCF text of a shape's assets and of its geom."""
     if isinstance(shape, (Convex, Triangles)):
         asset = (
             f'<mesh name="m{number}" vertex="{text(*shape.corners.ravel())}" '

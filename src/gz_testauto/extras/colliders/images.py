@@ -143,7 +143,6 @@ class Painter:
                         notes.append(f"{name} is not drawn: {error}")
 
     def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
-        """Return colliders for all visuals that exist and are visible, at their current poses."""
         there = tuple(
             one
             for one in self._colliders
@@ -213,7 +212,6 @@ def _normals(
 def _lit(
     points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
 ) -> np.ndarray:
-    """Return the colors (n, 3) of points on visuals, lit by the lights of the world."""
     looks = [now.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
         np.array([getattr(look, field)[:3] for look in looks])

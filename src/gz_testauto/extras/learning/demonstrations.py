@@ -110,12 +110,10 @@ class _Witness(LocalPlanner):
         self.done: List[List[float]] = []
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`LocalPlanner.begin`."""
         self._planner.begin(task)
         self._interface.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Implement :meth:`LocalPlanner.plan`."""
         command = self._planner.plan(observation)
         if all(map(math.isfinite, command)):  # otherwise the planner has failed
             self.shown.append(self._interface.encode(observation))

@@ -173,8 +173,6 @@ worlds. Its name starts with the name of the folder."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
-    """Raise ``ResultsError`` if a folder contains worlds of another environment, and ``SpecError``
-    if it contains other files."""
     inputs = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
@@ -199,7 +197,6 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
 
 
 def _hardness(world: WorldRecord, by: str) -> float:
-    """Return the difficulty of a world by a measure; a larger number means a harder world."""
     figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
@@ -261,7 +258,7 @@ class Agent:
         self, prepared: PreparedEnvironment, trial_robot: TrialRobot, snapshot: Snapshot
     ) -> None:
         self._period_s = prepared.campaign.spec.control_period_s
-        self._robot, self.robot = trial_robot, trial_robot.name
+        self._robot = trial_robot
         self._interface, self._rules = prepared.interface(), prepared.rules()
         self._robot.observe(snapshot)
         self._observation = in_message_precision(trial_robot.observation(snapshot))
@@ -388,21 +385,17 @@ class Episode:
     def info(self, agent: Agent) -> Dict[str, Any]:
         """Return Gymnasium's ``info`` of an agent: world, repetition and time, and after the end of
         its trial also outcome, detail and metrics."""
-        found = {
+        found: Dict[str, Any] = {
             "world": self.trial.world,
             "repetition": self.trial.repetition,
             "time_s": agent.time_s,
             "goal_is_new": agent.goal_is_new,
         }
-        return found if agent.verdict is None else {**found, **self._end_info(agent)}
-
-    def _end_info(self, agent: Agent) -> Dict[str, Any]:
-        result, campaign = self.result(agent), self._prepared.campaign
-        return {
-            "outcome": result.outcome.value,
-            "detail": result.detail,
-            "metrics": measure(result.recording, campaign.metric_context, campaign.metrics),
-        }
+        if agent.verdict is not None:
+            result, campaign = self.result(agent), self._prepared.campaign
+            metrics = measure(result.recording, campaign.metric_context, campaign.metrics)
+            found.update(outcome=result.outcome.value, detail=result.detail, metrics=metrics)
+        return found
 
     def result(self, agent: Agent) -> TrialResult:
         """Return the result of an agent's trial, as a campaign stores it. The trial must have

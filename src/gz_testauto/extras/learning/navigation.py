@@ -109,9 +109,10 @@ def vector_env(
     if count < 1:
         raise SpecError(f"count is {count}; it must be at least 1")
     prepared = PreparedEnvironment.of(environment, worlds)  # worlds are generated once, before
-    modes = {mode.value: mode for mode in AutoresetMode}
-    mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
-    if mode is None:
-        raise SpecError(f"autoreset is {autoreset!r}; it must be one of {', '.join(sorted(modes))}")
+    try:
+        mode = AutoresetMode(autoreset)
+    except ValueError as error:
+        known = ", ".join(sorted(mode.value for mode in AutoresetMode))
+        raise SpecError(f"autoreset is {autoreset!r}; it must be one of {known}") from error
     make = functools.partial(NavigationEnv, prepared)
     return AsyncVectorEnv([make] * count, context="spawn", autoreset_mode=mode, **options)

@@ -102,15 +102,9 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         if lacking:
             raise ValueError(f"the actions lack the agents {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
+        given = [np.asarray(actions.get(name, nothing)) for name in self.possible_agents]
         self._steps += 1
-        rewards = dict(
-            zip(
-                self.possible_agents,
-                episode.step(
-                    *(np.asarray(actions.get(name, nothing)) for name in self.possible_agents)
-                ),
-            )
-        )
+        rewards = dict(zip(self.possible_agents, episode.step(*given)))
         found = dict(zip(self.possible_agents, episode.agents))
         stepped = {name: found[name] for name in self.agents}
         infos = {name: episode.info(agent) for name, agent in stepped.items()}

@@ -305,8 +305,6 @@ class Training:
         who: Sequence[int],
         places: Sequence[Place],
     ) -> Dict[int, List[RolloutResult]]:
-        """Run each candidate in ``who`` in each of ``places``, and return the results by
-        candidate."""
         drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
         driven = list(pool.map(drives))
         return {
@@ -315,8 +313,6 @@ class Training:
         }
 
     def _share_held_out(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
-        """Return the share of held-out worlds in which the mean reaches the goal, or None without
-        an evaluation."""
         if self._held_out is None or not self.options.eval_worlds:
             return None
         count = min(self.options.eval_worlds, len(self._held_out.campaign.worlds))
@@ -324,7 +320,6 @@ class Training:
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
     def _select(self, pool: Pool, report: Report) -> Selection:
-        """Run the last means until the best is selected or the steps are used up."""
         counted = self._counted
         begun = counted[-1].steps
         lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
@@ -362,7 +357,6 @@ class Training:
             os.fsync(file.fileno())
 
     def _require_same(self) -> None:
-        """Raise ``ResultsError`` if the directory contains another training."""
         own = {
             "options": asdict(self.options),
             "campaign": _identity(self._prepared.spec),

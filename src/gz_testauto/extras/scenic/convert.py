@@ -8,7 +8,7 @@ unchanged, below a comment that starts with ``NOT CONVERTED`` and describes the 
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, List, Optional, Set, Tuple
+from typing import List, Optional, Set, Tuple
 
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
@@ -118,7 +118,6 @@ def _masked(text: str) -> str:
 
 
 def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
-    """Return whether a capitalized name creates an object in Scenic 2."""
     name = found.group("name")
     if name in _NO_CLASSES:
         return False
@@ -137,7 +136,6 @@ def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
 
 
 def _open_calls(before: str) -> List[str]:
-    """Return the names of the function calls whose parentheses are open at the end of a text."""
     calls: List[str] = []
     for found in re.finditer(r"(\w*)\s*\(|\)", before):
         if found.group() == ")":
@@ -149,7 +147,6 @@ def _open_calls(before: str) -> List[str]:
 
 
 def _within_class(plain: str, position: int) -> bool:
-    """Return whether the line at a position of the text is directly in the body of a class."""
     indent = re.match(r"[ \t]*", plain[position:])
     own = len(indent.group()) if indent else 0
     for line in reversed(plain[:position].split("\n")):
@@ -162,20 +159,12 @@ def _within_class(plain: str, position: int) -> bool:
 
 
 def _marks(plain: str) -> List[Tuple[int, str]]:
-    marks: List[Tuple[int, str]] = []
-
-    def mark(
-        pattern: "re.Pattern[str]", remedy: Callable[["re.Match[str]"], Optional[str]]
-    ) -> None:
-        for found in pattern.finditer(plain):
-            text = remedy(found)
-            if text is not None:
-                marks.append((plain.count("\n", 0, found.start()), text))
-
-    mark(_ATTRIBUTE, _attribute)
-    mark(_MONITOR, lambda found: f"`monitor {found.group(1)}` refers to time; remove it")
-    mark(_BASE, lambda found: "the models' classes need no import; remove it")
-    return marks
+    found = [(match, _attribute(match)) for match in _ATTRIBUTE.finditer(plain)]
+    for match in _MONITOR.finditer(plain):
+        found.append((match, f"`monitor {match.group(1)}` refers to time; remove it"))
+    for match in _BASE.finditer(plain):
+        found.append((match, "the models' classes need no import; remove it"))
+    return [(plain.count("\n", 0, match.start()), text) for match, text in found if text]
 
 
 def _attribute(found: "re.Match[str]") -> Optional[str]:

@@ -196,7 +196,6 @@ def models_of(
 
 
 def _place(source: str, number: int) -> str:
-    """Return the file, the line and the field of a model in the descriptor."""
     document = YamlSource(read_yaml_text(Path(source)), source)
     line, _ = document.locate(("models", number, "name"))
     return f"{source}:{line}: models[{number}].name"

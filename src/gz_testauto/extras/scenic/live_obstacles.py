@@ -71,7 +71,6 @@ class Scenario:
         return tuple(obstacles)
 
     def _source(self, seed: int) -> Any:
-        """Return the compiled program, and compile it again for another seed."""
         from gz_testauto.extras.scenic.source import ScenicSource
 
         if self._compiled is None or self._compiled[0] != seed:

@@ -166,8 +166,6 @@ def _check_size(size: int) -> None:
 def _keep(
     name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
 ) -> Path:
-    """Store a downloaded model in the cache, completely or not at all, with its address and
-    checksum."""
     target, note = cache / name, cache / f"{name}.json"
     checksum = hashlib.sha256(content).hexdigest()
     known = None

@@ -96,15 +96,10 @@ def files_of(
 
 
 class _Generator:
-    """A callable that generates worlds of a program and writes them into a directory, in any
-    process."""
-
     def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
         self.source, self._directory, self._plots = source, directory, plots
 
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
-        """Generate a world, and write its files. Shared files are written if they do not exist
-        yet."""
         world = self.source.generate(index, progress)
         for name, held in files_of(self.source, world, self._plots).items():
             _put(self._directory / name, held)
@@ -124,7 +119,6 @@ class _Generator:
 def _written(
     generator: _Generator, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
-    """Generate and write the worlds, and yield their records in order."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):

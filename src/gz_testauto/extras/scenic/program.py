@@ -175,8 +175,6 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
 
 
 def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
-    """Raise ``SpecError`` for unsupported constructs of imported modules, which are known only
-    after the compilation."""
     if compiled.externalSampler is not None:
         from gz_testauto.extras.scenic.language.statements import VERIFAI
 
@@ -204,8 +202,6 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
 
 
 def _require_robot_for_ego(path: Path, compiled: Any) -> None:
-    """Raise ``SpecError`` unless a dynamic scenario has an ego without a behavior, which the
-    planner drives."""
     ego = compiled.egoObject
     if ego is None:
         raise SpecError(

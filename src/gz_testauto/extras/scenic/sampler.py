@@ -272,8 +272,6 @@ class SceneSampler:
         return list(first.values())
 
     def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
-        """Yield each requirement of a scene, with a function that returns whether the requirement
-        fails."""
         for number, (obj, name) in enumerate(zip(self._objects, self._names)):
             one = (number,)
             where = "the workspace" if obj.regionContainedIn is None else "its region"
@@ -328,19 +326,15 @@ class _Label(NamedTuple):
 
 
 class _Draws:
-    """A counter of the draws for one scene, up to a limit."""
-
     def __init__(self, limit: int, progress: Optional[DrawProgress]) -> None:
         self._limit, self._progress = limit, progress
         self._count = 0
 
     @property
     def left(self) -> bool:
-        """Return whether another draw is allowed."""
         return self._count < self._limit
 
     def count(self) -> None:
-        """Report the number of draws so far, and count the next draw."""
         if self._progress is not None:
             self._progress(self._count, self._limit)
         self._count += 1
@@ -365,7 +359,6 @@ def _seen_by(requirement: Any) -> Tuple[Any, ...]:
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
-    """Return all random values of a scene, in an order that does not depend on hashes."""
     found: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):

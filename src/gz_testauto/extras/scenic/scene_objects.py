@@ -173,8 +173,6 @@ class SceneObject(Object):
 
     @classmethod
     def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
-        """Return which of the given properties the class defines, or else its nearest base
-        class."""
         for one in cls.__mro__:
             stated = one.__dict__.get("_scenic_properties", {})
             for name in names:
@@ -184,7 +182,6 @@ class SceneObject(Object):
 
     @classmethod
     def _states_orientation(cls) -> bool:
-        """Return whether a class of the program defines ``parentOrientation``."""
         return any(
             "parentOrientation" in one.__dict__.get("_scenic_properties", {})
             for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
@@ -262,7 +259,6 @@ class SceneObject(Object):
 
     @classmethod
     def _middle_over_origin(cls, context: Any) -> Any:
-        """Return the height (m) of the object's center above the origin of its model."""
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
@@ -383,8 +379,6 @@ def _reference(placing: Any) -> Optional[Any]:
 
 
 def _target(direct: Any) -> Any:
-    """Return the point that a ``facing directly`` specifier faces, or None without such a
-    specifier."""
     function = None if direct is None else getattr(direct.value, "value", None)
     return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
 

@@ -165,7 +165,6 @@ def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
 
 
 def _thick(bounds: np.ndarray) -> np.ndarray:
-    """Return the bounds, extended along each axis to the smallest thickness of a solid."""
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     for axis in range(3):
         missing = THINNEST_M - (high[axis] - low[axis])
@@ -176,7 +175,6 @@ def _thick(bounds: np.ndarray) -> np.ndarray:
 
 
 def _part(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
-    """Return the solid of one shape in the frame of the model."""
     import trimesh
 
     mesh = _solid(geometry, notes, hollow)
@@ -212,7 +210,6 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
 
 
 def _prism(radius: float, length: float) -> Any:
-    """Return a prism that contains a cylinder and has the same bounds."""
     angles = (np.arange(SIDES) + 0.5) * (2 * math.pi / SIDES)
     rim = radius / math.cos(math.pi / SIDES) * np.column_stack([np.cos(angles), np.sin(angles)])
     ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
@@ -302,7 +299,6 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
 
 
 def _plates(surface: TriangleMesh) -> List[Any]:
-    """Return convex plates along a surface, identical to those of the simulator ``embedded``."""
     import trimesh
 
     parts = convex_parts(surface, MOST_PLATES)
@@ -315,7 +311,6 @@ def _plates(surface: TriangleMesh) -> List[Any]:
 
 
 def _outward(part: Any) -> Any:
-    """Return a closed part with outward faces, or its hull if it encloses nearly no volume."""
     a, b, c = (part.triangles[:, corner] for corner in range(3))
     volume_m3 = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
     if abs(volume_m3) <= SHEET_M * part.area:
@@ -326,7 +321,6 @@ def _outward(part: Any) -> Any:
 
 
 def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
-    """Return the union of several solids, or their convex hull if the union fails."""
     import trimesh
 
     if len(parts) == 1:

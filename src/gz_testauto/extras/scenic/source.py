@@ -197,8 +197,6 @@ class ScenicSource:
         return functools.partial(type(self), **self._options), self._arguments
 
     def _search_path(self) -> Tuple[Path, ...]:
-        """Return the directories in which ``model://`` is searched, including the parent folders of
-        the descriptor's models."""
         own = [model.directory.parent for model in self.models.values() if model.directory]
         return tuple(dict.fromkeys([*own, *self._model_path]))
 
@@ -340,7 +338,6 @@ class ScenicSource:
 def _mission_of(
     objects: Sequence[Tuple[SceneName, Any]], models: Mapping[str, PlacedModel]
 ) -> Mission:
-    """Return the mission items of a scene, by the names of the items in the descriptor."""
     mission: Mission = {}
     for _, obj in objects:
         model = models.get(obj.gz_model)
@@ -359,8 +356,6 @@ def _mission_of(
 
 
 def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
-    """Return the world to which objects are added. All files to which it refers are added to the
-    pack."""
     document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
     world = document.world
     if world is None:

@@ -30,15 +30,11 @@ def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) ->
 
 
 class _Stretching:
-    """An operation that stretches all parts of a model, each in the frame of its parent."""
-
     def __init__(self, document: SdfDocument, name: str) -> None:
         self._document = document
         self._name = name
 
     def children(self, parent: Element, factors: np.ndarray) -> None:
-        """Stretch all children of a model or a link by the factors along the axes of their
-        parent."""
         for child in parent:
             tag = child.tag
             if tag in ("model", "link"):
@@ -69,7 +65,6 @@ class _Stretching:
         return pose
 
     def _place(self, holder: Element, factors: np.ndarray) -> np.ndarray:
-        """Move a part of a model, and return the factors along the axes of the part."""
         turn = np.abs(self._move(holder, factors).rotation)
         if _even(factors):
             return factors
@@ -121,7 +116,6 @@ class _Stretching:
             set_numbers(element, *(float(v * f) for v, f in zip(values, factors)))
 
     def _inertia(self, inertial: Element, factors: np.ndarray) -> None:
-        """Scale the mass with the volume, and the second moments of mass with the axes."""
         pose = self._move(inertial, factors)
         volume = float(np.prod(factors))
         mass = number(self._document, inertial, "mass", 1.0)

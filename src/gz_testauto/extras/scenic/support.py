@@ -6,7 +6,7 @@ test uses shapes, and no masses. Importing this module imports Scenic.
 """
 
 import math
-from typing import Any, List, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import shapely
@@ -112,7 +112,6 @@ def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
 
 
 def _grid(base: Any) -> np.ndarray:
-    """Return a grid of test points (n, 2) in the base of an object, and its vertices."""
     x_low, y_low, x_high, y_high = base.bounds
     across, along = np.meshgrid(np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID))
     points = np.column_stack([across.ravel(), along.ravel()])
@@ -126,22 +125,16 @@ def _carried(points: np.ndarray, low: float, others: Sequence[Any]) -> np.ndarra
     carried = np.zeros(len(points), dtype=bool)
     starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
     down = np.tile([0.0, 0.0, -1.0], (len(points), 1))
-    reach = np.array([points.min(axis=0), points.max(axis=0)])
-    for other in _near(reach, low, others):
+    least, most = points.min(axis=0), points.max(axis=0)
+    for other in others:
+        center = np.array([float(other.position.x), float(other.position.y)])
+        radius = float(other.radius)
+        if (center + radius < least).any() or (center - radius > most).any():
+            continue
+        if abs(float(other.position.z) - low) > radius + SUPPORT_M:
+            continue
         hits, rays, _ = other.occupiedSpace.mesh.ray.intersects_location(starts, down)
         if len(hits):
             close = starts[0, 2] - hits[:, 2] <= 1.5 * SUPPORT_M
             carried[rays[close]] = True
     return carried
-
-
-def _near(reach: np.ndarray, low: float, others: Sequence[Any]) -> List[Any]:
-    found = []
-    for other in others:
-        away = np.array([float(other.position.x), float(other.position.y)])
-        radius = float(other.radius)
-        if (away + radius < reach[0]).any() or (away - radius > reach[1]).any():
-            continue
-        if abs(float(other.position.z) - low) <= radius + SUPPORT_M:
-            found.append(other)
-    return found

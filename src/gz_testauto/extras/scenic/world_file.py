@@ -149,7 +149,6 @@ class WorldWriter:
         return element
 
     def _described(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
-        """Return the SDF model of an object that only the program describes."""
         from scenic.core.shapes import BoxShape
 
         acts = obj.behavior is not None
@@ -209,8 +208,6 @@ def mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
 
 
 def _cylinder_of(obj: Any) -> Optional[Cylinder]:
-    """Return the cylinder of an object that is an upright cylinder, or None for any other
-    object."""
     from scenic.core.shapes import CylinderShape
 
     width, length, height = size_of(obj)

@@ -313,8 +313,6 @@ class StableSparseRrt(ReactivePlanner):
         return self._quality.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
-        """Return whether the next part of the current trajectory collides with points of the
-        current scan."""
         trajectory = self._trajectory
         if trajectory is None or self._coming is not None:
             return False
@@ -325,7 +323,6 @@ class StableSparseRrt(ReactivePlanner):
         return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
 
     def _still_free(self, trajectory: Trajectory, points_m: np.ndarray) -> bool:
-        """Return whether the rest of the last trajectory is free of current obstacles."""
         gone = round((self._now_s - self._began_s) / trajectory.step_s)
         left = trajectory.later(gone)
         if not len(left.steps):
@@ -346,7 +343,6 @@ class StableSparseRrt(ReactivePlanner):
         return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
 
     def _in_world(self, points_m: np.ndarray) -> np.ndarray:
-        """Convert points from the base frame to the world frame, in the length unit of the plan."""
         cos, sin = math.cos(self._pose.yaw_rad), math.sin(self._pose.yaw_rad)
         turned = points_m @ np.array([[cos, sin], [-sin, cos]])
         here = np.array([self._pose.x_m, self._pose.y_m])

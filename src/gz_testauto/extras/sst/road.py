@@ -146,8 +146,6 @@ def road_section(
 
 
 def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
-    """Return the offsets (m) from a line to the right and to the left edge of all lanes
-    together."""
     right, left = np.inf, -np.inf
     tree = cKDTree(line)
     for lane in lanes:
@@ -217,7 +215,6 @@ def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns)
 def _free_distances(
     points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
 ) -> np.ndarray:
-    """Return the distance (m) from each cell to the nearest cell that contains a static point."""
     cells = np.round((points_m - origin_m) / cell_m).astype(int)
     inside = ((cells >= 0) & (cells < np.array(shape[::-1]))).all(axis=1)
     free = np.ones(shape, dtype=bool)

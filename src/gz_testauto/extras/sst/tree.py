@@ -130,7 +130,6 @@ def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: 
 
 @compiled
 def _cell(road, x, y):  # type: ignore[no-untyped-def]
-    """Return the row and the column of a position in the grids, -1 outside them."""
     column = math.floor((x - road.origin_m[0]) / road.cell_m + 0.5)
     row = math.floor((y - road.origin_m[1]) / road.cell_m + 0.5)
     rows, columns = road.penalty.shape
@@ -284,7 +283,6 @@ def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  
 
 @compiled
 def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
-    """Return the nearest witness within a distance of a state, -1 if there is none."""
     rows, columns = tree.heads.shape
     best, least = -1, within
     for i in range(max(row - 1, 0), min(row + 1, rows - 1) + 1):

@@ -106,7 +106,6 @@ def _own(path: Path, card: PolicyCard) -> Policy:
 
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
-    """Return the weights and the card in an ``.npz`` file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return np.array(file[WEIGHTS]), str(file[CARD])
@@ -160,7 +159,6 @@ class _OnnxPolicy(Policy):
         self._input = put.name
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """Implement :meth:`Policy.act`."""
         batch = np.asarray(shown, dtype=np.float32)[None]
         return _action(self._session.run(None, {self._input: batch})[0])
 
@@ -207,7 +205,6 @@ class _StableBaselinesPolicy(Policy):
             )
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """Implement :meth:`Policy.act`."""
         return _action(self._model.predict(shown, deterministic=True)[0])
 
 

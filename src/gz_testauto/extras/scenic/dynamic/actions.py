@@ -49,7 +49,6 @@ class Motion:
 
 class _MotionAction(Action):
     def applyTo(self, agent: Any, simulation: Any) -> None:
-        """Apply the action to an agent; called by Scenic."""
         self.change(agent, simulation.motion_of(agent))
 
     def change(self, agent: Any, motion: Motion) -> None:

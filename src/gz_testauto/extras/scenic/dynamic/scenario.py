@@ -104,7 +104,8 @@ class ScenarioHook(Hook):
             for name in [model.get("name")]
         )
         self._frames = [found.origin.inverse() * found.middle for found in objects]
-        self._motions = [Motion() for _ in objects]
+        self.motions = [Motion() for _ in objects]
+        """The motion of each object, which the actions of its behavior change."""
         self._states = GeneratorStates.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
@@ -170,10 +171,10 @@ class ScenarioHook(Hook):
     def _run(self) -> None:
         with contextlib.suppress(GreenletExit):
             _TrialSimulation(self, self._scene.scene, self._step_s)
-        self._motions = [Motion() for _ in self.objects]  # the scenario has ended: no agent moves
+        self.motions = [Motion() for _ in self.objects]  # the scenario has ended: no agent moves
 
     def _run_step(self, context: StepContext) -> None:
-        for motion in self._motions:
+        for motion in self.motions:
             motion.toward = motion.place = None
         self._loop.parent = getcurrent()
         path, at = self._scene.program.path, f"at {context.time_s:.2f} s"
@@ -209,15 +210,11 @@ class ScenarioHook(Hook):
             return self.middle(number), (0.0, 0.0, 0.0), 0.0
         return self.middle(number), context.velocity_mps(name), context.turn_radps(name)
 
-    def motion(self, number: int) -> Motion:
-        """Return the motion of an object, which the actions of a behavior change."""
-        return self._motions[number]
-
     def _move(self, number: int, name: str, context: StepContext) -> None:
         state = context.state(name)
         if state is None:
             return
-        motion, middle = self._motions[number], self.middle(number)
+        motion, middle = self.motions[number], self.middle(number)
         x_m, y_m, z_m = middle.position
         if motion.place is not None:
             place = Pose((motion.place.x, motion.place.y, z_m), middle.quaternion)
@@ -253,8 +250,6 @@ class _TrialSimulation(ScenicSimulation):
         super().__init__(scene, maxSteps=None, name="trial", timestep=step_s, enableReplay=False)
 
     def createObjectInSimulator(self, obj: Any) -> None:
-        """Assign the next number to an object, which already exists in the simulator; called by
-        Scenic."""
         if len(self._numbers) == len(self._hook.objects):
             raise SpecError(
                 "the scenario creates an object during a trial, which is not supported; create it "
@@ -263,7 +258,6 @@ class _TrialSimulation(ScenicSimulation):
         self._numbers[id(obj)] = len(self._numbers)
 
     def record_end(self) -> None:
-        """Record the state at the end of the trial, which is not recorded by Scenic's loop."""
         self.currentTime += 1
         self.updateObjects()
         self.recordCurrentState()
@@ -293,11 +287,9 @@ class _TrialSimulation(ScenicSimulation):
         return bool(super().actionsAreCompatible(agent, actions))
 
     def motion_of(self, agent: Any) -> Motion:
-        """Return the motion of an agent; see :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
-        return self._hook.motion(self._numbers[id(agent)])
+        return self._hook.motions[self._numbers[id(agent)]]
 
     def step(self) -> None:
-        """Wait for the next control period; called by Scenic."""
         self._hook.pause()
 
     def updateObjects(self) -> None:
@@ -317,8 +309,6 @@ class _TrialSimulation(ScenicSimulation):
             self.objects = everything
 
     def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
-        """Return the pose and the velocity of an object as Scenic's properties; called by
-        Scenic."""
         pose, velocity, rate = self._shown[self._numbers[id(obj)]]
         facing = Orientation(Rotation.from_quat(pose.quaternion))
         yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
@@ -366,8 +356,6 @@ def _number(name: str, value: Any) -> float:
 
 
 def _lifted(found: DynamicObject) -> DynamicObject:
-    """Return an object with an agent's initial pose slightly raised; other objects are
-    unchanged."""
     if not found.has_behavior:
         return found
     x, y, z = found.origin.position

@@ -75,7 +75,6 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
 
 
 def _built_in(obj: Any) -> Any:
-    """Return the properties of an object that Scenic or this package defines."""
     for kind in type(obj).__mro__:
         if kind.__module__.startswith(("scenic.", "gz_testauto.extras.scenic.")):
             return getattr(kind, "_defaults", ())

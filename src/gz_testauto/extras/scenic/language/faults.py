@@ -85,8 +85,6 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
 
 
 def _text_of_outside(error: BaseException, text: str) -> str:
-    """Return a message that names the object which is outside its container, with the line of the
-    object."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         found = frame.f_locals.get("oi")
         if found is not None:
@@ -96,7 +94,6 @@ def _text_of_outside(error: BaseException, text: str) -> str:
 
 
 def _similar_name(error: BaseException, text: str) -> str:
-    """Return a hint with the most similar name of the program, for a name that is not defined."""
     missing = _NO_NAME.search(text)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not missing or not frames:

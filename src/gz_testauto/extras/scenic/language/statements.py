@@ -127,7 +127,6 @@ def line_of(node: Any) -> int:
 
 
 def _refused_everywhere(tree: Any) -> List[Place]:
-    """Return the constructs that are rejected in all programs, including imported ones."""
     deferred = _deferred(tree)
     refused: List[Place] = []
     for node in ast.walk(tree):
@@ -149,7 +148,6 @@ def _deferred(tree: Any) -> Set[int]:
 
 
 def _uses_verifai(node: Any) -> bool:
-    """Return whether a syntax node imports VerifAI or draws from it."""
     if isinstance(node, ast.Name):
         return node.id.startswith("Verifai")
     return any(
@@ -165,7 +163,6 @@ def _gives_behavior(node: Any) -> bool:
 
 
 def _modules_of(node: Any) -> List[str]:
-    """Return the names of the modules that a statement imports."""
     if isinstance(node, s.Model):
         return [node.name]
     if isinstance(node, ast.ImportFrom):
