@@ -169,13 +169,13 @@ def test_kinds_of_change_of_terms():
         ),
         (
             FRICTION.replace('".*::l::c"', '".*::l::c", number: 4'),
-            "randomize 'grip': select.number is 4, and only 3 match",
+            "randomize 'grip': select.number is 4, but only 3 names match",
         ),
         (
             '{name: load, term: mass, select: {names: "floor::l"}, set: 1}',
             "randomize 'load': unknown link that can move that matches 'floor::l'",
         ),
-        ("{name: slip, term: wheel_slip, set: 0.1}", "the robot has no drive whose wheels slip"),
+        ("{name: slip, term: wheel_slip, set: 0.1}", "wheel_slip needs a robot"),
         ("{name: x, term: friktion, set: 1}", "unknown term 'friktion'"),
     ],
 )

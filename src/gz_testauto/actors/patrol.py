@@ -1,4 +1,4 @@
-"""``patrol``: an actor that moves along waypoints repeatedly."""
+"""The behavior ``patrol``: an actor moves along waypoints repeatedly."""
 
 from typing import ClassVar, List, Sequence, Tuple
 
@@ -24,7 +24,8 @@ class PatrolSpec(ActorSpec):
     waypoints_m: List[Point] = Field(min_length=2)
     """Waypoints ``[x, y]`` (m, world frame), at least two."""
     closed: bool = False
-    """True if it moves from the last waypoint to the first; otherwise it turns back."""
+    """True if the actor moves from the last waypoint to the first; otherwise it turns back at the
+    last waypoint."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     pause_s: NotNegative = 0.0
@@ -39,7 +40,8 @@ class PatrolSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Patrol", Pose2D]:
-        """See :class:`ActorSpec`; the starts of several are spread along the path."""
+        """Return the actor and its start. Several actors of one entry start at even distances along
+        the path."""
         speed = new.draw(self.speed_mps)
         ahead_m = length_m(self.waypoints_m, self.closed) * new.index / self.count
         patrol = Patrol(
@@ -50,7 +52,8 @@ class PatrolSpec(ActorSpec):
 
 class Patrol(Actor):
     """An actor that moves from one waypoint (m, world frame) to the next, and back, or in a loop if
-    it is ``closed``. ``ahead_m`` is the length of path before its start."""
+    ``closed`` is true. ``ahead_m`` is the distance along the path from the first waypoint to the
+    start of the actor."""
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class Patrol(Actor):
 
     @property
     def start_m(self) -> Tuple[float, float]:
-        """Return the start point."""
+        """Return the position (m, world frame) at which the actor starts."""
         return self._start_m
 
     def reset(self) -> None:
@@ -79,7 +82,7 @@ class Patrol(Actor):
         self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Move, or wait at a waypoint."""
+        """Move to the next waypoint, or wait at a waypoint."""
         if context.time_s < self._resume_s - 1e-9:
             self.stop()
             return
@@ -93,7 +96,8 @@ class Patrol(Actor):
 def round_trip(
     waypoints_m: Sequence[Tuple[float, float]], closed: bool
 ) -> List[Tuple[float, float]]:
-    """Return the waypoints of one round, the first of which follows the last."""
+    """Return the waypoints of one complete pass, after which the actor is at the first waypoint
+    again."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
     return forth if closed else forth + forth[-2:0:-1]
 
@@ -101,8 +105,8 @@ def round_trip(
 def point_along(
     points_m: Sequence[Tuple[float, float]], ahead_m: float
 ) -> Tuple[Tuple[float, float], int]:
-    """Return the point ``ahead_m`` along a round from its first waypoint, and the index of the
-    waypoint after it."""
+    """Return the point at the distance ``ahead_m`` along a closed path of waypoints, and the index
+    of the waypoint after this point."""
     points = np.array([*points_m, points_m[0]])
     lengths = np.hypot(*np.diff(points, axis=0).T)
     total = float(lengths.sum())
@@ -116,6 +120,6 @@ def point_along(
 
 
 def length_m(waypoints_m: Sequence[Tuple[float, float]], closed: bool) -> float:
-    """Return the length of one round."""
+    """Return the length (m) of one complete pass through the waypoints."""
     points = np.array(round_trip(waypoints_m, closed))
     return float(np.hypot(*(np.roll(points, -1, axis=0) - points).T).sum())

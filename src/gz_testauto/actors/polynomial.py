@@ -1,7 +1,8 @@
-"""``polynomial``: an actor that follows a random polynomial, as DynaBARN's obstacles do.
+"""The behavior ``polynomial``: an actor follows a random polynomial, like the obstacles of
+DynaBARN.
 
-Implements the method of DynaBARN (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which derives a timetable
-from a random polynomial. The actor ignores obstacles, the robot and other actors.
+The method of DynaBARN (Nair, Jiang, Hou, Xu, Li, Xiao 2022) derives a timetable from a random
+polynomial. The actor ignores obstacles, the robot and other actors.
 """
 
 from typing import ClassVar, Sequence, Tuple
@@ -21,13 +22,13 @@ from gz_testauto.spec.distributions import PositiveDistribution, Uniform
 from gz_testauto.spec.model import Interval, NotNegative, Point, as_tuple
 
 MOST_ORDER = 9
-"""Largest order of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
+"""Largest order of a polynomial."""
 
 
 class PolynomialSpec(ActorSpec):
-    """An actor that moves back and forth on a random polynomial through a square field, as
-    DynaBARN's obstacles do. The polynomial has that ``order`` and random points. Each leg has a
-    random speed around a mean that is drawn for the actor."""
+    """An actor that moves back and forth on a random polynomial through a square field, like the
+    obstacles of DynaBARN. Each leg of its path has a random speed around a mean, which is drawn for
+    the actor."""
 
     behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
@@ -36,21 +37,22 @@ class PolynomialSpec(ActorSpec):
     center_m: Point = (0.0, 0.0)
     """Center ``[x, y]`` (m, world frame) of the field."""
     half_size_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
-    """Half the side (m) of the field."""
+    """Half of the side length (m) of the field."""
     order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
     """Smallest and largest order of the polynomial."""
     mean_speed_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
     """Mean speed (m/s), drawn once for each actor."""
     speed_stddev_mps: NotNegative = 0.2
-    """Standard deviation (m/s) of the speeds of legs."""
+    """Standard deviation (m/s) of the speeds of the legs of a path."""
     speed_bounds_mps: Interval = (0.1, 3.0)
-    """Speeds (m/s) of legs are drawn until they are at least the first and below the second."""
+    """Smallest and largest speed (m/s) of a leg; speeds outside of this interval are drawn
+    again."""
     min_robot_gap_m: NotNegative = 1.5
-    """Least gap (m) between its outline and the robot's at the start."""
+    """Least gap (m) between the outlines of the actor and of the robot at the start."""
 
     @property
     def ground(self) -> BaseGeometry:
-        """See :class:`ActorSpec`: the field."""
+        """Return the square field in which the actor moves."""
         x_m, y_m = self.center_m
         return shapely.box(
             x_m - self.half_size_m,
@@ -83,7 +85,7 @@ class PolynomialSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
-        """See :class:`ActorSpec`; the polynomial is drawn until its start is free."""
+        """Return the actor and its start. The polynomial is drawn until its start is free."""
         mean = new.draw(self.mean_speed_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)
@@ -107,18 +109,19 @@ HALF_M, LEGS = 10, 10
 """Half side (m) of DynaBARN's field, and the number of inner waypoints of its paths."""
 
 TRIES = 1000
-"""Largest number of draws."""
+"""Largest number of draws of a polynomial, and of the speed of a leg."""
 
 LEAST_SHARE = 0.1
-"""Smallest length along x relative to half the field: a shorter path is drawn again."""
+"""Smallest length of a path along x, relative to half of the side length of the field; a shorter
+path is drawn again."""
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
-    """Return waypoints (n, 2) of an obstacle in a square field about the origin.
+    """Return the waypoints (n, 2) of a random path through a square field around the origin.
 
-    They are on a polynomial of that order through ``order + 1`` random points, between the borders
-    of the field, in a random direction. If no polynomial is long enough, they are on a straight
-    line. Raises ``ValueError`` for a field with too few columns of points.
+    The waypoints are on a polynomial through ``order + 1`` random points, between the borders of
+    the field, in a random direction. If no drawn polynomial is long enough, they are on a straight
+    line. Raises ``ValueError`` if the field is too small for the order.
     """
     reach = int(half_m)
     low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
@@ -136,7 +139,7 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """Return the range of x (m) of the longest piece of a curve inside the field."""
+    """Return the range of x (m) of the longest part of a curve that is inside the field."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
@@ -155,8 +158,11 @@ def dynabarn_speeds(
     speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """Return the speed of each leg (legs,), normal about the obstacle's mean and within the bounds;
-    uniform between the bounds if these are too narrow for that."""
+    """Return the speed (m/s) of each leg, shape (legs,).
+
+    The speeds are normally distributed around the mean and within the bounds. If no draw is within
+    the bounds, a speed is uniformly distributed between them.
+    """
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

@@ -1,6 +1,6 @@
-"""``script``: an actor that follows waypoints by a timetable, so its pose is a function of time.
+"""The behavior ``script``: an actor follows waypoints by a timetable.
 
-It ignores obstacles, the robot and other actors.
+Its pose is a function of time. The actor ignores obstacles, the robot and other actors.
 """
 
 from typing import List, Optional, Sequence, Tuple
@@ -22,29 +22,30 @@ from gz_testauto.spec.model import Bounded, NotNegative, Point, Positive
 
 
 class ScriptSpec(ActorSpec):
-    """An actor that follows a timetable: its pose is a function of the time since its start."""
+    """An actor that follows a timetable: its pose is a function of time since its start."""
 
     behavior: Literal["script"]
     waypoints_m: List[Point] = Field(min_length=1)
-    """Waypoints ``[x, y]`` (m, world frame); with one, the actor stays there."""
+    """Waypoints ``[x, y]`` (m, world frame). An actor with one waypoint stays there."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     speeds_mps: Optional[List[Positive]] = None
     """Speed (m/s) of each leg; replaces ``speed_mps``."""
     times_s: Optional[List[NotNegative]] = None
-    """Time (s) at each waypoint, the first is 0; ``loop`` needs one more, for the return. Replaces
-    speeds and ``wait_s``. Two waypoints with one position are a pause."""
+    """Time (s) at each waypoint; the first is 0. ``loop`` needs an additional time for the return.
+    Replaces speeds and ``wait_s``. Two waypoints at the same position are a pause."""
     wait_s: NotNegative = 0.0
     """Pause (s) at each waypoint."""
     repeat: Literal["once", "back_and_forth", "loop"] = "once"
-    """The path after the last waypoint: it stays, returns, or moves to the first waypoint."""
+    """Motion after the last waypoint: the actor stays there, returns along the path, or moves to
+    the first waypoint."""
     yaw_rad: Bounded = 0.0
     """Heading (rad) of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
-    """Delay (s) from the start of the trial, or from the trigger, until it moves."""
+    """Time (s) from the start of the trial, or from the trigger, until the actor moves."""
     trigger_distance_m: Optional[Positive] = None
-    """Distance (m) of the robot's origin at which it starts; null: it does not wait for the
-    robot."""
+    """Distance (m) of the robot's origin at which the actor starts. With null, the actor does not
+    wait for the robot."""
     shift_x_m: Distribution = Fixed(value=0.0)
     """Shift (m) of all waypoints along x, drawn once for each actor."""
     shift_y_m: Distribution = Fixed(value=0.0)
@@ -52,7 +53,8 @@ class ScriptSpec(ActorSpec):
 
     @property
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`; it covers all shifts."""
+        """Return the path, or the area of all possible paths if the waypoints are shifted
+        randomly."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
         path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
@@ -105,8 +107,8 @@ class ScriptSpec(ActorSpec):
 class Timetable:
     """A path through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point.
 
-    It is followed once, back and forth (``back_and_forth``), or in a loop to the first point
-    (``loop``).
+    With ``repeat``, the path is followed once (``once``), back and forth (``back_and_forth``), or
+    in a loop to the first point (``loop``).
     """
 
     def __init__(
@@ -116,7 +118,8 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        """Raise ``ValueError`` for a wrong number of speeds and for consecutive equal points."""
+        """Create the timetable. Raises ``ValueError`` for a wrong number of speeds, and for two
+        consecutive points at the same position."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back_and_forth":
@@ -135,9 +138,11 @@ class Timetable:
     def of_times(
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
-        """Return the timetable with a time for each of ``points_m`` (n, 2): (n,), the first is 0,
-        and one more with ``loop``, for the return. Raises ``ValueError`` for a wrong number of
-        times."""
+        """Return the timetable with a time (s) for each of ``points_m`` (n, 2).
+
+        The first time is 0. A ``loop`` needs n + 1 times, with the return; otherwise there are n.
+        Raises ``ValueError`` for a wrong number of times.
+        """
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         durations = np.diff(np.asarray(times_s, dtype=float))
         if repeat == "back_and_forth":
@@ -163,9 +168,11 @@ class Timetable:
         self._yaws = _headings(self._offsets)
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
-        """Return the poses at times (k,) since the start: x, y (m) and yaw (rad), (k, 3). Before
-        the start it is the first pose. ``standing_yaw_rad`` is the yaw of an actor with one
-        point."""
+        """Return the poses at times (k,) since the start: x, y (m) and yaw (rad), shape (k, 3).
+
+        Before the start, the pose is the first one of the path. ``standing_yaw_rad`` is the yaw of
+        an actor with a single point.
+        """
         times = np.asarray(times_s, dtype=float)
         if not len(self._offsets):
             here = np.append(self._points[0], standing_yaw_rad)
@@ -180,16 +187,16 @@ class Timetable:
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """Return the points of one pass, which include the return to the first point if ``repeat``
-    requires one."""
+    """Return the points of one pass along the path, with the return to the first point if
+    ``repeat`` requires it."""
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "loop" else points
 
 
 def _headings(offsets: np.ndarray) -> np.ndarray:
-    """Return the heading of each leg (n, 2). A leg of length 0 has that of the leg before, or of
-    the next one."""
+    """Return the heading (rad) of each leg, shape (n,); ``offsets`` has shape (n, 2). A leg of
+    length 0 has the heading of the previous leg, or of the next leg if there is no previous one."""
     moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
         return np.zeros(len(offsets))
@@ -202,7 +209,7 @@ class Script(Actor):
     """An actor that follows a timetable.
 
     The timetable starts ``delay_s`` after the start of the trial, or after the robot's origin is
-    within ``trigger_distance_m``. With a single waypoint the actor stays there at ``yaw_rad``.
+    within ``trigger_distance_m``. An actor with a single waypoint stays there at ``yaw_rad``.
     """
 
     def __init__(
@@ -221,7 +228,7 @@ class Script(Actor):
 
     @property
     def start_pose(self) -> Tuple[float, float, float]:
-        """Return the start pose: x, y (m), yaw (rad)."""
+        """Return the pose at which the actor starts: x, y (m), yaw (rad)."""
         x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
         return x_m, y_m, yaw_rad
 
@@ -231,18 +238,18 @@ class Script(Actor):
         return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:
-        """Forget the time at which it was triggered."""
+        """Forget the time at which the robot triggered the actor."""
         self._start_s: Optional[float] = None
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
-        """Return the poses by the timetable; see :class:`Actor`."""
+        """Return the poses at future times (k,) by the timetable, shape (k, 3)."""
         if self._start_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
         start_s = self.delay_s if self._start_s is None else self._start_s
         return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
-        """Move to the pose by the timetable at the end of the step."""
+        """Move to the pose that the timetable has for the end of the step."""
         if self._start_s is None:
             near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m

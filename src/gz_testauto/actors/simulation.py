@@ -1,9 +1,8 @@
 """A simulation with the actors and other hooks of a trial.
 
-Defines the order of a step: before it every hook is called, models are deleted and spawned, and the
-requested changes are applied in one batch. It is used like any other simulation, both in-process
-and behind a node. Filters change scans and commands between the robot and its planner, and nothing
-in the world.
+Before each step, all hooks are called, models are deleted and spawned, and the requested changes
+are applied together. Filters change scans and commands between the robot and its planner; they
+change nothing in the world.
 """
 
 from dataclasses import replace
@@ -22,16 +21,16 @@ from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """A sensor or command filter between the first robot and its planner. It is called in order of
-    time."""
+    """The base class of filters of scans and commands between the first robot and its planner. The
+    methods are called in order of simulated time."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return a changed scan; called once for each scan."""
+        """Return the scan after the filter. Called once for each scan."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """Return the scan that is visible at ``time_s``; called for every snapshot, with the newest
-        scan."""
+        """Return the scan that the planner receives at ``time_s`` of simulated time. Called for
+        each snapshot with the newest scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
@@ -41,9 +40,9 @@ class Filter:
 
 
 class ActorSimulation(Simulation):
-    """A simulation with hooks and filters; see the module.
+    """A simulation that calls hooks before each step, and applies filters to scans and commands.
 
-    The inner simulation closes, loads, ends and checks.
+    It wraps another simulation, which executes all calls.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class ActorSimulation(Simulation):
         robot: Optional[str] = None,
     ) -> None:
         """Create the simulation. ``robot`` is the name of the first robot's model; the default is
-        that of ``simulation``. Raises ``ValueError`` for two hooks with one name."""
+        the robot of ``simulation``. Raises ``ValueError`` for two hooks with the same name."""
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
@@ -75,22 +74,22 @@ class ActorSimulation(Simulation):
     # hooks
 
     def add(self, hook: Hook) -> None:
-        """Call a further hook from the next step on. Raises ``ValueError`` for a name that is in
-        use."""
+        """Add a hook, which is called from the next step on. Raises ``ValueError`` if another hook
+        has the same name."""
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already")
         self._hooks[hook.name] = hook
         self._arrange()
 
     def remove(self, name: str) -> None:
-        """Stop calling a hook. Raises ``ValueError`` for an unknown name."""
+        """Remove a hook. Raises ``ValueError`` if no hook has this name."""
         if self._hooks.pop(name, None) is None:
             raise ValueError(f"no hook is named {name!r}")
         self._arrange()
 
     @property
     def hooks(self) -> Mapping[str, Hook]:
-        """Return the hooks by name."""
+        """Return a dictionary from names to hooks."""
         return dict(self._hooks)
 
     def _arrange(self) -> None:
@@ -102,12 +101,12 @@ class ActorSimulation(Simulation):
     # the interface
 
     def snapshot(self) -> Snapshot:
-        """Return the current snapshot as the planner receives it."""
+        """Return the current snapshot, with the scan that the planner receives."""
         return self._shown(self._inner.snapshot())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Command a robot. In each step that the command of the first robot holds, filters change
-        it."""
+        """Set the command of a robot. Filters change the command of the first robot in each
+        step."""
         self._inner.drive(command, robot)  # checks it; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return
@@ -116,7 +115,8 @@ class ActorSimulation(Simulation):
     def step(self, duration_s: float) -> Snapshot:
         """Call all hooks, apply their requests, and simulate ``duration_s``.
 
-        Raises ``SceneError`` with the name of a hook that fails; the simulation is then over.
+        If a hook raises an exception, the simulation ends and ``SceneError`` with the hook's name
+        is raised.
         """
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
@@ -199,7 +199,7 @@ class ActorSimulation(Simulation):
         self._inner._check_usable()
 
     def _shown(self, snapshot: Snapshot) -> Snapshot:
-        """Store the snapshot, and return it with the scan that filters pass on."""
+        """Store the snapshot, and return the snapshot with the scan after all filters."""
         self._seen = snapshot
         scan = snapshot.scan
         if scan is None or not self._filters:

@@ -1,8 +1,8 @@
-"""``social_force``: an actor that wanders and avoids others as in a crowd.
+"""The behavior ``social_force``: an actor wanders and avoids other actors as in a crowd.
 
-Defines the forces: each person accelerates to its desired velocity and is repelled by others and by
-obstacles, more by those ahead (Helbing, Molnár 1995; with the circular, exponential forces of
-Helbing, Farkas, Molnár, Vicsek 2002). Positions of others are those at the start of the step.
+Each person accelerates to a desired velocity. The robot, other actors and obstacles repel the
+person, more so if they are ahead (Helbing, Molnár 1995; with the circular, exponential forces of
+Helbing, Farkas, Molnár, Vicsek 2002). The forces depend on the positions at the start of the step.
 """
 
 import math
@@ -26,13 +26,14 @@ class SocialForceSpec(WanderSpec):
 
     behavior: Literal["social_force"]  # type: ignore[assignment]
     relaxation_time_s: Positive = 0.5
-    """Time constant with which the velocity approaches the desired one."""
+    """Time constant (s) with which the velocity approaches the desired velocity."""
     repulsion_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
-    """Repulsive acceleration at contact."""
+    """Repulsive acceleration (m/s²) at contact."""
     repulsion_range_m: Positive = 0.2
-    """Distance over which the repulsion decreases by the factor e."""
+    """Distance (m) over which the repulsion decreases by the factor e."""
     anisotropy: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Repulsion by a model behind the actor, relative to one in front of it."""
+    """Ratio of the repulsion by a model behind the actor to that by a model in front of the
+    actor."""
 
     @override
     def wanderer(
@@ -42,26 +43,30 @@ class SocialForceSpec(WanderSpec):
 
 
 FASTEST = 1.3
-"""Largest speed, relative to the desired speed."""
+"""Largest speed of an actor, relative to its desired speed."""
 
 ARRIVED_M = 0.3
-"""Distance from the target that counts as arrived: in a crowd an exact point is rarely reached."""
+"""Distance (m) from the target within which an actor has arrived; in a crowd, an exact point is
+rarely reached."""
 
 SLOWEST_MPS = 0.05
-"""Below this speed the heading does not change."""
+"""Speed (m/s) below which the heading of an actor does not change."""
 
 
 def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:
-    """Return the acceleration (m/s²) towards the desired velocity, (2,)."""
+    """Return the acceleration (m/s²) towards the desired velocity, shape (2,)."""
     return (desired - velocity) / spec.relaxation_time_s
 
 
 def repulsion(
     away: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) by a neighbor whose center is at -``away`` (2,) and that
-    touches at the distance ``touch_m``; ``heading`` (2,) is the desired direction, of length 1 or
-    0."""
+    """Return the acceleration (m/s²) by which a neighbor repels an actor, shape (2,).
+
+    ``away`` (2,) is the offset (m) from the neighbor's center to the actor's, ``touch_m`` the
+    distance of the centers at contact. ``heading`` (2,) is the direction to the actor's target, a
+    vector of length 1 or 0.
+    """
     distance = float(np.hypot(*away))
     if distance < 1e-9:
         return np.zeros(2)
@@ -73,8 +78,8 @@ def repulsion(
 
 
 class SocialForce(Wander):
-    """An actor that moves to points of its region as :class:`~gz_testauto.actors.wander.Wander`
-    does, but by forces."""
+    """An actor that moves to random points of a region under the forces of the social force
+    model."""
 
     def __init__(
         self,
@@ -89,11 +94,12 @@ class SocialForce(Wander):
 
     @property
     def radius_m(self) -> float:
-        """Return the radius of the actor for other actors."""
+        """Return the radius (m) of the actor, which determines its distance from other actors."""
         return self._radius_m
 
     def go(self, context: StepContext) -> bool:
-        """Move by the forces; see :class:`~gz_testauto.actors.wander.Wander`."""
+        """Move for one step under the forces. Return whether the actor has arrived at its
+        target."""
         x, y, _ = self.pose.position
         way = np.array([self._target[0] - x, self._target[1] - y])
         left_m = float(np.hypot(*way))
@@ -118,8 +124,8 @@ class SocialForce(Wander):
         return False
 
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the offset from each neighbor's center, or an obstacle's nearest point, to this
-        actor, and the distance at which they touch."""
+        """Yield the offset (m) from each neighbor to this actor, and the distance (m) at which they
+        touch. The nearest point of the obstacles counts as a neighbor."""
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
@@ -131,7 +137,8 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Return the radius of another actor; this one's for an actor without a radius."""
+        """Return the radius (m) of the robot or of another actor. For an actor without a radius,
+        return that of this actor."""
         if other is None:
             return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

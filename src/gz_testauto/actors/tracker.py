@@ -1,7 +1,7 @@
 """Tracked objects from the true states of moving models.
 
-Simulates range, delay, line of sight, noise and prediction. Noise depends only on seed, object and
-stamp, so it is the same for all planners.
+The tracker simulates limited range, delay, occlusion, noise and prediction. Noise depends only on
+the seed, the object and the time stamp, so it is the same for all planners.
 """
 
 import functools
@@ -28,8 +28,10 @@ ROUNDING_S = 1e-9
 
 @dataclass(frozen=True)
 class TrackedScene:
-    """The input of a tracker: moving models, their actors, obstacles that hide them, and the seed
-    with the rest of the path of the noise."""
+    """The input of an object tracker: moving models, their actors, and obstacles that occlude them.
+
+    The noise is drawn from ``seed`` with the indices of world and repetition.
+    """
 
     models: Tuple[NamedModel, ...]
     actors: Tuple[Actor, ...]
@@ -47,7 +49,7 @@ class _ReceivedSnapshot:
 
 
 class _LastObservation(NamedTuple):
-    """The last observation of an object: its stamp, and its true pose at that time."""
+    """The last observation of an object, with its time stamp and the object's true pose."""
 
     time_s: float
     seen: TrackedObject
@@ -55,7 +57,8 @@ class _LastObservation(NamedTuple):
 
 
 class ObjectTracker:
-    """A tracker of the objects around one robot. It receives every snapshot, in order of time."""
+    """A tracker of the moving objects around one robot. :meth:`observe` must be called with every
+    snapshot, in order of time."""
 
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
@@ -74,7 +77,8 @@ class ObjectTracker:
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Process a snapshot. One with the stamp of the previous snapshot changes nothing."""
+        """Update the tracked objects by a snapshot. A snapshot that is not newer than the previous
+        one is ignored."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
@@ -110,7 +114,7 @@ class ObjectTracker:
         )
 
     def _visible(self, seen: _ReceivedSnapshot) -> List[str]:
-        """Return the names of models that are in range and in sight."""
+        """Return the names of models that are in range and not occluded."""
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
         x_m, y_m = seen.robot.x_m, seen.robot.y_m
         near = [name for name, pose in seen.poses.items() if pose.distance_to(x_m, y_m) <= limit_m]
@@ -124,8 +128,8 @@ class ObjectTracker:
         return [name for name in near if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
-        """Return whether a line from the robot to a corner of the body, or to its center, is
-        free."""
+        """Return whether a straight line from the robot to a corner or the center of the object is
+        free of obstacles and other objects."""
         body = bodies[name]
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
@@ -141,7 +145,7 @@ class ObjectTracker:
     def _object(
         self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
     ) -> TrackedObject:
-        """Return an object as observed at its stamp, without a predicted path."""
+        """Return an object with noise at the time of a snapshot, without a predicted path."""
         pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
         was = None if before is None else before.poses.get(name)
         if before is not None and was is not None:
@@ -163,7 +167,7 @@ class ObjectTracker:
         return TrackedObject(name, pose, velocity, self._outlines[name], no_path, self._spec.step_s)
 
     def _predicted(self, last: _LastObservation, now_s: float) -> TrackedObject:
-        """Return an observed object with its predicted path from now on."""
+        """Return an observed object with its predicted path from the current time on."""
         seen, age_s = last.seen, now_s - last.time_s
         actor = self._actors.get(seen.name)
         path: Optional[np.ndarray] = None
@@ -185,8 +189,8 @@ class ObjectTracker:
 
 @functools.lru_cache(maxsize=256)  # the actors of one entry have one model
 def outline_m(sdf: str) -> np.ndarray:
-    """Return the convex hull of a model in the plane (n, 2), about its origin, counter-clockwise;
-    the origin for a model without a body."""
+    """Return the convex hull of a model's horizontal outline in the model's frame, shape (n, 2),
+    counter-clockwise. A model without collision shapes has three points at its origin."""
     footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
     hull = footprint.convex_hull
     if not isinstance(hull, shapely.Polygon) or hull.is_empty:

@@ -1,4 +1,4 @@
-"""``wander``: an actor that moves between random free points."""
+"""The behavior ``wander``: an actor moves between random free points."""
 
 import math
 from typing import ClassVar, Tuple
@@ -23,16 +23,16 @@ class WanderSpec(ActorSpec):
 
     behavior: Literal["wander"]
     region: Regions
-    """The area in which points are drawn."""
+    """The area in which the start and the points are drawn."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     pause_s: NotNegative = 0.0
-    """Pause (s) at each point."""
+    """Pause (s) at each drawn point."""
     min_robot_gap_m: NotNegative = 1.5
-    """Least gap (m) between its outline and the robot's at the start."""
+    """Least gap (m) between the outlines of the actor and of the robot at the start."""
     yield_distance_m: NotNegative = 0.0
-    """It stops while the robot or another actor is nearer than this (m) ahead of it; 0: it does not
-    stop for them."""
+    """Distance (m) ahead of the actor within which it stops for the robot and for other actors.
+    With 0, it does not stop."""
 
     @property
     @override
@@ -42,7 +42,8 @@ class WanderSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Wander", Pose2D]:
-        """See :class:`ActorSpec`; the start is drawn."""
+        """Return the actor and its random start. Raises ``PlacementError`` if no free start is
+        found."""
         region, reach_m = union_of(self.region), reach_of(self)
         wander = self.wanderer(new, region, reach_m, new.draw(self.speed_mps))
         for _ in range(TRIES_TO_START):
@@ -60,25 +61,27 @@ class WanderSpec(ActorSpec):
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "Wander":
-        """Return the actor without its start."""
+        """Return the actor that this specification creates. ``reach_m`` is its radius."""
         return Wander(new, self, region, reach_m, speed_mps)
 
 
 TRIES = 50
-"""Draws of a point with a free straight path; if all fail, the actor waits for ``RETRY_S``."""
+"""Largest number of draws of a point with a free straight path. If all fail, the actor waits for
+:data:`RETRY_S` seconds."""
 
 RETRY_S = 1.0
 
 LATE = 1.5
-"""A leg that takes this many times its nominal duration is blocked: another point is drawn."""
+"""Ratio of the elapsed time to the nominal time of a path at which the path counts as blocked.
+Another point is then drawn."""
 
 AHEAD = 0.3
-"""Cosine of the angle from its heading within which a model counts as ahead."""
+"""Cosine of the angle from the direction of motion within which a model counts as ahead."""
 
 
 class Wander(Actor):
-    """An actor that moves straight to a random point of ``region``, waits there, and draws the
-    next. Its paths are free of obstacles."""
+    """An actor that moves in a straight line to a random point of ``region``, waits there, and
+    draws the next point. All paths are free of obstacles."""
 
     def __init__(
         self,
@@ -95,12 +98,12 @@ class Wander(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Draw a point with the first step."""
+        """Forget the current point; the next one is drawn in the first step."""
         self._going = False
         self._until_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Move, wait, or draw the next point."""
+        """Move to the current point, wait, or draw the next point."""
         if self._going and context.time_s > self._until_s:
             self._going, self._until_s = False, context.time_s  # the path is blocked
         if not self._going and context.time_s >= self._until_s - 1e-9:
@@ -112,7 +115,8 @@ class Wander(Actor):
             self._until_s = context.time_s + context.duration_s + self._spec.pause_s
 
     def go(self, context: StepContext) -> bool:
-        """Move towards the point. Return whether it arrives by the end of the step."""
+        """Move towards the current point for one step. Return whether the actor arrives by the end
+        of the step."""
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw(self, context: StepContext) -> None:

@@ -1,10 +1,10 @@
 """Actors for the ``<actor>`` elements of a world file.
 
-Gazebo draws and moves these actors, but without collision shapes, and a ``ray`` lidar does not see
-them. Here each is a cylinder of a person's size that follows its waypoints at their times by the
-``script`` behavior, in straight lines (Gazebo rounds the corners). If its path does not end at its
-start, it moves back along the path, whereas in Gazebo it jumps. One without a path does not move.
-Skins, animations and plugins are ignored.
+In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. Here
+each actor is a cylinder of a person's size. It follows the waypoints of the element in straight
+lines by the behavior ``script``, whereas Gazebo rounds the corners. If the path does not end at its
+start, the actor moves back along the path, whereas Gazebo moves it to the start immediately. An
+actor without a path does not move. Skins, animations and plug-ins are ignored.
 """
 
 import re
@@ -20,18 +20,18 @@ from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"
-"""Suffix of the actor's name, since a Gazebo of the user has both models."""
+"""Suffix of the name of an actor's cylinder. In Gazebo, the original actor also exists."""
 
 CLOSES_M = 0.05
-"""A path whose end is this near its start is a loop."""
+"""Distance (m) between the ends of a path below which the path is a loop."""
 
 
 class WorldActorSpec(ScriptSpec):
-    """An actor of a world file. It passes through obstacles, as in Gazebo."""
+    """An actor of a world file, which passes through obstacles as in Gazebo."""
 
     @property
     def path(self) -> None:
-        """Return None: no path must be free."""
+        """Return None, since the path can cross obstacles."""
         return None
 
 
@@ -43,7 +43,7 @@ def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
 
 
 def notice_of(scene: WorldScene) -> str:
-    """Return one line about the actors of a world; empty if it has none."""
+    """Return one line of text about the actors of a world; empty if the world has none."""
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""

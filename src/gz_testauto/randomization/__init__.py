@@ -1,7 +1,7 @@
-"""Domain randomization of a trial: properties of the world, faults of robots.
+"""Domain randomization of a trial: physical properties of the world, and faults of robots.
 
-Each term draws from a separate generator, addressed by its name, the world and the repetition. The
-drawn values are in the trial's results, as ``drawn_<name>``.
+Each term draws from a separate random generator, which depends on the name of the term, the world
+and the repetition. The results of a trial contain the drawn values as ``drawn_<name>``.
 """
 
 from gz_testauto.base.registry import Registry

@@ -1,7 +1,7 @@
-"""Faults of the lidar and of the drive controller, between the robot and its planner.
+"""Simulated faults of the lidar and of the drive controller.
 
-Defines the effect of each fault on scans and commands. None of them changes the world, so the
-recorded states of the robot are true.
+Faults change scans and commands between the robot and its planner. They do not change the world, so
+the recorded states of the robot are true.
 """
 
 import math
@@ -16,8 +16,8 @@ from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.observation import LaserScan, Twist2D
 
 OfScan = Callable[[float], np.random.Generator]
-"""A generator for the faults of a scan, by its stamp (s). So they depend neither on the number of
-scans before, which differs between simulators, nor on the reader of the scan."""
+"""A function that returns the random generator for the scan with a time stamp (s). The faults of a
+scan therefore do not depend on the number of previous scans, which differs between simulators."""
 
 
 class ScanNoise(Filter):
@@ -27,7 +27,8 @@ class ScanNoise(Filter):
         self._stddev_m, self._mean_m, self._draw = stddev_m, mean_m, draw
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """See :class:`Filter`. A range beyond the lidar's limits has the value of a lidar there."""
+        """Return the scan with errors. A range above or below the limits of the lidar becomes
+        infinite, positive or negative."""
         ranges = np.array(scan.ranges_m)
         error = np.full(len(ranges), self._mean_m)
         if self._stddev_m:
@@ -40,7 +41,7 @@ class ScanNoise(Filter):
 
 
 class ScanDropout(Filter):
-    """A fault that drops the return of a share of the rays, drawn for each scan."""
+    """A fault that removes the returns of a share of the rays, drawn for each scan."""
 
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
@@ -53,8 +54,8 @@ class ScanDropout(Filter):
 
 
 class ScanDelay(Filter):
-    """A fault that delays scans: it returns the newest scan of that age, with its stamp; before
-    that, the first."""
+    """A fault that delays scans. The planner receives the newest scan that is at least ``delay_s``
+    old, with its original time stamp, or the first scan while none is that old."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -70,8 +71,8 @@ class ScanDelay(Filter):
 
 
 class ActuatorLag(Filter):
-    """A fault by which the base follows commands as a first-order system with a time constant (s),
-    with its value at the end of each period."""
+    """A fault that delays the reaction of the base to commands, as a first-order system with a time
+    constant (s). Each period has the value at its end."""
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s

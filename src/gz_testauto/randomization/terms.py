@@ -1,7 +1,7 @@
-"""The draws of a campaign's terms for one trial, and the hooks and filters that apply them.
+"""The random values of a campaign's terms for one trial, and the hooks and filters that apply them.
 
-Values for a whole trial are drawn before it starts, so that they are known in every process. Values
-at intervals are drawn during the trial, from the term's generator.
+Values for a whole trial are drawn before the trial starts, so that every process has them. Values
+at intervals are drawn during the trial.
 """
 
 import functools
@@ -58,18 +58,18 @@ from gz_testauto.spec.randomize import (
 )
 
 PREFIX = "drawn_"
-"""Prefix of the columns with drawn values."""
+"""Prefix of the names of columns with drawn values."""
 
 LEAST_MASS_KG = 1e-3
 
 ChangesAndNumber = Tuple[Sequence[Change], float]
-"""The changes of one draw, and the number for the results."""
+"""The changes that one draw requests, and the drawn number for the results."""
 
 
 @dataclass(frozen=True, eq=False)
 class RandomizedScene:
-    """The input of terms: the description of the world, its models with their poses, and the
-    robot."""
+    """The input of randomization terms: the description of the world, the poses of its models, and
+    the robot."""
 
     description: Description
     models: Mapping[str, Pose]
@@ -78,8 +78,8 @@ class RandomizedScene:
 
 @dataclass(eq=False)
 class DrawnTerms:
-    """The draws for a trial: ``numbers`` for its results, by column, and hooks and filters that
-    apply them."""
+    """The random values for one trial. ``numbers`` maps columns of the results to drawn values.
+    ``hooks`` and ``filters`` apply the values."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -87,10 +87,10 @@ class DrawnTerms:
 
 
 class Term:
-    """A term of another package: subclass it, and register the class under ``terms``.
+    """The base class of randomization terms of other packages, which are registered as ``terms``.
 
-    The parameters of its constructor are those of the campaign. ``kinds`` are the kinds of change
-    that it requests. :meth:`draw` returns the changes of one draw and the number for the results.
+    The parameters of the constructor are set in the campaign. ``kinds`` are the kinds of change
+    that the term requests.
     """
 
     kinds: FrozenSet[ChangeKind] = frozenset()
@@ -98,13 +98,13 @@ class Term:
     def draw(
         self, spec: PluginTerm, scene: RandomizedScene, random: np.random.Generator
     ) -> ChangesAndNumber:
-        """Draw once."""
+        """Return the changes of one draw, and the drawn number for the results."""
         raise NotImplementedError
 
 
 def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
-    """Return the kinds of change that terms request. Raises ``UnknownNameError`` for an unknown
-    plug-in."""
+    """Return the kinds of property change that the terms request. Raises ``UnknownNameError`` for
+    an unknown plug-in."""
     kinds: List[ChangeKind] = []
     for spec in specs:
         if isinstance(spec, PluginTerm):
@@ -121,8 +121,8 @@ def draw_terms(
     repetition: int,
     scene: RandomizedScene,
 ) -> DrawnTerms:
-    """Return all draws for a trial of a world. Raises ``SpecError`` for a pattern without a match,
-    or for an invalid value."""
+    """Return the random values of all terms for one trial. Raises ``SpecError`` if a name pattern
+    of a term matches no part of the world, or for an invalid value."""
     drawn = DrawnTerms()
     for spec in specs:
         draw_path = (world,) if spec.when == "world" else (world, repetition)
@@ -142,7 +142,7 @@ def draw_terms(
 
 
 class AtStart(Hook):
-    """A hook that requests changes in the first step."""
+    """A hook that requests drawn changes in the first step of a trial."""
 
     priority = HIGH
 
@@ -157,7 +157,7 @@ class AtStart(Hook):
 
 
 class Repeated(Hook):
-    """A hook that draws and requests changes after random intervals."""
+    """A hook that repeatedly draws and requests changes, after random intervals."""
 
     priority = HIGH
 
@@ -179,8 +179,8 @@ class Repeated(Hook):
 
 
 class _Drawing:
-    """The draws of one term. They are always relative to the initial world, so that a repeated
-    scale does not accumulate."""
+    """A function that draws the changes of one term. The changes are relative to the initial world,
+    so that a repeated scale does not accumulate."""
 
     def __init__(
         self, spec: RandomizationTermSpec, scene: RandomizedScene, random: np.random.Generator
@@ -198,8 +198,8 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
-        """Return a number after the change by the term: set to a drawn value, increased by it, or
-        scaled by it."""
+        """Return the number that a drawn value replaces, increases or scales, depending on the
+        term."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn = float(distribution.quantile(float(self.random.random())))
@@ -208,8 +208,8 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return numbers after the change by the term, with one draw for all if ``alike`` is true,
-        otherwise with a separate draw for each."""
+        """Return several numbers after the change by the term. All have the same drawn value if
+        ``alike`` is true, otherwise each has a separate one."""
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
@@ -220,7 +220,7 @@ class _Drawing:
         return found
 
     def selected(self, names: Sequence[str], what: str) -> List[str]:
-        """Return the names that the term selects. Raises ``SpecError`` if there are none."""
+        """Return the names that the term selects. Raises ``SpecError`` if no name matches."""
         select = self.spec.select  # type: ignore[attr-defined]
         found = [name for name in names if re.fullmatch(select.names, name)]
         if not found:
@@ -232,8 +232,8 @@ class _Drawing:
             return found
         if select.number > len(found):
             raise SpecError(
-                f"randomize {self.spec.name!r}: select.number is {select.number}, and only "
-                f"{len(found)} match {select.names!r}"
+                f"randomize {self.spec.name!r}: select.number is {select.number}, but only "
+                f"{len(found)} names match {select.names!r}; lower select.number"
             )
         chosen = self.random.choice(len(found), select.number, replace=False)
         return [found[index] for index in sorted(chosen.tolist())]
@@ -333,7 +333,7 @@ _TERMS: Dict[
     PushTerm: (Push, _push),
     PoseTerm: (SetModel, _pose),
 }
-"""The kind of change that a term requests, and the function that draws the changes."""
+"""For each type of term, the kind of change and the function that draws the changes."""
 
 
 def _add_fault(
@@ -343,7 +343,8 @@ def _add_fault(
     scene: RandomizedScene,
     drawn: DrawnTerms,
 ) -> None:
-    """Add a fault. ``of_scan`` is the generator for its draws during the trial."""
+    """Add the fault of a term to the drawn terms. ``of_scan`` returns the random generator of a
+    scan."""
     distribution = spec.set
     assert distribution is not None, "the specification requires it"
     value = float(distribution.quantile(float(random.random())))
@@ -351,7 +352,10 @@ def _add_fault(
     if spec.term == "wheel_slip":
         drive = scene.robot.drive if scene.robot is not None else None
         if drive is None:
-            raise SpecError(f"randomize {spec.name!r}: the robot has no drive whose wheels slip")
+            raise SpecError(
+                f"randomize {spec.name!r}: wheel_slip needs a robot with a drive controller; "
+                "remove the term, or use another robot"
+            )
         other = value
         if not spec.shared:
             other = float(distribution.quantile(float(random.random())))
@@ -381,8 +385,8 @@ def _plugin(spec: PluginTerm) -> Term:
         term = construct(TERMS, spec.term, spec.parameters)
         if not isinstance(term, Term):
             raise SpecError(
-                f"randomize {spec.name!r}: {spec.term!r} is not a term; it must be a subclass of "
-                "gz_testauto.randomization.terms.Term"
+                f"randomize {spec.name!r}: the term {spec.term!r} must be a subclass of "
+                "gz_testauto.randomization.terms.Term; correct the class or the name"
             )
         return term
 

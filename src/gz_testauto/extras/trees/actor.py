@@ -1,8 +1,7 @@
-"""An actor that a behavior tree moves.
+"""An actor that a behavior tree moves, and the leaves of such trees.
 
-This module contains the leaves of these trees: motion, conditions on positions, visuals and other
-changes. The tree is ticked once in each period. After it has finished, the next period starts it
-again.
+There are leaves for motion, conditions on positions, visuals and other changes. The tree is ticked
+once in each control period. When the tree has finished, the next period starts it again.
 """
 
 import math
@@ -38,7 +37,8 @@ class TreeActor(Actor):
 
     @classmethod
     def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "TreeActor":
-        """Read a tree in BehaviorTree.CPP's XML with this module's leaves. Raises ``SpecError``."""
+        """Return an actor with the tree of an XML file of BehaviorTree.CPP. Raises ``SpecError`` if
+        the file cannot be read or is invalid."""
 
         def make(actor: Actor, clock: Clock, random: np.random.Generator) -> Node:
             return read_tree(path, leaves(actor), clock, random)
@@ -54,11 +54,11 @@ class TreeActor(Actor):
         return "tree" if tip is None else str(tip.name)
 
     def reset(self) -> None:
-        """Create the tree."""
+        """Create the tree in its initial state."""
         self.root = self._make(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
-        """Tick the tree. The actor moves only if a leaf moves it."""
+        """Tick the tree once. The actor stops unless a leaf of the tree moves it."""
         assert self.root is not None, "created by reset"
         self.stop()
         self._clock.now_s = context.time_s
@@ -67,7 +67,8 @@ class TreeActor(Actor):
 
 
 class Leaf(Node):
-    """A leaf of an actor's tree. ``attributes`` are those in XML."""
+    """The base class of leaves that control an actor. ``attributes`` are the XML attributes of the
+    leaf."""
 
     def __init__(self, name: str, actor: Actor, **attributes: Any) -> None:
         super().__init__(name)
@@ -75,8 +76,8 @@ class Leaf(Node):
 
 
 class GoTo(Leaf):
-    """A leaf that moves straight to a point (m, world frame), and succeeds when the actor reaches
-    it."""
+    """A leaf that moves the actor in a straight line to a point (m, world frame), and succeeds when
+    the actor reaches the point."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, speed_mps: float = 1.0
@@ -92,7 +93,7 @@ class GoTo(Leaf):
 
 
 class Stand(Leaf):
-    """A leaf that succeeds without moving the actor."""
+    """A leaf that succeeds in each tick without moving the actor."""
 
     @override
     def update(self) -> Status:
@@ -100,8 +101,8 @@ class Stand(Leaf):
 
 
 class IsNear(Leaf):
-    """A condition that the robot, or a model with the tag or name ``model``, is within a distance
-    (m)."""
+    """A condition that a model is within ``trigger_distance_m`` of the actor. ``model`` is the
+    robot, a tag of actors, or a name."""
 
     def __init__(
         self, name: str, actor: Actor, trigger_distance_m: float, model: str = "robot"
@@ -116,8 +117,8 @@ class IsNear(Leaf):
 
 
 class IsInside(Leaf):
-    """A condition that the origin of a model with the tag or name ``model`` is in a circle (m,
-    world frame)."""
+    """A condition that the origin of a model is in a circle (m, world frame). ``model`` is the
+    robot, a tag of actors, or a name."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, model: str = "robot"
@@ -138,8 +139,8 @@ class IsInside(Leaf):
 
 
 class ChangeVisual(Leaf):
-    """A leaf that changes the actor's visual: ``diffuse`` as ``r g b`` from 0 to 1,
-    ``transparency``, ``visible`` (true or false)."""
+    """A leaf that changes the actor's visuals. The attributes are ``diffuse`` as ``r g b`` from 0
+    to 1, ``transparency`` from 0 to 1, and ``visible`` (true or false)."""
 
     def __init__(self, name: str, actor: Actor, **attributes: str) -> None:
         super().__init__(name, actor, **attributes)
@@ -164,7 +165,8 @@ class ChangeVisual(Leaf):
 
 
 class Apply(Leaf):
-    """A leaf that requests changes of the simulation; for trees in Python."""
+    """A leaf that requests given changes of the simulation, for trees that are created in
+    Python."""
 
     def __init__(self, name: str, actor: Actor, changes: Sequence[Change]) -> None:
         super().__init__(name, actor)
@@ -177,8 +179,8 @@ class Apply(Leaf):
 
 
 class Check(Leaf):
-    """A condition by a function of the period's context, such as whether a collider is touched; for
-    trees in Python."""
+    """A condition that a function of the step's context decides, for trees that are created in
+    Python."""
 
     def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:
         super().__init__(name, actor)
@@ -190,7 +192,7 @@ class Check(Leaf):
 
 
 def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
-    """Return the leaves that XML can name, for one actor."""
+    """Return the functions that create the leaves of one actor, by their names in XML."""
 
     def bound(kind: Callable[..., Node]) -> MakeLeaf:
         return lambda name, **attributes: kind(name, actor, **attributes)

@@ -1,9 +1,9 @@
 """Read and write behavior trees in the XML of BehaviorTree.CPP 4.
 
-Composites and decorators are those of BehaviorTree.CPP, with its semantics; ``RandomSequence`` and
-``RandomSelector`` are additions of this package. The caller specifies the leaves by their ID:
-``<GoTo x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equal. Times are simulated, in ms. Ports
-with ``{...}`` and scripts are rejected, since there is no blackboard.
+Composites and decorators have the names and semantics of BehaviorTree.CPP. ``RandomSequence`` and
+``RandomSelector`` are additional. The caller specifies the leaves by their ID: ``<GoTo x_m="1"/>``
+and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated times in ms. Ports with
+``{...}`` and scripts are rejected, since blackboards are not supported.
 """
 
 from pathlib import Path
@@ -22,8 +22,8 @@ from gz_testauto.extras.trees.nodes import Clock
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]
-"""A function that creates a leaf from its name and its XML attributes, which are keyword arguments
-with text. Raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
+"""A function that creates a leaf from its name and its XML attributes, as keyword arguments of type
+str. It raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
 
 _LEAF_TAGS = ("Action", "Condition")
 _COMPOSITES = (
@@ -62,7 +62,8 @@ def read_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main tree of a file. Raises ``SpecError`` with file, line and node."""
+    """Return the main behavior tree of an XML file. Raises ``SpecError`` with file, line and node
+    if the file cannot be read or is invalid."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -77,8 +78,8 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main tree of an XML text, which messages call ``source``. Raises ``SpecError`` for
-    invalid XML and for invalid nodes."""
+    """Return the main behavior tree of an XML text. ``source`` is the name of the text in messages.
+    Raises ``SpecError`` for invalid XML and for invalid nodes."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:
@@ -247,8 +248,11 @@ class _TreeReader:
 
 
 def write_tree(root: Behaviour, name: str = "main") -> str:
-    """Return a tree as XML that :func:`parse_tree` reads. A leaf is written with the name of its
-    class and its ``attributes``. Raises ``SpecError`` for a node without an XML name."""
+    """Return a behavior tree as XML text, which :func:`parse_tree` can read.
+
+    Leaves are written with the names of their classes and their ``attributes``. Raises
+    ``SpecError`` for a node type that the XML of BehaviorTree.CPP does not have.
+    """
     top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
     top.append(etree.Element("BehaviorTree", ID=name))
     _write(root, top[0])
@@ -271,7 +275,7 @@ def _ms(seconds: float) -> int:
 
 
 def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
-    """Return the tag of a node, and its attributes."""
+    """Return the XML tag and the XML attributes of a node."""
     kind = type(node)
     if kind in _WRITTEN:
         tag, attributes = _WRITTEN[kind]

@@ -1,8 +1,8 @@
-"""Nodes in addition to those of py_trees, and nodes with simulated time instead of wall time.
+"""Additional nodes for py_trees, and nodes with simulated time instead of wall time.
 
-This module contains random composites with a generator as parameter, a parallel composite with
-counts, a sequence that continues at the failed child, and decorators and leaves with a limit of
-simulated time or of ticks.
+There are composites with a random order, a parallel composite with success and failure counts, a
+sequence that continues with the failed child, and decorators and leaves with a limit of simulated
+time or of ticks.
 """
 
 from typing import Iterator, Optional, Sequence
@@ -21,7 +21,7 @@ class Clock:
 
 
 class _Shuffled(py_trees.composites.Composite):
-    """A mixin that draws the order of the children at each start."""
+    """A mixin for composites that draw the order of their children at each start."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class _Shuffled(py_trees.composites.Composite):
         self._random, self._in_order = random, list(self.children)
 
     def tick(self) -> Iterator[Behaviour]:
-        """Draw the order at the start, then tick."""
+        """Draw the order of the children when the composite starts, and tick the children."""
         if self.status != Status.RUNNING:
             if len(self._in_order) != len(self.children):
                 self._in_order = list(self.children)
@@ -44,19 +44,19 @@ class _Shuffled(py_trees.composites.Composite):
 
 
 class RandomSequence(_Shuffled, py_trees.composites.Sequence):
-    """A sequence in an order that is drawn at each start."""
+    """A sequence whose children have a random order, which is drawn at each start."""
 
 
 class RandomSelector(_Shuffled, py_trees.composites.Selector):
-    """A selector in an order that is drawn at each start."""
+    """A selector whose children have a random order, which is drawn at each start."""
 
 
 class CountingParallel(py_trees.composites.Composite):
-    """A composite that ticks all running children until a number of them has succeeded or failed.
+    """A composite that ticks all running children until a given number of children has succeeded or
+    failed.
 
-    As in BehaviorTree.CPP's ``Parallel``, a negative number is relative to the number of children:
-    -1 is all. A parallel selector succeeds with one child (``success_count=1``) and fails with all
-    (``failure_count=-1``).
+    As in ``Parallel`` of BehaviorTree.CPP, a negative count is relative to the number of children:
+    -1 means all children.
     """
 
     def __init__(
@@ -70,7 +70,8 @@ class CountingParallel(py_trees.composites.Composite):
         self.success_count, self.failure_count = success_count, failure_count
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick the running children; stop them when the status is decided."""
+        """Tick the running children, and stop them when enough children have succeeded or
+        failed."""
         if self.status != Status.RUNNING:
             for child in self.children:
                 if child.status != Status.INVALID:
@@ -110,14 +111,14 @@ class ParallelSelector(CountingParallel):
 
 
 class SequenceWithMemory(py_trees.composites.Composite):
-    """A sequence that continues with the child that failed when it is ticked again."""
+    """A sequence that, after a failure, continues with the failed child in the next tick."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, list(children or ()))
         self._at = 0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick the children from the last one on."""
+        """Tick the children in order, starting with the child that was ticked last."""
         if self.status != Status.RUNNING:
             self.initialise()
         while self._at < len(self.children):
@@ -134,7 +135,7 @@ class SequenceWithMemory(py_trees.composites.Composite):
         yield self
 
     def terminate(self, new_status: Status) -> None:
-        """Continue with the first child after an interruption."""
+        """Reset the sequence to its first child if a parent node has interrupted the sequence."""
         if new_status == Status.INVALID:
             self._at = 0
 
@@ -143,18 +144,18 @@ class TickLimit(py_trees.decorators.Decorator):
     """A decorator that fails and stops its child if the child still runs after ``limit`` ticks."""
 
     def __init__(self, name: str, child: Behaviour, limit: int) -> None:
-        """Raises ``ValueError`` for a ``limit`` less than 1."""
+        """Create the decorator. Raises ``ValueError`` if ``limit`` is less than 1."""
         if limit < 1:
             raise ValueError(f"{name}: limit is {limit}; it must be at least 1")
         super().__init__(name=name, child=child)
         self.limit, self._ticks = limit, 0
 
     def initialise(self) -> None:
-        """Reset the counter."""
+        """Reset the number of ticks to 0."""
         self._ticks = 0
 
     def update(self) -> Status:
-        """Return the child's status, or failure at the limit."""
+        """Return the child's status, or failure if the limit is reached."""
         self._ticks += 1
         if self.decorated.status == Status.RUNNING and self._ticks >= self.limit:
             self.decorated.stop(Status.INVALID)
@@ -168,7 +169,7 @@ class UntilFail(py_trees.decorators.Decorator):
     ends_with = Status.SUCCESS
 
     def update(self) -> Status:
-        """Return running until the child fails."""
+        """Return the status RUNNING until the child fails."""
         return self.ends_with if self.decorated.status == Status.FAILURE else Status.RUNNING
 
 
@@ -186,11 +187,11 @@ class Wait(Behaviour):
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start the timer."""
+        """Start the timer of simulated time."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Return success after the time."""
+        """Return the status RUNNING until the time has passed, then SUCCESS."""
         over = self._clock.now_s >= self._until_s - 1e-9
         return Status.SUCCESS if over else Status.RUNNING
 
@@ -204,11 +205,11 @@ class Timeout(py_trees.decorators.Decorator):
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start the timer."""
+        """Start the timer of simulated time."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Return the child's status, or failure at the limit."""
+        """Return the child's status, or failure if the time has passed."""
         over = self._clock.now_s >= self._until_s - 1e-9
         if self.decorated.status == Status.RUNNING and over:
             self.decorated.stop(Status.INVALID)
@@ -217,7 +218,7 @@ class Timeout(py_trees.decorators.Decorator):
 
 
 class Delay(py_trees.decorators.Decorator):
-    """A decorator that ticks its child only after a simulated time (s)."""
+    """A decorator that waits for a simulated time (s) before it ticks its child."""
 
     def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
         super().__init__(name=name, child=child)
@@ -225,7 +226,7 @@ class Delay(py_trees.decorators.Decorator):
         self._until_s = 0.0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Wait, then tick the child."""
+        """Wait until the time has passed, then tick the child."""
         if self.status != Status.RUNNING:
             self._until_s = self._clock.now_s + self.duration_s
         if self._clock.now_s < self._until_s - 1e-9:
@@ -235,5 +236,5 @@ class Delay(py_trees.decorators.Decorator):
         yield from super().tick()
 
     def update(self) -> Status:
-        """Return the child's status."""
+        """Return the status of the child."""
         return self.decorated.status

@@ -1,4 +1,4 @@
-"""The specification of the actor type ``tree``; see :mod:`gz_testauto.extras.trees.actor`."""
+"""The specification of the actor type ``tree``, which a behavior tree moves."""
 
 import inspect
 from typing import Tuple
@@ -23,7 +23,8 @@ class TreeSpec(PlacedActorSpec):
     """The XML file of the tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """See :class:`ActorSpec`. Raises ``MissingDependencyError`` without py_trees 2.2."""
+        """Return the actor and its start. Raises ``MissingDependencyError`` without py_trees 2.2 or
+        later."""
         _require_py_trees()
         from gz_testauto.extras.trees.actor import TreeActor  # requires py_trees
 
@@ -34,10 +35,10 @@ def _require_py_trees() -> None:
     try:
         import py_trees
     except ImportError as error:
-        raise MissingDependencyError(f"behavior trees need py_trees: {_REMEDY}") from error
+        raise MissingDependencyError(f"behavior trees need py_trees; run {_REMEDY}") from error
     if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
         raise MissingDependencyError(
             f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behavior trees "
-            f"need 2.2 or later: {_REMEDY}, in an environment whose packages precede those of "
+            f"need 2.2 or later; run {_REMEDY} in an environment whose packages precede those of "
             "ROS on PYTHONPATH"
         )
