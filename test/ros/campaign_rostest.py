@@ -213,7 +213,7 @@ class CampaignTest(unittest.TestCase):
         if self.simulator != "gazebo":
             del attempts[2]
         self.assertTrue(all(number >= 2 for number in attempts), said)
-        self.assertIn("fgm did not answer in ", said)
+        self.assertIn("fgm sent no command in ", said)
         self.assert_no_process_left()
         self.assert_equals_in_process(campaign, rows, self.simulator)
 

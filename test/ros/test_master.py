@@ -79,13 +79,13 @@ def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path)
 
 def test_a_roscore_that_never_answers_raises_after_the_timeout(cores, tmp_path):
     cores.answers_after_s = 1e9
-    with pytest.raises(SimulatorError, match="no roscore after 90 s: it does not answer"):
+    with pytest.raises(SimulatorError, match="no roscore after 90 s: roscore does not respond"):
         master.start_master(tmp_path, tmp_path, 90.0)
     assert cores.now_s == pytest.approx(90.0, abs=0.2)
 
 
 def test_an_unreachable_master_makes_the_trial_invalid(monkeypatch):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
-    refused = pytest.raises(SimulatorError, match=r"master of the trial does not answer .*refused")
+    refused = pytest.raises(SimulatorError, match=r"master of the trial does not respond .*refused")
     with refused, master.master_faults():
         rosgraph.Master("/test").getParam("/use_sim_time")

@@ -31,7 +31,7 @@ def given(monkeypatch):
     ("campaign", "stack", "remedy"),
     [
         ("own_stack_campaign.yaml", False, "add stack:=true"),
-        ("smoke_campaign.yaml", True, "leave stack:=true out"),
+        ("smoke_campaign.yaml", True, "remove stack:=true"),
     ],
 )
 def test_a_campaign_of_the_other_kind_is_rejected_with_the_remedy(given, campaign, stack, remedy):

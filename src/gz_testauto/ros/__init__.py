@@ -1,4 +1,4 @@
-"""ROS nodes of this package: thin adapters over the core."""
+"""The ROS nodes of this package, and the execution of trials over ROS."""
 
 import os
 

@@ -1,7 +1,5 @@
-"""Parameters of a campaign over ROS: the campaign, the selected trials, the results directory.
-
-The campaign node and the gate node read them; the simulator node loads the same campaign.
-"""
+"""Parameters of the nodes that run a campaign: the YAML file, the selected trials, the results
+directory."""
 
 from pathlib import Path
 
@@ -16,50 +14,56 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 class CampaignParameters(NodeParameters):
-    """A campaign and the trials to run."""
+    """The parameters of a node that select a campaign and the trials to run."""
 
     campaign: OptionalPath = None
-    """The campaign, a YAML file; required."""
+    """YAML file of the campaign; required."""
     simulator: str = ""
-    """Another simulator than that of the campaign."""
+    """Name of a simulator that replaces the simulator of the campaign; empty: no replacement."""
     planners: str = ""
-    """Names of planners, separated by commas or blanks; default: all."""
+    """Names of the planners to run, separated by commas or spaces; default: all planners."""
     worlds: int = Field(0, ge=0)
-    """Run only the first N worlds; 0: all."""
+    """Number of worlds to run, from the first; 0: all worlds."""
     stack: bool = False
     """True for a campaign on your own launch files."""
     workers: int = Field(1, ge=1)
-    """Number of trials in parallel."""
+    """Number of trials that run in parallel."""
     out: str = ""
     """Results directory; default: ``results/<name of the campaign>``."""
 
     def load(self) -> CampaignSpec:
-        """Return the campaign with the simulator of the parameters. Raises ``SpecError`` if it uses
-        a navigation stack and ``stack`` is false, or the reverse."""
+        """Return the campaign with the simulator of the parameters.
+
+        Raises ``SpecError`` if ``stack`` is false but the campaign uses a navigation stack, or if
+        ``stack`` is true but the campaign does not.
+        """
         if self.campaign is None:
             raise SpecError("parameter ~campaign is not set; set it to a YAML file")
         if not self.stack:
             return load_builtin_campaign(self.campaign, self.simulator)
         spec = load(self.campaign, CampaignSpec)
         if isinstance(spec, BuiltinCampaignSpec):
-            raise SpecError(f"{self.campaign}: has no stack; leave stack:=true out")
+            raise SpecError(f"{self.campaign}: the campaign has no stack; remove stack:=true")
         return with_simulator(spec, self.simulator) if self.simulator else spec
 
     @property
     def selection(self) -> TrialSelection:
-        """The worlds and planners to run."""
+        """The selected worlds and planners."""
         names = tuple(self.planners.replace(",", " ").split())
         return TrialSelection(worlds=self.worlds or None, planners=names or None)
 
     def results_directory(self, spec: CampaignSpec) -> Path:
-        """Return ``out`` relative to the user's working directory."""
+        """Return the path of the results directory; a relative path refers to the user's working
+        directory."""
         return user_directory() / Path(self.out or f"results/{spec.name}").expanduser()
 
 
 def load_builtin_campaign(path: Path, simulator: str) -> BuiltinCampaignSpec:
-    """Return the campaign of a file. ``simulator`` replaces its simulator unless it is empty.
-    Raises ``SpecError`` for a campaign with a navigation stack."""
+    """Return the campaign of a YAML file. A nonempty ``simulator`` replaces the simulator of the
+    campaign. Raises ``SpecError`` for a campaign with a navigation stack."""
     spec = load(path, CampaignSpec)
     if not isinstance(spec, BuiltinCampaignSpec):
-        raise SpecError(f"{path}: has stack, which starts its own simulator; add stack:=true")
+        raise SpecError(
+            f"{path}: the campaign has a stack, which starts a simulator; add stack:=true"
+        )
     return with_simulator(spec, simulator)

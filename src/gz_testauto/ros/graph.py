@@ -1,8 +1,7 @@
-"""Registration of a node's topics and services, and waiting for services with a timeout.
+"""Registration of a node's publishers, subscribers and services from their declarations.
 
-Creates publishers, subscribers and services from the node's declaration
-(:mod:`~gz_testauto.ros.interface`). Defines the response of a service when its handler raises a
-known error, and the error that is raised when the ROS master is not reachable.
+This module also defines the response of a service when its handler raises a known error, and the
+error that is raised when the ROS master is not reachable.
 """
 
 import contextlib
@@ -22,13 +21,14 @@ _MESSAGE_FIELDS = ("message", "status_message")
 
 
 class RequestRejectedError(GzTestautoError):
-    """A request with a fault; the message is that of the response."""
+    """Raised by the handler of a service for an invalid request. The message is that of the
+    response."""
 
 
 def advertise(
     topic: Endpoint, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
 ) -> rospy.Publisher:
-    """Return a publisher. ``listener`` is called for each new subscriber."""
+    """Return a publisher of a declared topic. ``listener`` is called for each new subscriber."""
     return rospy.Publisher(
         topic.name,
         get_message_class(topic.type),
@@ -39,16 +39,16 @@ def advertise(
 
 
 def subscribe(topic: Endpoint, callback: Callable[[Any], None]) -> rospy.Subscriber:
-    """Return a subscriber that receives small messages without delay."""
+    """Return a subscriber of a declared topic that receives small messages without delay."""
     return rospy.Subscriber(topic.name, get_message_class(topic.type), callback, tcp_nodelay=True)
 
 
 Handler = Callable[[Any], Any]
-"""Accepts the request of a service and returns its response."""
+"""A function that accepts the request of a service and returns the response."""
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
-    """Register services; ``find_handler`` returns the handler for a :attr:`Endpoint.handler`.
+    """Register services. ``find_handler`` returns the handler for a name of a handler.
 
     If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged, unless it is a
     ``RequestRejectedError``. The response then has ``success`` False and the error as ``message``
@@ -60,7 +60,7 @@ def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) 
 
 
 def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
-    """Return the response of a handler, or one that reports its error (:func:`offer`)."""
+    """Return the response of a handler, or a response with the error that the handler raised."""
     try:
         return handler(request)
     except (GzTestautoError, OSError) as error:
@@ -75,7 +75,7 @@ def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
 
 
 def is_served(service: str, timeout_s: float) -> bool:
-    """Return true if the service is available within ``timeout_s`` of wall time."""
+    """Return true if a service is available within ``timeout_s`` of wall time."""
     try:
         rospy.wait_for_service(service, timeout=timeout_s)
     except (rospy.ROSException, rospy.ROSInterruptException):
@@ -95,6 +95,6 @@ def require_master() -> Iterator[None]:
         if rosgraph.is_master_online():
             raise
         raise MasterError(
-            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} is not reachable; finished "
-            "trials are stored: start a master and run the same command again"
+            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} is not reachable; start a "
+            "master and run the same command again to continue after the stored trials"
         ) from error

@@ -1,8 +1,8 @@
-"""Declarations of the nodes' interfaces: parameters, topics, services and actions.
+"""Classes for the declaration of a node's interface: parameters, topics, services and actions.
 
-A node reads its parameters and registers its topics and services by its declaration
-(:mod:`~gz_testauto.ros.node`, :mod:`~gz_testauto.ros.graph`), from which
-``docs/reference/ros.md`` is generated. Types are names, so that it can be read without ROS.
+A node reads parameters and registers topics and services as declared (:mod:`~gz_testauto.ros.node`,
+:mod:`~gz_testauto.ros.graph`). ``docs/reference/ros.md`` is generated from the declarations.
+Message types are declared by their names, so that a declaration can be imported without ROS.
 """
 
 import os
@@ -18,8 +18,8 @@ from gz_testauto.spec.model import Spec, resolve_path
 
 
 class NodeParameters(Spec):
-    """The private parameters of a node. Other parameters in its namespace are ignored: a node can
-    also set parameters there, and other nodes can have names in it."""
+    """The base class of the private parameters of a node. Unknown parameters are ignored, since the
+    namespace of a node can also contain other parameters and nodes."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -34,8 +34,11 @@ OptionalPath = Annotated[Optional[Path], BeforeValidator(_resolve_or_none)]
 
 
 class Endpoint(NamedTuple):
-    """A topic, service or action of a node. ``name`` is relative to the node's namespace, or with
-    ``~`` to its name; ``type`` is that of ROS, such as ``nav_msgs/Odometry``."""
+    """A topic, service or action of a node.
+
+    ``name`` is relative to the node's namespace, or to the node's name if it starts with ``~``.
+    ``type`` is the name of the ROS type, such as ``nav_msgs/Odometry``.
+    """
 
     name: str
     type: str
@@ -44,12 +47,14 @@ class Endpoint(NamedTuple):
 
     @property
     def handler(self) -> str:
-        """The name of a service's handler: ``load_scene`` for ``~load_scene``."""
+        """The name of the method that handles the service, such as ``load_scene`` for
+        ``~load_scene``."""
         return self.name.replace("~", "/").rpartition("/")[2]
 
 
 class Node:
-    """The interface of one node. Its methods add an endpoint and return it."""
+    """The declared interface of one node. Its methods add a topic, service or action, and return
+    it."""
 
     def __init__(self, name: str, purpose: str, parameters: Type[NodeParameters]) -> None:
         self.name, self.purpose, self.parameters = name, purpose, parameters
@@ -70,7 +75,7 @@ class Node:
         return self.subscribed[-1]
 
     def serves(self, name: str, type: str, meaning: str) -> Endpoint:
-        """Add a service."""
+        """Add a service that the node offers."""
         self.services.append(Endpoint(name, type, meaning))
         return self.services[-1]
 
@@ -87,7 +92,8 @@ class Node:
 def existing_file(text: str, what: str) -> Path:
     """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
 
-    Raises ``SpecError`` with the name ``what`` of the value if the file does not exist.
+    Raises ``SpecError`` if the file does not exist; ``what`` is the name of the value in the
+    message.
     """
     path = resources.resolve(text, user_directory())
     if not os.path.exists(path):

@@ -1,7 +1,7 @@
-"""One command of a trial, a launch file or roscore, with all processes that it starts.
+"""A command of a trial, such as roslaunch or roscore, with all processes that it starts.
 
-Manages its log file, the detection of failed nodes, and its end;
-:mod:`~gz_testauto.processes.subreaper` ends all processes.
+The output of the command is in a log file, in which failed nodes are detected. When the command is
+closed, :mod:`~gz_testauto.processes.subreaper` ends all its processes.
 """
 
 import os
@@ -17,13 +17,15 @@ LINE_LENGTH = 160
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
-"""Output of roslaunch for a node that exited with an error, possibly within a line of another
-node."""
+"""Regular expression for the output of roslaunch when a node has exited with an error. It can be
+within a line of another node."""
 KILLED = ("-9", "-15")
-"""Exit codes of a node that another process killed: its last output is not the cause."""
+"""Exit codes of a node that another process killed. The last output of the node is then not the
+cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-"""Output of roslaunch for a node that was not found; roslaunch continues."""
+"""Regular expression for the output of roslaunch when it does not find a node. roslaunch then
+continues without the node."""
 ERROR = re.compile(
     r"\b(?:ERROR|FATAL)\b|\[Err\]|^[\w.]*(?:Error|Exception)\b"
     r"|\bwhat\(\):|\berror while loading shared libraries\b"
@@ -32,7 +34,7 @@ STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
 class LaunchedProcess:
-    """A running command. ``name`` identifies it in messages."""
+    """A running command with all processes that it starts. ``name`` identifies it in messages."""
 
     def __init__(
         self,
@@ -43,8 +45,8 @@ class LaunchedProcess:
         pass_fds: Sequence[int] = (),
         may_exit: bool = False,
     ) -> None:
-        """Start the command, with its output in ``log_file``. With ``may_exit``, exit status 0
-        is no failure: a launch file that only spawns a robot exits."""
+        """Start the command, and write its output to ``log_file``. With ``may_exit``, an exit with
+        status 0 is not a failure, as for a launch file that only spawns a robot."""
         self.name = name
         self._may_exit = may_exit
         self.log_file = log_file
@@ -58,11 +60,12 @@ class LaunchedProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of the subreaper, the parent of all processes of this command."""
+        """The process id of the subreaper, which is the parent of all processes of the command."""
         return self._process.pid
 
     def failure(self) -> str:
-        """Return why the command failed: it exited, or one of its nodes died. Empty if it runs."""
+        """Return the reason for which the command failed: it exited, or a node died. The text is
+        empty while the command runs."""
         if not self._cause:
             status = self._process.poll()
             died = self._newly_died()
@@ -73,8 +76,8 @@ class LaunchedProcess:
         return self._cause
 
     def log_excerpt(self, excluding: str = "") -> str:
-        """Return the errors in the log, or else its last lines, for a message that already
-        contains ``excluding``."""
+        """Return the error messages in the log, or the last lines if there are no errors. Lines
+        that contain ``excluding`` are omitted."""
         lines = _lines(_readable(self._log()))
         if excluding:
             lines = [line for line in lines if excluding not in line]
@@ -82,7 +85,7 @@ class LaunchedProcess:
         return excerpt or f"nothing in {self.log_file}"
 
     def node_not_found(self) -> str:
-        """Return roslaunch's message about the first node that it could not start, or an empty
+        """Return the message of roslaunch about the first node that it could not start, or an empty
         text. The other nodes still run."""
         found = REFUSED.search(_readable(self._log()))
         return found.group(1) if found else ""
@@ -92,12 +95,12 @@ class LaunchedProcess:
         return text in _readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:
-        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill the rest."""
+        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill all remaining processes."""
         self._process.request_exit(signal.SIGINT, timeout_s)
         self.close()
 
     def close(self) -> None:
-        """Kill all its processes. Idempotent."""
+        """Kill all processes of the command. Idempotent."""
         self._process.kill()
 
     def _newly_died(self) -> str:
@@ -123,7 +126,7 @@ class LaunchedProcess:
 
 
 def _readable(log: bytes) -> str:
-    """Return a log without the colors and window titles that roslaunch writes."""
+    """Return the text of a log without the escape sequences for colors and window titles."""
     return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
 
 
@@ -132,7 +135,7 @@ def _lines(text: str) -> List[str]:
 
 
 def _errors(lines: Sequence[str]) -> List[str]:
-    """Return the lines that report errors, in order, each once even if it was repeated."""
+    """Return the lines that report errors, in order. A repeated line is returned once."""
     last = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
     return list(last.values())[::-1]
 

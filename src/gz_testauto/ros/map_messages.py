@@ -1,8 +1,8 @@
-"""The static map, lanes and tracked objects as messages.
+"""Conversion of the static map, lanes and tracked objects to and from ROS messages.
 
-Defines the thresholds of maps. All values stay the same after both conversions: the message of a
-map has 32 bits for the resolution, which is read as the shortest decimal number with those bits,
-0.1 and not 0.10000000149.
+A conversion to a message and back does not change any value. The resolution of a map has 32 bits in
+its message; it is read as the shortest decimal number with these bits, such as 0.1 instead of
+0.10000000149.
 """
 
 import math
@@ -24,11 +24,13 @@ from gz_testauto.msg import TrackedObject as TrackedObjectMessage
 from gz_testauto.planners.interface import Lane
 
 OCCUPIED_FROM = 65
-"""Per cent from which a cell counts as occupied, as in map_server and costmap_2d."""
+"""Smallest occupancy value, in percent, of a cell that counts as occupied, as in map_server and
+costmap_2d."""
 
 
 def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
-    """Return a map without unknown cells: 0 is free, 100 occupied."""
+    """Return the message for a map without unknown cells. Its values are 0 for free and 100 for
+    occupied cells."""
     message = OccupancyGridMessage()
     message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
     message.info.map_load_time = stamp
@@ -42,12 +44,12 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
-    """Return the grid in a message. Unknown cells count as free, since a static map lists known
-    obstacles. Raises ``SpecError`` for a rotated map."""
+    """Return the occupancy grid in a message. Unknown cells count as free, since a static map
+    contains the known obstacles. Raises ``SpecError`` for a rotated map."""
     info = message.info
     origin = pose_of(info.origin)
     if not math.isclose(origin.yaw_rad, 0.0, abs_tol=1e-6):
-        raise SpecError(f"the map's origin has yaw {origin.yaw_rad} rad; only 0 is supported")
+        raise SpecError(f"the yaw of the map's origin is {origin.yaw_rad} rad, but must be 0")
     cells = np.asarray(message.data, dtype=np.int8).reshape(info.height, info.width)
     return OccupancyGrid(
         occupied=cells >= OCCUPIED_FROM,
@@ -58,7 +60,7 @@ def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
 
 
 def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessage]:
-    """Return tracked objects as messages."""
+    """Return the messages for tracked objects."""
     return [
         TrackedObjectMessage(
             name=one.name,
@@ -90,7 +92,7 @@ def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject,
 
 
 def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
-    """Return lanes as messages."""
+    """Return the messages for lanes."""
     return [
         LaneMessage(center=lane.center_m.ravel().tolist(), width=lane.width_m.tolist())
         for lane in lanes
@@ -98,7 +100,7 @@ def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
 
 
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
-    """Return the lanes for the goal of ``stamp``."""
+    """Return the message for the lanes of a road, for the goal with the time stamp ``stamp``."""
     message = Road(lanes=lane_messages(lanes))
     message.header.stamp, message.header.frame_id = stamp, frame
     return message

@@ -1,8 +1,9 @@
-"""A separate ROS master and Gazebo master for each trial: ports, directories and environment.
+"""Start of a separate ROS master for trials, with free ports, directories and environment.
 
-Isolates trials from each other and from the user's roscore: ports are chosen free, the process
-that answers as master must be the one that was started, and all traffic stays on loopback. Does not
-import rospy, which connects to the master of the environment at its import.
+Trials are isolated from each other and from the user's roscore. Ports are free, the process that
+responds as master must be the one that was started, and all traffic stays on the loopback
+interface. This module does not import rospy, since the import connects to the master of the
+environment.
 """
 
 import contextlib
@@ -22,21 +23,23 @@ POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Default of Gazebo's model database, so that no model is downloaded."""
+"""Default address of Gazebo's model database, which does not exist, so that no model is
+downloaded."""
 
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Raise ``SimulatorError`` when a call of rospy finds that the master of the trial is not
+    """Raise ``SimulatorError`` if a call of rospy fails since the ROS master of the trial is not
     reachable."""
     try:
         yield
     except ConnectionError as error:
-        raise SimulatorError(f"the ROS master of the trial does not answer ({error})") from error
+        raise SimulatorError(f"the ROS master of the trial does not respond ({error})") from error
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
-    """Restrict this process and its children to the masters at these ports."""
+    """Set the environment of this process and its children to the ROS master and the Gazebo master
+    at these ports."""
     for name in NOT_INHERITED:
         os.environ.pop(name, None)
     os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)
@@ -57,8 +60,8 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     """Start a roscore on a free port and set the environment for it.
 
-    Another port is tried if the roscore exits or another process uses its port, but not if it is
-    only slow. Raises ``SimulatorError`` if none is available after ``timeout_s`` of wall time.
+    Another port is tried if the roscore exits or another process uses the port. Raises
+    ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time.
     """
     deadline = time.monotonic() + timeout_s
     failure = ""
@@ -76,7 +79,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Wait for the master; return the reason of a failure, or an empty text."""
+    """Wait for the ROS master. Return the reason of a failure, or an empty text."""
     while time.monotonic() < deadline:
         failure = core.failure()
         if failure:
@@ -87,11 +90,12 @@ def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
         if answer and answer.get("pid") not in descendants(core.pid):
             return f"another process uses port {port}"
         time.sleep(POLL_S)
-    return "it does not answer"
+    return "roscore does not respond"
 
 
 def _query_master(port: int) -> Dict[str, object]:
-    """Return the process id of the master at a port, and whether rosout is registered there."""
+    """Return the process id of the ROS master at a port, and whether rosout is registered there.
+    The result is empty if no master responds."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
             master: Any = proxy  # replies of the master have no types

@@ -1,9 +1,9 @@
-"""Client of a ``move_base`` action: of this package's ``planner`` node, or of the user's stack.
+"""Client of a ``move_base`` action server.
 
-Follows a goal from sending through acknowledgement to its final status, independently of the ROS
-clock. All waits have a limit in wall time. actionlib's own client is not used for two reasons: it
-stamps goals with the simulated time, so that a server recalls a new goal as outdated when time has
-jumped back, and it waits in simulated time, which can stop.
+The client tracks a goal until its final status, independently of the ROS clock. All waits have a
+limit in wall time. The client of actionlib is not used for two reasons. It stamps goals with the
+simulated time, so that a server recalls a new goal as outdated after time has jumped back. It also
+waits in simulated time, which can stop.
 """
 
 import math
@@ -35,25 +35,25 @@ ENDED = {
     GoalStatus.PREEMPTED: "preempted",
     GoalStatus.LOST: "lost",
 }
-"""The final statuses of a goal, with their names."""
+"""The names of the final statuses of a goal."""
 POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""A listed goal that is missing in this number of later status messages is lost."""
+"""Number of status messages without a previously listed goal after which the goal is lost."""
 MAX_RECALLS = 3
 
 
 class ActionGoals:
-    """Sends one goal at a time to a ``move_base`` action and tracks its status.
+    """A connection to a ``move_base`` action server that sends one goal at a time.
 
-    ``acknowledged``: the server has reported a status of the goal. ``status`` is a constant of
-    ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no longer lists it.
-    ``text`` is the server's text at the end of the goal.
+    ``acknowledged`` is true if the server has reported a status of the goal. ``status`` is a
+    constant of ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no longer
+    lists the goal. ``text`` is the server's text at the end of the goal.
     """
 
     def __init__(self, action: str) -> None:
-        """Subscribe and advertise; the connection to ``action`` is established later."""
+        """Register the topics of ``action``, to which ROS connects later."""
         self.action = action
         self._lock = threading.Lock()
         self._message: Optional[MoveBaseActionGoal] = None
@@ -87,7 +87,8 @@ class ActionGoals:
             topic.unregister()
 
     def send(self, target: PoseStamped) -> None:
-        """Send a goal with a later stamp than all previous goals; its target keeps its stamp."""
+        """Send a goal with a later time stamp than all previous goals. The stamp of ``target`` does
+        not change."""
         message = MoveBaseActionGoal()
         now_ns = max(rospy.get_rostime().to_nsec(), self._last_stamp_ns + 1_000_000)
         self._last_stamp_ns = now_ns
@@ -102,14 +103,15 @@ class ActionGoals:
         self._goals.publish(message)
 
     def send_again(self) -> None:
-        """Repeat the goal for a server that may have missed it; the server ignores a duplicate."""
+        """Send the same goal again, for a server that has not received it. A server ignores a
+        duplicate."""
         with self._lock:
             message = self._message
         if message is not None:
             self._goals.publish(message)
 
     def cancel(self) -> None:
-        """Request the server to cancel this goal, and no other."""
+        """Request that the server cancels this goal, but no other goals."""
         with self._lock:
             message = self._message
         if message is not None:
@@ -147,15 +149,13 @@ class ActionGoals:
 
 
 class MoveBaseClient:
-    """Sends goals to one action server and checks their results.
+    """A client of one ``move_base`` action server for the goals of trials.
 
     Call order, once per trial: :meth:`begin`; :meth:`check_status` repeatedly, and
-    :meth:`send_next` for each further goal; then :meth:`end`. ``answer_timeout_s`` (wall time)
-    limits the time in which the server must acknowledge or cancel a goal. ``frame`` is the map
-    frame of the goals.
-    ``recoveries`` lists the recovery behaviors that started since ``begin``, as published on
-    ``recovery_topic``. ``succeeded`` is the report of the server; the trial's termination rules
-    decide about the outcome.
+    :meth:`send_next` for each further goal; then :meth:`end`. ``answer_timeout_s`` is the wall time
+    within which the server must acknowledge or cancel a goal. ``frame`` is the map frame of the
+    goals. ``recoveries`` lists the recovery behaviors that started since :meth:`begin`, as
+    published on ``recovery_topic``.
     """
 
     def __init__(
@@ -178,27 +178,29 @@ class MoveBaseClient:
 
     @property
     def connected(self) -> bool:
-        """True if the server is connected."""
+        """True if an action server is connected."""
         return self._goals.connected
 
     @property
     def succeeded(self) -> bool:
-        """True if the server reports that the robot has reached the goal."""
+        """True if the server reports that the robot has reached the goal. The outcome of the trial
+        does not depend on this report."""
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
         """Send the first goal of a trial.
 
         ``stamp`` is the simulated time from which the goal is valid, for a server that must not
-        use older messages. Without it the goal is always valid, and tf uses the latest transform.
+        use older messages. Without a stamp the goal is always valid, and tf uses the latest
+        transform.
         Raises ``NavigatorError`` if no server is connected.
         """
         self.recoveries = []
         self.send_next(goal, stamp)
 
     def send_next(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send another goal of the same trial; the server cancels the previous one if it is
-        active. Otherwise as :meth:`begin`."""
+        """Send another goal of the same trial. The server cancels an active previous goal.
+        Arguments and errors are those of :meth:`begin`."""
         if not self.connected:
             raise NavigatorError(f"no server of the action {self._goals.action} is connected")
         self._target, self._recalled = PoseStamped(), 0
@@ -208,7 +210,7 @@ class MoveBaseClient:
         self._send(self._target)
 
     def check_status(self) -> None:
-        """Check the status of the goal.
+        """Check the status of the current goal.
 
         Raises ``PlannerAborted`` if the server aborted, and ``NavigatorError`` if the goal ended
         for a reason outside navigation or was never acknowledged.
@@ -227,9 +229,9 @@ class MoveBaseClient:
             self._repeat_or_fail()
 
     def end(self) -> None:
-        """Cancel the goal if it is active, and wait for the server to confirm. Idempotent.
+        """Cancel an active goal, and wait until the server confirms. Idempotent.
 
-        Raises ``NavigatorError`` if the server does not.
+        Raises ``NavigatorError`` if the server does not confirm in time.
         """
         target, self._target = self._target, None
         if target is None:

@@ -1,9 +1,7 @@
-"""Start and exit of every node, and its parameters.
+"""Start and exit of this package's nodes, and their parameters.
 
-A known error becomes one log line and exit status 2.
-
-A node stops on SIGINT or SIGTERM, as rospy arranges it, and when the roslaunch that started it has
-exited for any reason.
+A known error is logged in one line, and the exit status is 2. A node stops on SIGINT or SIGTERM,
+and when the roslaunch process that started it has exited for any reason.
 """
 
 import os
@@ -27,11 +25,11 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register the node, run ``main`` and return the exit status.
+    """Register a node, run its function ``main``, and return the exit status.
 
-    Nodes accept parameters and remappings (``name:=value``), no other arguments. With
-    ``own_signals``, ``main`` handles SIGINT and SIGTERM itself. Linear algebra is limited to the
-    calling thread, since nodes share the machine with a simulator and their matrices are small.
+    Nodes accept parameters and remappings (``name:=value``), but no other arguments. With
+    ``own_signals``, ``main`` handles SIGINT and SIGTERM. Linear algebra runs in the calling thread
+    only, since nodes share the machine with a simulator.
     """
     try:
         rospy.init_node(name, disable_signals=own_signals)
@@ -47,7 +45,8 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
 
 
 def read_parameters(kind: Type[Parameters]) -> Parameters:
-    """Return this node's private parameters. Raises ``SpecError`` with all faults."""
+    """Return the private parameters of this node. Raises ``SpecError`` with all invalid
+    parameters."""
     node = rospy.get_name()
     given = rospy.get_param(node, {})
     try:
@@ -63,7 +62,7 @@ def _fault(node: str, error: Mapping[str, Any]) -> str:
 
 
 def end_with_launcher() -> None:
-    """Send SIGTERM to this process when the roslaunch that started it has exited."""
+    """Send SIGTERM to this process when the roslaunch process that started it has exited."""
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by a shell, rosrun or a test, which can exit before the node
 
@@ -72,8 +71,8 @@ def end_with_launcher() -> None:
 
 
 def _is_init(pid: int) -> bool:
-    """Return true for an init process that adopted this process after its roslaunch was killed,
-    and false for a roslaunch that is the first process of a container."""
+    """Return true if the process id is that of init, which adopts a process whose roslaunch was
+    killed. A roslaunch can also have the id 1, as the first process of a container."""
     if pid != 1:
         return False
     with open("/proc/1/cmdline", "rb") as command:

@@ -1,4 +1,4 @@
-"""A session: a child process with its own ROS master. This module has both sides of the pipe.
+"""Sessions: child processes with a separate ROS master. This module has both ends of the pipe.
 
 rospy connects to only one master per process. A worker that needs several masters in succession
 therefore starts a session for each, and sends it requests by :mod:`~gz_testauto.processes.remote`.
@@ -32,15 +32,16 @@ LOGGER = logging.getLogger(__name__)
 DEATH_TIMEOUT_S = 5.0
 
 ProgressCallback = Callable[[str], None]
-"""Reports the current activity to the parent process."""
+"""A function that reports the current activity of a session to the parent process."""
 RequestHandler = Callable[[Any], object]
-"""Handles a request in the session and returns the response."""
+"""A function that handles a request in a session and returns the response."""
 SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
-"""Starts a ROS master and further processes for the settings of a session."""
+"""A function that starts a ROS master and further processes for the settings of a session, and
+returns the handler of requests."""
 
 
 class Session:
-    """A running session in the parent process."""
+    """The parent's connection to a running session."""
 
     def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
         """Start a process that calls ``start`` with ``settings`` at the first request. Both must
@@ -56,9 +57,10 @@ class Session:
     def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
         """Send a request and return its response.
 
-        Raises ``TrialStopped`` if ``should_stop`` returns true while it waits, any exception of the
-        session, and ``SimulatorError`` if the session exits or sends nothing for
-        ``silence_timeout_s`` of wall time. The session must be closed after any of these.
+        Raises ``TrialStopped`` if ``should_stop`` returns true while the method waits, any
+        exception of the session, and ``SimulatorError`` if the session exits or sends no message
+        for ``silence_timeout_s`` of wall time. The session must be closed after each of these
+        errors.
         """
 
         def check() -> None:
@@ -70,8 +72,8 @@ class Session:
         except NoReplyError as error:
             if error.is_silent:
                 cause = (
-                    f"the trial hung for {silence_timeout_s:g} s while {error.doing}; its logs are "
-                    f"in {self._process.log_file.parent}"
+                    f"the trial did not respond for {silence_timeout_s:g} s while {error.doing}; "
+                    f"see the logs in {self._process.log_file.parent}"
                 )
             else:
                 cause = f"{self._death()}, while {error.doing}"
@@ -136,7 +138,7 @@ class SessionExecutor(TrialExecutor):
 
 
 def new_log_directory(parent: Path, name: str) -> Path:
-    """Return a new path in ``parent``: ``name``, or ``name.2`` and so on if it exists."""
+    """Return a path in ``parent`` that does not exist yet: ``name``, or ``name.2`` and so on."""
     directory, number = parent / name, 1
     while directory.exists():
         number += 1
@@ -145,7 +147,7 @@ def new_log_directory(parent: Path, name: str) -> Path:
 
 
 def _serve() -> None:
-    """Run the process that :class:`Session` started, and exit."""
+    """Handle all requests of the parent process in the process of the session, and exit."""
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 

@@ -1,4 +1,5 @@
-"""Publishers of tracked objects for planners, TEB and RViz, and of the road for a stack."""
+"""Publishers of tracked objects for planners, ``teb_local_planner`` and RViz, and of the road for a
+navigation stack."""
 
 from typing import Dict, Iterable, Iterator, Optional
 
@@ -37,12 +38,16 @@ except ImportError:  # installed with teb_local_planner
 COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
 STACK_MARKERS = "/tracked"
 LINE_M, DRAWN_M = 0.05, 0.1
-"""Width of lines, and their height above the ground, in meters."""
+"""Width of the lines in RViz, and their height above the ground, in meters."""
 
 
 class TrackedObjectsPublisher:
-    """Publishes on the topics ``objects``, ``obstacles`` (if its type is installed) and
-    ``markers``, the latter two while they have subscribers."""
+    """The publisher of tracked objects on three topics.
+
+    ``objects`` is for planners of this package. ``obstacles`` is for ``teb_local_planner``, if
+    ``costmap_converter`` is installed, and ``markers`` is for RViz. These two are published while
+    they have subscribers.
+    """
 
     def __init__(
         self, objects: Endpoint, obstacles: Endpoint, markers: Endpoint, frame: str = WORLD_FRAME
@@ -57,12 +62,12 @@ class TrackedObjectsPublisher:
         self._numbers: Dict[str, int] = {}
 
     def start_scene(self, tracker: Optional[ObjectTracker]) -> None:
-        """Start a new scene; without a tracker nothing is published."""
+        """Start a new scene. Without a tracker, no objects are published."""
         self._tracker = tracker
         self._numbers = {}
 
     def publish(self, snapshot: Snapshot, stamp: Time) -> None:
-        """Publish the objects at the end of a control period."""
+        """Publish the tracked objects at the end of a control period."""
         tracker = self._tracker
         if tracker is None:
             return
@@ -79,7 +84,8 @@ class TrackedObjectsPublisher:
             publish(self._markers, found, stamp, self._frame)
 
     def _obstacle(self, one: TrackedObject) -> "ObstacleMsg":
-        """Return the obstacle at the first pose of its path, with an id that stays the same."""
+        """Return the obstacle message for an object at the first pose of its path. The id of an
+        object does not change."""
         x_m, y_m, yaw_rad = one.path[0].tolist()
         here = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(one.name, len(self._numbers)))
@@ -94,7 +100,7 @@ class TrackedObjectsPublisher:
 
 
 class TrafficPublisher:
-    """Publishes ``tracking`` and ``road`` of a campaign on the stack's topics."""
+    """The publisher of tracked objects and of the road on the topics of a navigation stack."""
 
     def __init__(self, campaign: PreparedStack) -> None:
         self._campaign = campaign
@@ -113,7 +119,7 @@ class TrafficPublisher:
             self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
 
     def begin(self, trial: Trial, actors: TrialActors) -> None:
-        """Publish the road of a trial, well before its goal."""
+        """Publish the road of a trial, before the goal is sent."""
         if self._objects is not None:
             self._objects.start_scene(self._campaign.tracker(trial, actors))
         if self._road is not None:
@@ -121,14 +127,14 @@ class TrafficPublisher:
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish the tracked objects at the end of a period."""
+        """Publish the tracked objects at the end of a control period."""
         if self._objects is not None:
             stamp = time_message(nanoseconds_of(snapshot.time_s))
             self._objects.publish(snapshot, stamp)
 
 
 def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
-    """Yield the outline and the path of each object."""
+    """Yield RViz markers with the outline and the predicted path of each object."""
     for number, one in enumerate(objects):
         body = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
         body.pose, body.scale.x = pose_message(one.pose.to_pose(DRAWN_M)), LINE_M

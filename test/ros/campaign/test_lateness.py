@@ -20,13 +20,13 @@ def lateness():
 def test_a_planner_that_is_late_while_time_is_held_makes_the_trial_invalid(lateness):
     lateness.record(period(late=False, held=True))
     with pytest.raises(
-        NavigatorError, match=r"fgm did not answer in 5 s .*command_timeout:=SECONDS"
+        NavigatorError, match=r"fgm sent no command in 5 s .*command_timeout:=SECONDS"
     ):
         lateness.record(period(late=True, held=True))
 
 
 def test_a_late_first_command_is_reported_with_its_own_limit(lateness):
-    with pytest.raises(NavigatorError, match=r"did not answer in 10 s .*start_timeout:=SECONDS"):
+    with pytest.raises(NavigatorError, match=r"sent no command in 10 s .*start_timeout:=SECONDS"):
         lateness.record(period(late=True, held=True, command=None))
 
 

@@ -1,1 +1,1 @@
-"""The ``campaign`` node: runs a campaign over ROS and starts its planner nodes."""
+"""The ``campaign`` node, which runs a campaign over ROS and starts planner nodes."""

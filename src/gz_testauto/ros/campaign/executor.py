@@ -1,10 +1,9 @@
-"""Executor of trials over ROS: topics, action goals, and the simulator in its own node.
+"""Executor of trials over ROS, with the simulator and the planners in separate nodes.
 
-Runs the loop of a trial in the campaign node; the monitor decides about its end, as in-process. The
-simulator node holds time until the planner has answered, so late messages do not change the result:
-a trial ends at the snapshot that ends it, even if the simulation has advanced a few periods since
-then. A planner that does not answer while time is held makes the trial invalid
-(:class:`Lateness`).
+The loop of a trial runs in the campaign node. In lock-step, the simulator node holds time until the
+planner has sent its command, so late messages do not change the result. A trial ends at the
+snapshot at which a termination rule applies, even if the simulation has since advanced a few
+periods. A planner that sends no command while time is held makes the trial invalid.
 """
 
 import dataclasses
@@ -50,13 +49,13 @@ LATE_PERIODS = "late_periods"
 
 
 class Lateness:
-    """Detects late commands of ``planner``. ``limits_s`` are the wall times for which time is held:
-    per period, and for the first command.
+    """A counter of late control periods, which raises an error in lock-step.
 
-    A control period is late if it started without the answer to the previous snapshot. While the
-    simulator holds time for the planner, the trial would then differ from one on an idle machine,
-    so it is invalid. At a fixed real-time factor, late periods are a property of the planner and
-    are counted.
+    A control period is late if it started without the planner's command for the previous snapshot.
+    In lock-step, a late period makes the trial invalid, since the trial would differ from a trial
+    on an idle machine. At a fixed real-time factor, late periods are a property of the planner and
+    are counted. ``limits_s`` are the wall times for which time is held: per period, and for the
+    first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -66,8 +65,8 @@ class Lateness:
         self._count = 0
 
     def record(self, seen: PeriodSnapshot, blind: bool = False) -> None:
-        """Record a period; ``blind``: the planner has planned without the newest scan. Raises
-        ``NavigatorError`` if a held period is late or blind."""
+        """Record a control period. ``blind`` is true if the planner has planned without the newest
+        scan. Raises ``NavigatorError`` in lock-step if the period is late or blind."""
         self._held = seen.held
         self._count += seen.late
         time_s = seen.snapshot.time_s
@@ -76,25 +75,24 @@ class Lateness:
             argument = "start_timeout" if first else "command_timeout"
             limit_s = self._limits_s[first]
             raise NavigatorError(
-                f"{self._planner} did not answer in {limit_s:g} s of wall time, so the period up "
-                f"to {time_s:.2f} s started without it: this machine is overloaded or was "
-                "suspended, or the planner needs longer; increase the limit with campaign.launch "
-                f"{argument}:=SECONDS"
+                f"{self._planner} sent no command in {limit_s:g} s of wall time for the period up "
+                f"to {time_s:.2f} s, since it needs more time or this machine is overloaded; "
+                f"increase the limit with campaign.launch {argument}:=SECONDS"
             )
         if seen.held and blind:
             raise NavigatorError(
-                f"a scan before {time_s:.2f} s reached {self._planner} too late for planning: "
-                "this machine is overloaded"
+                f"a scan before {time_s:.2f} s reached {self._planner} too late for planning, "
+                "since this machine is overloaded; run fewer processes"
             )
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """Numbers for the results; empty while time is held, when no period can be late."""
+        """The number of late periods for the results; empty in lock-step."""
         return {} if self._held else {LATE_PERIODS: float(self._count)}
 
 
 class RosTrialExecutor(TrialExecutor):
-    """Runs trials of one campaign with the simulator node."""
+    """An executor of one campaign that uses a running simulator node and starts planner nodes."""
 
     def __init__(
         self,
@@ -102,8 +100,8 @@ class RosTrialExecutor(TrialExecutor):
         log_directory: Path,
         should_stop: StopRequest,
     ) -> None:
-        """Prepare the topics. ``should_stop`` is called while the executor waits for the simulator
-        outside of a trial. Raises ``SpecError`` for a campaign on a navigation stack."""
+        """Register the topics. ``should_stop`` is called while the executor waits for the simulator
+        node between trials. Raises ``SpecError`` for a campaign on a navigation stack."""
         self._campaign = require_builtin(campaign)
         _require_ros_support(self._campaign.spec)
         self._should_stop = should_stop
@@ -117,7 +115,7 @@ class RosTrialExecutor(TrialExecutor):
             self._road = advertise(interface.ROAD)
 
     def open(self) -> None:
-        """Wait for the simulator node."""
+        """Wait until the simulator node is available."""
         service = f"{SIMULATOR}/load_scene"
         deadline = time.monotonic() + SERVER_TIMEOUT_S
         while not (self._inbox.connected and is_served(service, 0.5)):
@@ -128,8 +126,8 @@ class RosTrialExecutor(TrialExecutor):
                 raise SimulatorError(error)
             if time.monotonic() > deadline:
                 raise SimulatorError(
-                    f"no {service} after {SERVER_TIMEOUT_S:g} s of waiting: is the simulator "
-                    "node running? campaign.launch starts one"
+                    f"the service {service} is not available after {SERVER_TIMEOUT_S:g} s; start "
+                    "the simulator node, or use campaign.launch"
                 )
             time.sleep(0.1)
         self._load_scene = rospy.ServiceProxy(service, LoadScene)
@@ -141,8 +139,8 @@ class RosTrialExecutor(TrialExecutor):
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial, as the interface describes. Raises ``MasterError`` if the ROS master has
-        exited, which is no attempt at the trial."""
+        """Run one trial and return its result. Raises ``MasterError`` if the ROS master has exited;
+        this does not count as an attempt at the trial."""
         with require_master():
             return self._execute(trial, should_stop)
 
@@ -171,13 +169,13 @@ class RosTrialExecutor(TrialExecutor):
         return result.with_values({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
-        """Stop all planners, since their state is uncertain, and wait for the simulator node, which
-        can be restarting. The next trial loads a new scene."""
+        """Stop all planner nodes, since their state is unknown, and wait for the simulator node.
+        The next trial loads a new scene."""
         self.close()
         self.open()
 
     def close(self) -> None:
-        """Stop all planners. The simulator node continues."""
+        """Stop all planner nodes. The simulator node continues."""
         planners, self._planners = self._planners, {}
         for process, cycles in planners.values():
             cycles.unregister()
@@ -192,7 +190,8 @@ class RosTrialExecutor(TrialExecutor):
         lateness: Lateness,
         should_stop: StopRequest,
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
-        """Pass every snapshot to the monitor until it returns a verdict."""
+        """Pass every snapshot of the trial to the monitor until the trial ends. Return the end and
+        the last snapshot."""
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
@@ -221,18 +220,22 @@ class RosTrialExecutor(TrialExecutor):
         return verdict, last
 
     def _next_period(self, seen: PeriodSnapshot) -> rospy.Time:
-        """Return a stamp between ``seen`` and the next observation, so that the planner, which
-        stops the robot at the end of a goal, answers each observation once."""
+        """Return a time stamp in the middle of the next control period.
+
+        With this stamp, the planner computes one command for each observation, although it stops
+        the robot at the end of a goal.
+        """
         period_ns = nanoseconds_of(0.5 * self._campaign.spec.control_period_s)
         return rospy.Time(*divmod(seen.stamp_ns + period_ns, NANOSECONDS))
 
     def _identity_parameter(self) -> Dict[str, Any]:
-        """Return the identity that the simulator node sets as a parameter."""
+        """Return the identity of the simulator, which the simulator node sets as a parameter."""
         identity: Dict[str, Any] = rospy.get_param(f"{SIMULATOR}/identity", {})
         return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
-        """Return the simulator node's wall-time limits for a command, and for the first one."""
+        """Return the limits of the simulator node in wall time: for each command, and for the first
+        command of a scene."""
         names = (f"{SIMULATOR}/command_timeout", f"{SIMULATOR}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (COMMAND_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
@@ -260,7 +263,7 @@ class RosTrialExecutor(TrialExecutor):
         return response
 
     def _planner(self, trial: Trial) -> PlannerProcess:
-        """Return the running planner of a trial; start it if this is its first trial."""
+        """Return the planner node of a trial, and start the node before its first trial."""
         if trial.planner not in self._planners:
             campaign = self._campaign
             spec, limits = campaign.planner(trial), dataclasses.asdict(campaign.limits)
@@ -305,8 +308,8 @@ class RosTrialExecutor(TrialExecutor):
 
 
 def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
-    """Raise ``SpecError`` for several robots, since the topics are those of one, and for a scan
-    delay, since a planner node would count each late scan as lost."""
+    """Raise ``SpecError`` for a campaign with several robots, since the topics are for one robot,
+    and for a scan delay, since a planner node would count each late scan as lost."""
     if spec.robots:
         raise SpecError(
             f"campaign {spec.name}: robots: not supported over ROS, where nodes drive one robot; "
@@ -321,7 +324,8 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return why the planner aborted the goal, or None. Raises ``NavigatorError``."""
+    """Return the reason for which the planner aborted the goal, or None if it did not. Raises
+    ``NavigatorError`` if the goal ended for another reason."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

@@ -1,4 +1,4 @@
-"""Interface of the ``campaign`` node."""
+"""Parameters, topics and actions of the ``campaign`` node."""
 
 from typing import Union
 
@@ -10,10 +10,11 @@ from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParamete
 
 
 class CampaignNodeParameters(RealTimeFactorParameters, CampaignParameters):
-    """A campaign, the trials to run, and the real-time factor of its simulator nodes."""
+    """The parameters of the ``campaign`` node: the campaign, the trials to run, and the real-time
+    factor of the simulator nodes."""
 
     retry_invalid: bool = False
-    """Attempt trials again that are ``invalid``."""
+    """Run trials with the outcome ``invalid`` again."""
     real_time_factor: Union[Literal["lockstep"], float] = LOCKSTEP
     """Real-time factor of the simulator nodes of several workers; see the parameter of the
     simulator node."""
@@ -30,7 +31,7 @@ PROGRESS = NODE.publishes(
 DIAGNOSTICS = NODE.publishes(
     "/diagnostics",
     "diagnostic_msgs/DiagnosticArray",
-    "the same as a diagnostic status",
+    "progress as a diagnostic status",
     latched=True,
 )
 MAP = NODE.publishes(

@@ -1,9 +1,8 @@
-"""The ``campaign`` node: runs a campaign over ROS and exits.
+"""The ``campaign`` node, which runs a campaign over ROS, prints the final table and exits.
 
-Handles the two signals and prints the final table; runner, store and report are those of
-``gz_testauto run``. The exit status is 0 if every trial is done and valid, 1 if some are missing or
-invalid, 2 for an error that the user must correct. :mod:`~gz_testauto.ros.campaign.interface` has
-parameters and topics.
+The exit status is 0 if all trials are done and valid, 1 if trials are missing or invalid, and 2 for
+an error that the user must correct. :mod:`~gz_testauto.ros.campaign.interface` declares parameters
+and topics.
 """
 
 import functools
@@ -34,16 +33,16 @@ from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
-"""Folder in the results directory for the output of the planner nodes."""
+"""Name of the folder in the results directory for the output of the planner nodes."""
 
 
 def _print_stopping() -> None:
-    """Print from a signal handler, in which rospy's logging could deadlock."""
+    """Print a message from a signal handler, in which the logging of rospy could deadlock."""
     os.write(sys.stderr.fileno(), b"stopping; run the same command to continue\n")
 
 
 def start() -> int:
-    """Run the campaign of the parameters and return the exit status."""
+    """Run the campaign that the parameters select, and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
@@ -79,8 +78,11 @@ def start() -> int:
 def _executor(
     spec: CampaignSpec, out: Path, stop: StopSignals, parameters: CampaignNodeParameters
 ) -> ExecutorFactory:
-    """Return the executor: this package's planners use the present master if one trial runs at a
-    time, and one master per worker otherwise; a stack always has its own masters."""
+    """Return the factory of executors for a campaign.
+
+    With one worker, the planners of this package use the current ROS master. With several workers,
+    each worker has a separate master. A stack always has a separate master.
+    """
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
     logs = out / NODE_LOGS
@@ -97,5 +99,5 @@ def _executor(
 
 
 def main() -> int:
-    """Run the node; the entry point of the script."""
+    """Run the ``campaign`` node; the entry point of the script."""
     return run_node("campaign", start, own_signals=True)

@@ -1,8 +1,9 @@
-"""Planner nodes as child processes: one per planner, in a namespace with its name.
+"""Planner nodes as child processes of the campaign node.
 
-A planner node uses the robot's global topics and serves its action in its namespace. So several
-can run, and the one with a goal drives the robot. Its process group ends with it, and with the
-campaign node for any reason.
+Each planner has one node in a namespace with the planner's name. The node uses the global topics of
+the robot and serves a ``move_base`` action in its namespace. Several planner nodes can therefore
+run simultaneously; the one with a goal drives the robot. All child processes end with the campaign
+node.
 """
 
 import os
@@ -25,7 +26,7 @@ LOG_LINES_SHOWN = 4
 
 
 class PlannerProcess:
-    """A running ``planner`` node and the client of its action."""
+    """A running ``planner`` node, and the client of the action that the node serves."""
 
     def __init__(
         self,
@@ -34,9 +35,10 @@ class PlannerProcess:
         log_directory: Path,
         answer_timeout_s: float,
     ) -> None:
-        """Start the node; :meth:`await_server` waits until it serves its action.
+        """Start the node. :meth:`await_server` waits until the node serves its action.
 
-        ``answer_timeout_s`` is the wall time in which it must acknowledge or cancel a goal.
+        ``answer_timeout_s`` is the wall time within which the node must acknowledge or cancel a
+        goal.
         """
         self.name = name
         self.node = f"/{name}/planner"
@@ -57,10 +59,10 @@ class PlannerProcess:
         self.move_base = MoveBaseClient(f"/{name}/move_base", answer_timeout_s)
 
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
-        """Return when both ends of the action are connected.
+        """Wait until the action server of the node is connected.
 
-        Raises ``NavigatorError`` with the last lines of the node's log if it exits or is not
-        connected within ``timeout_s`` of wall time, and ``TrialStopped``.
+        Raises ``NavigatorError`` if the node exits or is not connected within ``timeout_s`` of wall
+        time, and ``TrialStopped`` if ``should_stop`` returns true.
         """
         deadline = time.monotonic() + timeout_s
         while not self.move_base.connected:
@@ -68,21 +70,22 @@ class PlannerProcess:
             if should_stop():
                 raise TrialStopped
             if time.monotonic() > deadline:
-                raise NavigatorError(f"{self.node} did not serve its action in {timeout_s:g} s")
+                raise NavigatorError(f"{self.node} did not serve its action within {timeout_s:g} s")
             time.sleep(0.02)
 
     def require_alive(self) -> None:
-        """Raise ``NavigatorError`` with the last lines of its log if the process has exited."""
+        """Raise ``NavigatorError`` with the last lines of the log if the node has exited."""
         status = self._process.poll()
         if status is not None:
-            raise NavigatorError(f"{self.node} ended with status {status}: {self._last_words()}")
+            raise NavigatorError(f"{self.node} ended with status {status}: {self._last_lines()}")
 
     def seed(self, seed: int) -> None:
         """Set the seed of the planner's random numbers for the next goal."""
         rospy.set_param(f"{self.node}/seed", seed)
 
     def close(self) -> None:
-        """Stop the node: SIGTERM first, so that it leaves the graph, then SIGKILL. Idempotent."""
+        """Stop the node: first by SIGTERM, so that the node unregisters, then by SIGKILL.
+        Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -90,7 +93,7 @@ class PlannerProcess:
         self._process.request_exit(signal.SIGTERM, END_GRACE_S)
         self._process.kill()
 
-    def _last_words(self) -> str:
+    def _last_lines(self) -> str:
         try:
             lines = self.log_file.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:

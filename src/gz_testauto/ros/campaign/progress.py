@@ -1,7 +1,5 @@
-"""Progress of a campaign on the ROS graph: ``~progress``, diagnostics, and a log line per trial.
-
-The counts per planner are kept here; all other values are from the runner.
-"""
+"""Publication of a campaign's progress: ``~progress``, ``/diagnostics``, and a log line per
+trial."""
 
 import math
 from typing import Dict, Optional
@@ -20,8 +18,11 @@ from gz_testauto.trial.plan import Trial
 
 
 class ProgressPublisher(CampaignListener):
-    """Publishes on ``~progress`` and ``/diagnostics``, both latched. The counts per planner are
-    those of this run; the number of finished trials includes earlier runs."""
+    """The publisher of ``~progress`` and ``/diagnostics``, which are both latched.
+
+    The numbers per planner count the trials since the start of the node. The number of finished
+    trials includes the trials of earlier runs.
+    """
 
     def __init__(self, spec: CampaignSpec) -> None:
         self._topic = advertise(interface.PROGRESS, 10)
@@ -33,7 +34,7 @@ class ProgressPublisher(CampaignListener):
         self._running: Optional[Trial] = None
 
     def noticed(self, notice: str) -> None:
-        """Log a warning."""
+        """Log a notice as a warning."""
         rospy.logwarn("%s", notice)
 
     def began(self, progress: Progress) -> None:
@@ -49,7 +50,7 @@ class ProgressPublisher(CampaignListener):
         self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """Publish and log a stored trial."""
+        """Publish and log the outcome of a stored trial."""
         counts = self._counts[record.planner]
         counts["done"] += 1
         counts["reached"] += record.completed
@@ -59,7 +60,7 @@ class ProgressPublisher(CampaignListener):
         self._publish("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Count and log an invalid attempt."""
+        """Count and log an invalid attempt at a trial."""
         self._message.invalid += 1
         rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, escape_text(cause))
 
@@ -75,7 +76,7 @@ class ProgressPublisher(CampaignListener):
         )
 
     def failed(self, reason: str) -> None:
-        """Publish an error that the runner raised."""
+        """Publish an error that has stopped the campaign."""
         self._publish("failed", reason, None)
 
     def _publish(self, state: str, text: str, progress: Optional[Progress]) -> None:

@@ -1,7 +1,7 @@
-"""Subscriber of a trial over ROS: snapshots in order, planner cycles, and failures.
+"""Subscriber of the messages of a trial over ROS: snapshots, planner cycles, and failures.
 
-Converts the messages into this package's types. A lost message makes the trial invalid instead of
-changing its result.
+The messages are converted to the types of this package. A lost message makes the trial invalid and
+does not change its result.
 """
 
 import queue
@@ -22,8 +22,12 @@ from gz_testauto.trial.recorder import CycleTimes
 
 
 class PeriodSnapshot(NamedTuple):
-    """A received snapshot: the command in force in its period, its ROS time, whether the period
-    started without the controller's answer, and whether time was held for it."""
+    """A received snapshot at the end of a control period.
+
+    ``command`` is the command in effect during the period, None before the first command. ``late``
+    is true if the period started without a new command of the planner, ``held`` if time was held
+    for this command.
+    """
 
     snapshot: Snapshot
     command: Optional[Twist2D]
@@ -33,7 +37,7 @@ class PeriodSnapshot(NamedTuple):
 
 
 class TrialInbox:
-    """Queue of the messages of the simulator node."""
+    """The received messages of the simulator node and of the planner node in one trial."""
 
     def __init__(self) -> None:
         self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
@@ -47,7 +51,7 @@ class TrialInbox:
 
     @property
     def connected(self) -> bool:
-        """True if the simulator node is connected."""
+        """True if the simulator node is connected to the subscribed topics."""
         return self._subscriber.get_num_connections() > 0
 
     def clear(self) -> None:
@@ -59,7 +63,8 @@ class TrialInbox:
             self._snapshots.get_nowait()
 
     def next(self, scene: int, timeout_s: float) -> Optional[PeriodSnapshot]:
-        """Return the next snapshot of a scene, or None after ``timeout_s`` of wall time.
+        """Return the next snapshot of a scene, or None if no snapshot arrives within ``timeout_s``
+        of wall time.
 
         Raises ``SimulatorError`` if the simulator reported a failure or a snapshot was lost.
         """
@@ -82,12 +87,13 @@ class TrialInbox:
             return _received(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
-        """Add a planner cycle of this trial."""
+        """Add the message about a planner cycle of this trial."""
         with self._cycles_lock:
             self._cycles.append(cycle)
 
     def abort_reason(self, stamp_ns: int) -> Optional[str]:
-        """Return why the planner aborted at the snapshot of this ROS time, or None.
+        """Return the reason for which the planner aborted at the snapshot with this ROS time, or
+        None if it did not.
 
         A planner reports this before it stops the robot, hence before the next snapshot.
         """
@@ -102,7 +108,8 @@ class TrialInbox:
             )
 
     def planned_without_scan(self, before_ns: int) -> bool:
-        """True if a cycle before this ROS time was planned without the newest scan of its time."""
+        """Return true if the planner did not have the newest scan in a cycle before this ROS
+        time."""
         with self._cycles_lock:
             return any(
                 cycle.scan.to_nsec() != self._scans[stamp_ns]
@@ -112,8 +119,8 @@ class TrialInbox:
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
-        """Return the times of the cycles that were planned from ``from_ns`` until before
-        ``before_ns`` in ROS time; a cycle in which the planner aborted always counts."""
+        """Return the durations of all planner cycles from ``from_ns`` until before ``before_ns`` of
+        ROS time. A cycle in which the planner aborted always counts."""
         with self._cycles_lock:
             counted = [
                 cycle

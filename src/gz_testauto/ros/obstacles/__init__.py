@@ -1,1 +1,2 @@
-"""The nodes ``obstacle_spawner`` and ``world_multiplier``: random obstacles by service calls."""
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``, which generate random obstacles on
+request."""

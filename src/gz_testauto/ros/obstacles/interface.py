@@ -1,4 +1,4 @@
-"""Interfaces of the nodes ``obstacle_spawner`` and ``world_multiplier``."""
+"""Parameters, topics and services of the nodes ``obstacle_spawner`` and ``world_multiplier``."""
 
 from pydantic import Field
 
@@ -6,17 +6,18 @@ from gz_testauto.ros.interface import Node, NodeParameters, OptionalPath
 
 
 class SpawnerParameters(NodeParameters):
-    """The simulator's world, and timeouts of its services."""
+    """The parameters of the ``obstacle_spawner`` node: the world of the simulator, and timeouts."""
 
     base_world: OptionalPath = None
-    """World file of the simulator: obstacles keep their distance from its walls, and
-    ``~save_world`` writes it."""
+    """World file that the simulator has loaded. Obstacles keep a distance from the walls of this
+    world, and ``~save_world`` writes it with the obstacles."""
     keep_out_radius_m: float = Field(1.0, ge=0)
-    """Free distance to models that are not in the base world, such as a robot."""
+    """Radius (m) of the free area around each model that is not in the base world, such as a
+    robot."""
     effect_timeout: float = Field(10.0, gt=0)
-    """Wall time (s) until a model must appear or disappear."""
+    """Wall time (s) within which a model must appear or disappear."""
     service_timeout: float = Field(30.0, gt=0)
-    """Wall time (s) for the response to one call."""
+    """Wall time (s) within which a service of the simulator must respond."""
 
 
 SPAWNER = Node("obstacle_spawner", "Places random obstacles by service call.", SpawnerParameters)

@@ -37,8 +37,8 @@ COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
 
 
 def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a handler that publishes the obstacle set after the call. If the call fails, the
-    remaining obstacles are requested from the simulator."""
+    """Return a handler that calls another handler and then publishes the obstacle set. If the call
+    fails, the remaining obstacles are requested from the simulator and published."""
 
     @functools.wraps(handler)
     def call(node: "ObstacleSpawnerNode", request: Any) -> Any:
@@ -55,7 +55,8 @@ def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 class ObstacleSpawnerNode:
-    """Serves one call at a time and publishes the current obstacle set on latched topics."""
+    """The handlers of the node's services. They execute one call at a time, and publish the current
+    obstacle set on latched topics."""
 
     def __init__(self, spawner: ObstacleSpawner) -> None:
         self._spawner = spawner
@@ -65,7 +66,7 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
-        """Draw an obstacle set and place it."""
+        """Draw an obstacle set, and spawn its obstacles."""
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
         placed = self._spawner.spawn(draw, request.replace)
         return srv.SpawnObstaclesResponse(
@@ -74,7 +75,7 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
-        """Replace the obstacles by the next set of the same draw."""
+        """Replace the obstacles by the next obstacle set of the same specification and seed."""
         placed = self._spawner.respawn()
         assert self._spawner.draw is not None
         return srv.RespawnObstaclesResponse(
@@ -86,18 +87,18 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
-        """Delete all random obstacles."""
+        """Delete all random obstacles in the simulator."""
         return srv.ClearObstaclesResponse(True, f"deleted {self._spawner.clear()} obstacles")
 
     @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
-        """Write the base world with the obstacles."""
+        """Write a world file with the base world and the obstacles."""
         path = user_directory() / Path(request.path).expanduser()
         self._spawner.save_world(path)
         return srv.SaveWorldResponse(True, f"wrote {path}", str(path))
 
     def list(self, request: srv.ListObstaclesRequest) -> srv.ListObstaclesResponse:
-        """Return the obstacles at their current poses."""
+        """Return the obstacles at their current poses in the simulator."""
         with self._call:
             found = self._message(self._spawner.obstacles())
         return srv.ListObstaclesResponse(found.spec, found.seed, found.draw, found.obstacles)
@@ -137,8 +138,8 @@ def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
 
 
 def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
-    """Return one marker per obstacle, after a marker that deletes all previous ones. A model of
-    the user is drawn as its bounding box."""
+    """Return one RViz marker per obstacle, after a marker that deletes all previous markers. A
+    model of the user is displayed as its bounding box."""
     clear = Marker(action=Marker.DELETEALL)
     clear.header.stamp, clear.header.frame_id = stamp, WORLD_FRAME
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])
@@ -157,7 +158,7 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
 
 
 def start() -> int:
-    """Offer the services until shut down."""
+    """Offer the services of the node ``obstacle_spawner`` until shutdown."""
     parameters = read_parameters(interface.SpawnerParameters)
     client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
     spawner = ObstacleSpawner(client, parameters.base_world, parameters.keep_out_radius_m)

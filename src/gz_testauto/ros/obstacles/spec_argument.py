@@ -1,7 +1,6 @@
-"""The argument ``spec`` of a service call: a specification's name, a path, or YAML.
+"""Interpretation of the argument ``spec`` of a service: a name, a path, or YAML text.
 
-The spawner also accepts a file of another format, such as a scenario in Scenic. An error lists the
-accepted forms.
+The node ``obstacle_spawner`` also accepts files of other formats, such as Scenic scenarios.
 """
 
 import os
@@ -17,12 +16,12 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
-"""Name of a specification that was passed as YAML text, in messages and lists."""
+"""Name of a specification that was passed as YAML text, for messages and lists."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """Return the specification of ``argument``. Raises ``SpecError`` with file and line, or with
-    the accepted forms."""
+    """Return the obstacle specification that an argument denotes. Raises ``SpecError`` with file
+    and line for an invalid specification, or with the accepted forms of the argument."""
     text = argument.strip()
     if not text:
         raise SpecError(f"spec is empty; {_choices()}")
@@ -38,11 +37,11 @@ def read_spec(argument: str) -> ObstacleSpec:
 
 
 def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
-    """Return the obstacle specification or set source of ``argument``.
+    """Return the obstacle specification, or the source of obstacle sets, that an argument denotes.
 
-    A file of another format is read by the source with its suffix (``room.scenic``). So is YAML, in
-    a file or as text, that has the name of a source as a key (``scenic: {file: …, models: …}``).
-    All other arguments are read by :func:`read_spec`. Raises ``SpecError``.
+    A source reads files with its suffix (``room.scenic``), and YAML with its name as a key
+    (``scenic: {file: …, models: …}``). All other arguments are read by :func:`read_spec`. Raises
+    ``SpecError`` for an invalid argument.
     """
     text = argument.strip()
     if isinstance(_yaml(text), dict):
@@ -62,18 +61,18 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
 
 
 def label_of(argument: str) -> str:
-    """Return the name of the specification in lists of obstacles."""
+    """Return the name of the specification that an argument denotes, for lists of obstacles."""
     return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
 
 
 def _source_of(keys: Mapping[str, object]) -> Any:
-    """Return the source whose name is one of the keys, or None."""
+    """Return the source of obstacle sets whose name is a key of the YAML text, or None."""
     name = next((name for name in SET_SOURCES.names() if name in keys), None)
     return None if name is None else SET_SOURCES.get(name)
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
-    """Return the keys of a YAML text; empty if it is no mapping."""
+    """Return the mapping in a YAML text, or an empty one if the text is no mapping."""
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 

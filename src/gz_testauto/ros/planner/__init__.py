@@ -1,1 +1,1 @@
-"""The ``planner`` node: a ``move_base`` action server around any local planner."""
+"""The ``planner`` node, a ``move_base`` action server with any local planner."""

@@ -1,8 +1,7 @@
-"""Execution of one goal: global plan on the static map, control cycles, and end.
+"""Execution of one goal in the ``planner`` node: global plan on the static map, and control cycles.
 
-A goal ends as reached, aborted or preempted, and the robot is always stopped. Each cycle is
-published. Observations are from :mod:`~gz_testauto.ros.planner.observation`; the action server is
-in :mod:`~gz_testauto.ros.planner.node`.
+A goal is reached, aborted or preempted. At the end of each goal, the robot is stopped. Each cycle
+is published.
 """
 
 import threading
@@ -30,11 +29,11 @@ from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 
 PREEMPTION_POLL_S = 0.1
-"""Wall time between two checks for preemption while simulated time does not advance."""
+"""Wall time (s) between two checks for preemption while simulated time does not advance."""
 
 
 class RoadSubscriber:
-    """Subscriber of the topic ``road``."""
+    """A subscriber of the topic ``road``."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -42,8 +41,8 @@ class RoadSubscriber:
         self._subscriber = subscribe(interface.ROAD, self._on_message)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
-        """Return the lanes for the goal with this stamp. Raises ``NavigatorError`` if none are
-        received within ``timeout_s`` of wall time."""
+        """Return the lanes for the goal with a time stamp. Raises ``NavigatorError`` if no lanes
+        are received within ``timeout_s`` of wall time."""
 
         def is_for_it() -> bool:
             road = self._road
@@ -52,8 +51,8 @@ class RoadSubscriber:
         with self._changed:
             if not self._changed.wait_for(is_for_it, timeout_s) or self._road is None:
                 raise NavigatorError(
-                    f"no road on {rospy.resolve_name('road')} within {timeout_s:g} s that is as "
-                    "new as the goal; publish one, or set ~on_road to false"
+                    f"no road was received on {rospy.resolve_name('road')} within {timeout_s:g} s "
+                    "after the goal; publish one, or set ~on_road to false"
                 )
             return lanes_of_messages(self._road.lanes)
 
@@ -64,10 +63,11 @@ class RoadSubscriber:
 
 
 class GoalNavigator:
-    """Drives one robot to one goal at a time with one planner."""
+    """A navigator that drives one robot to one goal at a time with a local planner."""
 
     def __init__(self, parameters: interface.PlannerParameters) -> None:
-        """Subscribe and advertise. Raises ``SpecError`` for a wrong planner or outline."""
+        """Register the topics. Raises ``SpecError`` for an unknown planner, for invalid parameters,
+        and if the robot's outline is not specified."""
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
         tracks = make_planner(parameters.plugin, **parameters.parameters).wants_objects
@@ -87,11 +87,12 @@ class GoalNavigator:
         preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
-        """Drive to ``target``; return true if it is reached, false if ``preempted`` returns true.
+        """Drive to ``target``. Return true if the robot reaches it, false if ``preempted`` returns
+        true.
 
-        ``grid`` is the static map; ``on_pose`` is called with the robot's pose in every cycle.
-        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if it cannot
-        plan: no global plan, no map, no odometry or no transform.
+        ``grid`` is the static map. ``on_pose`` is called with the robot's pose in every cycle.
+        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the global
+        plan, the map, odometry or a transform is missing.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
@@ -118,7 +119,7 @@ class GoalNavigator:
             self._command.publish(Twist())
 
     def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
-        """Plan one control period and publish the command."""
+        """Plan one control period, and publish the velocity command."""
         report = PlannerCycle()
         report.header.stamp, report.header.frame_id = observed.stamp, self._parameters.base_frame
         report.scan = observed.scan_stamp
@@ -139,7 +140,8 @@ class GoalNavigator:
         observed: StampedObservation,
         lanes: Tuple[Lane, ...],
     ) -> Task:
-        """Return the task with a plan along the road, if there is one, or on the static map."""
+        """Return the planner's task, with a global plan along the lanes, or on the static map if
+        there are no lanes."""
         tolerance_m, period_s = self._parameters.goal_tolerance_m, self._parameters.period
         start = observed.observation.pose
         if lanes:
@@ -151,7 +153,8 @@ class GoalNavigator:
             return Task(goal, tolerance_m, route, self._limits, period_s, lanes)
         if grid is None:
             raise NavigatorError(
-                f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to a YAML file"
+                f"no map was received on {rospy.resolve_name('map')}; publish one, or set ~map to "
+                "a YAML file"
             )
         for name, pose in (("the robot", start), ("the goal", goal)):
             if not grid.contains(*grid.cell_of(pose.x_m, pose.y_m)):
@@ -172,8 +175,11 @@ class GoalNavigator:
     def _await_observation(
         self, preempted: Callable[[], bool], timeout_s: Optional[float] = None
     ) -> Optional[StampedObservation]:
-        """Return the next observation, or None if the goal is preempted. Raises ``NavigatorError``
-        after ``timeout_s`` of wall time; without it, waits even if simulated time has stopped."""
+        """Return the next observation, or None if the goal is preempted.
+
+        Raises ``NavigatorError`` after ``timeout_s`` of wall time. Without a timeout, the method
+        waits even if simulated time has stopped.
+        """
         waited_s = 0.0
         while not preempted():
             observed = self._observations.next(PREEMPTION_POLL_S)

@@ -1,6 +1,6 @@
-"""Interface of the ``planner`` node. A campaign sets the same parameters for its planner nodes.
+"""Parameters, topics and actions of the ``planner`` node.
 
-Names and units are those of ``campaign.yaml``.
+Names and units of the parameters are those of ``campaign.yaml``.
 """
 
 from dataclasses import fields
@@ -19,7 +19,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class SeedParameter(NodeParameters):
-    """The parameter that is read again for each goal, so that a client can set it before."""
+    """The parameter ``seed``, which is read again for each goal, so that a client can change it."""
 
     seed: Seed = 0
     """Seed of the planner's random numbers, read for each goal. A campaign sets it for each
@@ -27,54 +27,57 @@ class SeedParameter(NodeParameters):
 
 
 class PlannerParameters(SeedParameter):
-    """The planner, the limits of the robot's base, and the handling of goals."""
+    """The parameters of the ``planner`` node: the planner, the limits of the robot's base, and the
+    handling of goals."""
 
     plugin: str
     """Name of the local planner, see ``docs/planners.md``."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the planner."""
+    """Parameters of the local planner."""
     map: OptionalPath = None
-    """The static map, a YAML file of map_server; default: the topic ``map``."""
+    """YAML file of map_server with the static map; default: the map on the topic ``map``."""
     footprint_m: List[Point] = Field(default_factory=list)
-    """The robot's outline ``[[x, y], …]``; default: that of ``robot_model``."""
+    """The robot's outline ``[[x, y], …]`` (m); default: the outline of ``robot_model``."""
     robot_model: OptionalPath = None
     """Model SDF of the robot; required without ``footprint_m``."""
     max_linear_mps: float = Field(1.0, gt=0)
-    """Largest speed."""
+    """Largest speed (m/s) of the base."""
     max_angular_radps: float = Field(1.5, gt=0)
-    """Largest yaw rate."""
+    """Largest yaw rate (rad/s) of the base."""
     max_linear_accel_mps2: float = Field(1.0, gt=0)
-    """Largest linear acceleration."""
+    """Largest linear acceleration (m/s²) of the base."""
     max_angular_accel_radps2: float = Field(3.0, gt=0)
-    """Largest angular acceleration."""
+    """Largest angular acceleration (rad/s²) of the base."""
     can_reverse: bool = False
-    """The base can drive backwards."""
+    """True if the base can drive backwards."""
     wheelbase_m: float = Field(0.0, ge=0)
-    """Distance between the axles of a base with Ackermann steering; 0: the base turns in place."""
+    """Distance (m) between the axles of a base with Ackermann steering; 0: the base can turn in
+    place."""
     max_steer_rad: float = Field(0.0, ge=0)
-    """Largest steering angle of the front wheels."""
+    """Largest steering angle (rad) of the front wheels."""
     goal_tolerance_m: float = Field(0.5, gt=0)
-    """Distance from the goal at which it is reached."""
+    """Distance (m) from the goal within which the goal is reached."""
     margin_m: float = Field(0.2, ge=0)
-    """Distance of the global plan to the map's walls, in addition to the robot's circumscribed
-    circle."""
+    """Distance (m) of the robot's circumscribed circle from the walls of the map in a global
+    plan."""
     tracking: bool = False
-    """Wait in each period for tracked objects on ``objects``, if the planner uses them."""
+    """Wait in each control period for tracked objects on ``objects``, if the planner uses them."""
     max_object_age: float = Field(0.0, ge=0)
-    """Largest age (s) of tracked objects relative to the odometry; on a stack, two control
-    periods."""
+    """Largest age (s) of tracked objects relative to the odometry; two control periods are suitable
+    on a stack."""
     on_road: bool = False
     """Drive along the lanes on ``road`` instead of through the map."""
     period: float = Field(0.1, gt=0)
     """Control period (s)."""
     startup_timeout: float = Field(10.0, gt=0)
-    """Wall time (s) to wait for odometry whose stamp is not before that of the goal."""
+    """Wall time (s) to wait for odometry that is not older than the goal."""
     base_frame: str = "base_link"
-    """Frame of the velocity commands."""
+    """Name of the frame of the velocity commands."""
 
     @property
     def limits(self) -> RobotLimits:
-        """The limits of the base. Raises ``SpecError`` if no parameter has the outline."""
+        """The outline of the robot and the limits of its base. Raises ``SpecError`` if no parameter
+        specifies the outline."""
         outline = tuple(self.footprint_m)
         if not outline:
             if self.robot_model is None:

@@ -1,7 +1,7 @@
-"""The ``planner`` node: a ``move_base`` action server around any local planner.
+"""The ``planner`` node, a ``move_base`` action server with any local planner.
 
-Serves the action and receives the map; :mod:`~gz_testauto.ros.planner.goal` drives the robot.
-:mod:`~gz_testauto.ros.planner.interface` has parameters and topics.
+The node serves the action and receives the map; :mod:`~gz_testauto.ros.planner.goal` drives the
+robot. :mod:`~gz_testauto.ros.planner.interface` declares parameters and topics.
 """
 
 import actionlib
@@ -21,7 +21,7 @@ from gz_testauto.ros.planner.goal import GoalNavigator
 
 
 class PlannerNode:
-    """Serves one goal at a time with one planner and one robot."""
+    """An action server that executes one goal at a time with one planner and one robot."""
 
     def __init__(self, parameters: interface.PlannerParameters) -> None:
         self._grid = None if parameters.map is None else read_map(parameters.map)
@@ -47,7 +47,7 @@ class PlannerNode:
         self._goals.publish(action_goal)
 
     def _execute(self, goal: MoveBaseGoal) -> None:
-        """Drive to one goal and set its result. Errors that a user can cause do not raise."""
+        """Drive to one goal, and set the result of the goal. Known errors abort the goal."""
         try:
             reached = self._navigator.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._publish_pose
@@ -71,14 +71,14 @@ class PlannerNode:
 
 
 def start() -> int:
-    """Serve the action until shutdown."""
+    """Serve the action of the ``planner`` node until shutdown."""
     PlannerNode(read_parameters(interface.PlannerParameters))
     rospy.spin()
     return 0
 
 
 def main() -> int:
-    """Run the node; the entry point of the script."""
+    """Run the ``planner`` node; the entry point of the script."""
     return run_node("planner", start)
 
 

@@ -1,9 +1,8 @@
-"""Observations of a local planner from odometry, transforms and scans.
+"""Observations of a local planner from the topics of odometry, transforms and scans.
 
-Selects the messages that belong together. A cycle is planned from the first odometry of a control
-period, from the pose in tf at its stamp, and from the newest scan. If a scan is due at that stamp
-and has not been received, the node waits for it: topics have no order among each other, and a cycle
-would otherwise sometimes use the previous scan.
+An observation has the first odometry of a control period, the pose in tf at the time stamp of the
+odometry, and the newest scan. If a scan is due at this time but has not been received, the node
+waits for the scan, since messages of different topics arrive in any order.
 
 All waits have a limit in wall time, since simulated time can stop.
 """
@@ -35,15 +34,15 @@ SCAN_TIMEOUT_S = 0.25
 OBJECTS_TIMEOUT_S = 10.0
 FIRST_TRANSFORM_TIMEOUT_S = 10.0
 TRANSFORM_TIMEOUT_S = 1.0
-"""Limits in wall time: for the first transform, and for those while the robot drives."""
+"""Wall time (s) to wait for the first transform, and for each later transform."""
 
 POLL_S = 0.0005
 
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """The observation at one ROS time, and the stamp of its scan, 0 without a scan;
-    ``observation.time_s`` counts from the start of the task."""
+    """An observation with its ROS time, and the time stamp of its scan, which is 0 without a scan.
+    ``observation.time_s`` is the time since the start of the task."""
 
     stamp: rospy.Time
     observation: Observation
@@ -51,7 +50,7 @@ class StampedObservation:
 
 
 class ObservationSubscriber:
-    """Subscribes to a robot's topics ``odom`` and ``scan``, and optionally ``objects``."""
+    """A subscriber of a robot's topics ``odom`` and ``scan``, and optionally of ``objects``."""
 
     def __init__(
         self,
@@ -59,8 +58,8 @@ class ObservationSubscriber:
         tracking: bool,
         max_object_age_s: float,
     ) -> None:
-        """Subscribe; with ``tracking`` also to ``objects``, whose messages can be older than the
-        odometry by up to ``max_object_age_s``."""
+        """Subscribe to the topics. With ``tracking``, observations have tracked objects, which can
+        be older than the odometry by up to ``max_object_age_s``."""
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding or by one physics step still counts as one.
@@ -81,13 +80,15 @@ class ObservationSubscriber:
             subscribe(interface.OBJECTS, self._on_objects)
 
     def begin(self, since: rospy.Time) -> None:
-        """Start a task: messages older than ``since`` are ignored; zero accepts all."""
+        """Start a task. Messages older than ``since`` are ignored; with 0, all messages are
+        accepted."""
         self._next_ns = since.to_nsec()
         self._origin_ns = 0
         self._mounts.clear()
 
     def next(self, timeout_s: float) -> Optional[StampedObservation]:
-        """Return the next observation for planning, or None after ``timeout_s`` of wall time.
+        """Return the next observation, or None if no odometry arrives within ``timeout_s`` of wall
+        time.
 
         Raises ``NavigatorError`` if tf has no pose of the robot.
         """
@@ -112,7 +113,8 @@ class ObservationSubscriber:
         )
 
     def in_map(self, pose: PoseStamped) -> Pose:
-        """Return a pose in the map frame. Raises ``NavigatorError`` if tf has no transform."""
+        """Return a pose, transformed to the map frame. Raises ``NavigatorError`` if tf has no
+        transform."""
         local = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
             return local
@@ -134,8 +136,8 @@ class ObservationSubscriber:
             self._changed.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if they are not
-        received: without them a planner would drive as if there were none."""
+        """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if no message with
+        them is received, since the planner would then drive as if there were no objects."""
         oldest_ns = stamp.to_nsec() - self._objects_age_ns
 
         def is_recent() -> bool:
@@ -160,7 +162,8 @@ class ObservationSubscriber:
             return self._odom if self._changed.wait_for(due, timeout_s) else None
 
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
-        """Return the newest scan up to ``stamp``, after all scans that are due at that time."""
+        """Wait until all scans that are due at ``stamp`` are received, and return the newest
+        one."""
         now_ns = stamp.to_nsec()
 
         def complete() -> bool:
@@ -189,7 +192,8 @@ class ObservationSubscriber:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
-        """Return the pose of ``child`` in ``parent``. tf itself would wait in simulated time."""
+        """Return the pose of the frame ``child`` in the frame ``parent``. The wait has a limit in
+        wall time, whereas tf would wait in simulated time."""
         deadline = time.monotonic() + self._transform_timeout_s
         while True:
             try:

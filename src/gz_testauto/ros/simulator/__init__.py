@@ -1,1 +1,2 @@
-"""The ``simulator`` node: a simulator of this package with the interface of gazebo_ros."""
+"""The ``simulator`` node, which runs a simulator of this package with the interface of
+gazebo_ros."""

@@ -1,8 +1,7 @@
-"""The services of gazebo_ros, with its semantics and messages, for any simulator.
+"""The services of gazebo_ros for any simulator of this package.
 
-Interprets requests: reference frames, composed poses, and the message of each failure. The handlers
-must be called on the loop's thread. The messages are part of the interface, since users compare
-them.
+The handlers have the semantics and the messages of gazebo_ros, since programs of users can depend
+on both. They must be called on the thread of the simulation loop.
 """
 
 import collections
@@ -26,7 +25,7 @@ from gz_testauto.ros.simulator.physics import PhysicsProperties
 
 
 class GazeboServices:
-    """Handlers of ``/gazebo/*``; see :mod:`~gz_testauto.ros.simulator.interface`."""
+    """The handlers of the services ``/gazebo/*`` of gazebo_ros for models and the simulation."""
 
     def __init__(
         self,
@@ -43,16 +42,16 @@ class GazeboServices:
         self._state_requests: Counter[str] = collections.Counter()
 
     def start_scene(self, poses: Dict[str, Pose]) -> None:
-        """Store the initial pose of every model of a new scene for the two resets."""
+        """Store the initial poses of all models of a new scene, for resets."""
         self._initial = dict(poses)
 
     def spawn_urdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn a model from URDF."""
+        """Spawn a model that is specified in URDF."""
         spawn_xml.require_urdf(request.model_xml)
         return self.spawn_sdf_model(request)
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn a model from SDF, or from URDF, which gazebo_ros also accepts here."""
+        """Spawn a model that is specified in SDF, or in URDF as in gazebo_ros."""
         snapshot = self._loop.snapshot()
         frame = entities.reference(
             snapshot,
@@ -74,7 +73,7 @@ class GazeboServices:
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
 
     def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
-        """Delete a model by name."""
+        """Delete the model with a given name."""
         if request.model_name not in self._loop.snapshot().models:
             raise RequestRejectedError("DeleteModel: model does not exist")
         self._loop.simulation.delete([request.model_name])
@@ -127,7 +126,8 @@ class GazeboServices:
         return response
 
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
-        """Set the state of a model. Its twist is in the axes of the reference frame."""
+        """Set the state of a model. The twist of the request is in the axes of the reference
+        frame."""
         wanted = request.model_state
         snapshot = self._loop.snapshot()
         if wanted.model_name not in snapshot.models:
@@ -162,7 +162,8 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Return the unscoped names of a model's parts, and whether it is static."""
+        """Return the unscoped names of a model's links, collision shapes, joints and nested models,
+        and whether the model is static."""
         model = self._saved_model(request.model_name)
         if model is None:
             raise RequestRejectedError("GetModelProperties: model does not exist")
@@ -177,17 +178,17 @@ class GazeboServices:
         )
 
     def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
-        """Return the solver's settings and whether the simulation is paused."""
+        """Return the settings of the physics engine, and whether the simulation is paused."""
         return self._physics.get(self._loop)
 
     def set_physics_properties(
         self, request: srv.SetPhysicsPropertiesRequest
     ) -> srv.SetPhysicsPropertiesResponse:
-        """Change the physics properties; without any change if one of them is not supported."""
+        """Change the physics properties. If one change is not supported, nothing is changed."""
         return self._physics.set(self._loop, request)
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model to its initial pose, at rest; time continues."""
+        """Reset every model to its initial pose, at rest. Simulated time continues."""
         poses = {
             name: ModelState(self._initial[name])
             for name in self._loop.snapshot().models
@@ -197,7 +198,7 @@ class GazeboServices:
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model as :meth:`reset_world` does, and set ROS time to 0."""
+        """Reset every model to its initial pose, at rest, and set ROS time to 0."""
         self.reset_world(request)
         self._clock.restart(self._loop.snapshot().time_s)
         return EmptyResponse()

@@ -1,4 +1,4 @@
-"""Interface of the ``simulator`` node."""
+"""Parameters, topics and services of the ``simulator`` node."""
 
 import math
 from typing import Any, Dict, Optional, Tuple, Union
@@ -15,15 +15,15 @@ COMMAND_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
 
 
 class RealTimeFactorParameters(NodeParameters):
-    """The relation of simulated time to wall time."""
+    """The parameters of a node that determine the real-time factor."""
 
     real_time_factor: Union[Literal["lockstep"], float] = 1.0
-    """Real-time factor, 0 for no limit; or ``lockstep``: time waits for each command, see
+    """Real-time factor; 0: no limit. With ``lockstep``, simulated time waits for each command, see
     ``docs/ros.md``."""
     command_timeout: float = Field(COMMAND_TIMEOUT_S, gt=0)
-    """With ``lockstep``: wall time (s) for a command per control period."""
+    """Wall time (s) to wait for a command in each control period, with ``lockstep``."""
     start_timeout: float = Field(START_TIMEOUT_S, gt=0)
-    """With ``lockstep``: wall time (s) until the first command of a scene."""
+    """Wall time (s) to wait for the first command of a scene, with ``lockstep``."""
 
     @field_validator("real_time_factor", mode="before")
     @classmethod
@@ -35,18 +35,18 @@ class RealTimeFactorParameters(NodeParameters):
 
 
 class SimulatorParameters(RealTimeFactorParameters):
-    """The simulator, its first scene, and frames."""
+    """The parameters of the ``simulator`` node: the simulator, its first scene, and frames."""
 
     campaign: OptionalPath = None
-    """Campaign whose simulator, options, ``limits.stall_timeout_s``, settings of ``worlds`` for
-    obstacles and plug-ins, and control period are the defaults."""
+    """YAML file of a campaign whose simulator, simulator options, stall timeout and control period
+    are the defaults of the other parameters."""
     simulator: str = ""
-    """Name of the simulator, see ``docs/simulators.md``; default: that of the campaign, or
-    ``auto``: ``gazebo`` if it is installed, otherwise ``embedded``."""
+    """Name of the simulator, see ``docs/simulators.md``. The default is the simulator of the
+    campaign, or ``auto``: ``gazebo`` if it is installed, otherwise ``embedded``."""
     simulator_options: Optional[Dict[str, Any]] = None
-    """Options of the simulator; default: those of the campaign."""
+    """Options of the simulator; default: the options of the campaign."""
     world: OptionalPath = None
-    """World file of the first scene; without it, no world is loaded before ``~load_scene``."""
+    """World file of the first scene; default: no world is loaded before ``~load_scene``."""
     robot_model: OptionalPath = None
     """Model SDF of the robot in the first scene; default: no robot."""
     robot_name: str = "robot"
@@ -54,18 +54,19 @@ class SimulatorParameters(RealTimeFactorParameters):
     start: Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)] = (0.0, 0.0, 0.0)
     """Start pose of the robot: ``[x (m), y (m), yaw (rad)]``."""
     seed: int = 0
-    """Seed of the simulator's own random numbers."""
+    """Seed of the random numbers of the simulator."""
     period: Optional[float] = Field(None, gt=0)
-    """Control period (s); default: that of the campaign, or 0.1."""
+    """Control period (s); default: the control period of the campaign, or 0.1."""
     base_frame: str = "base_link"
-    """Frame of the robot's base."""
+    """Name of the frame of the robot's base."""
     odom_frame: str = "odom"
-    """Frame of the odometry."""
+    """Name of the frame of the odometry."""
     odom_origin: Literal["world", "start"] = "world"
-    """Origin of the odometry's frame: that of the world, or the robot's pose at the start of the
-    scene."""
+    """Origin of the odometry frame: the origin of the world, or the robot's pose at the start of
+    the scene."""
     map_to_odom: bool = True
-    """Publish the transform from ``odom_frame`` to ``map``; false if a localizer publishes it."""
+    """Publish the transform from ``odom_frame`` to ``map``; set to false if a localizer publishes
+    it."""
     gui: bool = False
     """Open gzclient, Gazebo's window; needs a display."""
 

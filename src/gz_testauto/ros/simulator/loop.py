@@ -1,8 +1,8 @@
-"""The thread that runs the simulation: it steps, and executes calls between steps.
+"""The loop that runs a simulation in one thread, and executes calls between steps.
 
-Each iteration publishes the state, waits for the controller or the clock, and steps. Only this
-thread uses the simulation; service handlers pass their calls to :meth:`SimulationLoop.perform`.
-The module does not use ROS: results are passed to callbacks.
+In each iteration, the loop waits for a command or for the next control period, and steps the
+simulation. Only this thread uses the simulation; service handlers pass their calls to
+:meth:`SimulationLoop.perform`. The module does not use ROS; results are passed to callbacks.
 """
 
 import dataclasses
@@ -20,14 +20,17 @@ from gz_testauto.trial.actors import TrialActors
 Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
 IDLE_POLL_S = 0.2
-"""Longest wait of an idle loop between two checks whether to stop, in seconds."""
+"""Longest time (s) between two checks of an idle loop whether it must stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
-    """One finished control period: the snapshot at its end, the command in force, whether it
-    started without the controller's answer, and whether time was held for that. ``command`` is
-    None until the first command."""
+    """One finished control period, with the snapshot at its end.
+
+    ``command`` is the velocity command during the period, None before the first command. ``late``
+    is true if the period started without a new command of the controller, ``held`` if time was held
+    for this command.
+    """
 
     scene: int
     snapshot: Snapshot
@@ -37,7 +40,7 @@ class Period:
 
 
 class SimulationLoop:
-    """Runs a simulator's current scene in one thread."""
+    """A loop that runs the current scene of a simulator in one thread."""
 
     def __init__(
         self,
@@ -68,7 +71,8 @@ class SimulationLoop:
     # Methods for any thread.
 
     def perform(self, call: Callable[[], Result]) -> Result:
-        """Run ``call`` on the loop's thread between two steps; return or raise its result."""
+        """Run ``call`` on the thread of the loop between two steps. Return its result, or raise its
+        exception."""
         future = self._enqueue(call)
         while not future.done():
             if self._ended:
@@ -77,38 +81,38 @@ class SimulationLoop:
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Set the command from the next step on, without waiting. It is ignored if no scene is
-        loaded, while one is loading, and if there is no robot."""
+        """Set the velocity command from the next step on, without waiting. The command is ignored
+        if no scene is loaded, while a scene is loading, and if the scene has no robot."""
         epoch = self._command_epoch
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        """Make :meth:`run` return soon."""
+        """Stop the loop; :meth:`run` returns after the current iteration."""
         self._ended = True
 
     # Methods for the loop's thread: from a call, or from run.
 
     @property
     def simulation(self) -> Simulation:
-        """The current scene's simulation. Raises ``SimulatorError`` if no scene is loaded."""
+        """The simulation of the current scene. Raises ``SimulatorError`` if no scene is loaded."""
         if self._simulation is None:
-            raise SimulatorError("no world is loaded")
+            raise SimulatorError("no world is loaded; load one with the service ~load_scene")
         return self._simulation
 
     @property
     def simulator(self) -> Simulator:
-        """The simulator that runs all scenes."""
+        """The simulator that loads all scenes."""
         return self._simulator
 
     def snapshot(self) -> Snapshot:
-        """Return the present snapshot. Its contacts and IMU samples are repeated in the snapshot of
-        the current period."""
+        """Return the current snapshot. Its contacts and IMU samples are also part of the snapshot
+        at the end of the control period."""
         snapshot = self.simulation.snapshot()
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Make ``scene`` with ``actors`` the current scene, at its time 0, and publish it."""
+        """Load a scene with actors, paused at its time 0, and publish its first snapshot."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
         self._actors.close()
         self._actors = actors
@@ -128,7 +132,7 @@ class SimulationLoop:
         self._scheduler.start_scene(time.monotonic())
 
     def run(self) -> None:
-        """Run until :meth:`end` is called."""
+        """Run the loop until :meth:`end` is called."""
         try:
             while not self._ended:
                 try:
@@ -140,7 +144,8 @@ class SimulationLoop:
             self._ended = True
 
     def _iterate(self) -> None:
-        """Execute one call, or wait for one, or step."""
+        """Execute a call if there is one; otherwise step the simulation if a control period is
+        due."""
         idle = self._simulation is None or self.paused
         now = time.monotonic()
         due = now + IDLE_POLL_S if idle else self._scheduler.wait_until()
@@ -181,8 +186,8 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """Return ``snapshot`` with the samples and contacts of an earlier one of the same control
-    period."""
+    """Return a snapshot with the IMU samples and contacts of an earlier snapshot of the same
+    control period."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(

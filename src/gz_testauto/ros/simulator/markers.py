@@ -39,7 +39,8 @@ AREA_COLOR = ColorRGBA(0.1, 0.7, 0.2, 1.0)
 
 
 def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]:
-    """Return a collision shape at ``pose``: three markers for a capsule, none for the ground."""
+    """Return the markers of a collision shape at ``pose``: three for a capsule, none for a plane or
+    terrain, otherwise one."""
     if isinstance(shape, Capsule):
         width = 2 * shape.radius
         rod = _marker(Marker.CYLINDER, pose, (width, width, shape.length), color)
@@ -62,7 +63,7 @@ def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]
 
 
 def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
-    """Return lines, and outlines of areas, on the ground (m, world frame)."""
+    """Return the markers of lines, and of the outlines of areas, on the ground (m, world frame)."""
     found = []
     for part in shapely.get_parts(lines).tolist():
         rings = [part.exterior, *part.interiors] if part.geom_type == "Polygon" else [part]
@@ -76,7 +77,7 @@ def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
 def publish(
     topic: rospy.Publisher, markers: List[Marker], stamp: Time, frame: str = WORLD_FRAME
 ) -> None:
-    """Publish markers in ``frame``."""
+    """Publish markers in one message, with a common frame and time stamp."""
     for marker in markers:
         marker.header.stamp, marker.header.frame_id = stamp, frame
     topic.publish(MarkerArray(markers))
@@ -113,15 +114,16 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._shown: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, scene: Scene) -> None:
-        """Use a new scene from now on."""
+        """Use the models of a new scene."""
         self._scene, self._models, self._shown = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
-        """Publish static models again; rospy calls this for each new subscriber."""
+        """Request that static models are published again; rospy calls this method for each new
+        subscriber."""
         self._shown = None
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish all models at their present poses if there are subscribers."""
+        """Publish all models at their current poses if there are subscribers."""
         if not self._topic.get_num_connections() or self._scene is None:
             return
         there = tuple(states)
@@ -155,7 +157,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         publish(self._topic, found, stamp)
 
     def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
-        """Return the models with these names whose shapes could be read."""
+        """Return the models by name, after those with these names were read from their SDF."""
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -208,7 +210,7 @@ class ActorMarkers:
         }
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish the actors at their present poses if there are subscribers."""
+        """Publish the actors at their current poses if there are subscribers."""
         if not self._topic.get_num_connections():
             return
         found: List[Marker] = []

@@ -1,9 +1,10 @@
-"""The ``simulator`` node: a simulator of this package with the interface of gazebo_ros.
+"""The ``simulator`` node, which runs a simulator of this package with the interface of gazebo_ros.
 
-Connects parameters, services and topics. :mod:`~gz_testauto.ros.simulator.loop` runs the
-simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` handles requests, and
-:mod:`~gz_testauto.ros.simulator.publishers` publishes. :mod:`~gz_testauto.ros.simulator.interface`
-has parameters, topics and services.
+The node connects the simulation (:mod:`~gz_testauto.ros.simulator.loop`) with ROS.
+:mod:`~gz_testauto.ros.simulator.gazebo_services` and
+:mod:`~gz_testauto.ros.simulator.property_services` handle requests, and
+:mod:`~gz_testauto.ros.simulator.publishers` publishes the state.
+:mod:`~gz_testauto.ros.simulator.interface` declares parameters, topics and services.
 """
 
 import inspect
@@ -58,7 +59,7 @@ from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, 
 
 
 class SimulatorNode:
-    """Connects one simulator to the ROS graph."""
+    """The connection of one simulator with the ROS graph."""
 
     def __init__(
         self,
@@ -92,7 +93,8 @@ class SimulatorNode:
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
-        """Load the first scene, if any, register all services, and run until shutdown."""
+        """Load the first scene, unless it is None, register all services, and run until
+        shutdown."""
         if first is not None:
             self._loop.load(first)
         rospy.on_shutdown(self._loop.end)
@@ -102,7 +104,8 @@ class SimulatorNode:
         self._loop.run()
 
     def _handler(self, name: str) -> Handler:
-        """Return the handler that runs a method of this name on the loop's thread."""
+        """Return the handler of the service with this name. It runs on the thread of the simulation
+        loop."""
         owners = (self._services, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
 
@@ -168,7 +171,7 @@ class SimulatorNode:
         self._objects.publish(snapshot, stamp)
 
     def _report_failure(self, error: SimulatorError) -> None:
-        rospy.logerr("the simulation has ended: %s; call load_scene to start another", error)
+        rospy.logerr("the simulation has ended: %s; call ~load_scene to start another one", error)
         log_untruncated(error.full)
         self._failures.publish(str(error))
 
@@ -184,7 +187,7 @@ class SimulatorNode:
 
 
 def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
-    """Return the scene of the parameters, or None without a world."""
+    """Return the first scene, as the parameters specify it, or None if they specify no world."""
     if parameters.world is None:
         return None
     model, robot = parameters.robot_model, None
@@ -196,9 +199,10 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
 def choose_simulator(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Tuple[str, Dict[str, Any]]:
-    """Return the simulator of the parameters or the campaign, and its validated options.
+    """Return the name of the simulator and its options, from the parameters or the campaign.
 
-    The options of a campaign are completed by its limits and worlds. Raises ``SpecError``.
+    Limits and settings of ``worlds`` in the campaign are added to the options. Raises ``SpecError``
+    for an unknown option.
     """
     if campaign is None:
         name = chosen_simulator(parameters.simulator or AUTOMATIC)
@@ -214,8 +218,8 @@ def choose_simulator(
 
 
 def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
-    """Return the options with which a simulator opens its window. Without a window it runs too,
-    after a warning."""
+    """Return the options with which a simulator opens a window. If no window is possible, log a
+    warning and return no options."""
     if not wanted:
         return {}
     try:
@@ -239,7 +243,7 @@ def _require_window(simulator: str) -> None:
 
 
 def serve(parameters: interface.SimulatorParameters) -> None:
-    """Open the simulator of the parameters and run it until shutdown."""
+    """Open the simulator that the parameters select, and run it until shutdown."""
     campaign = None
     if parameters.campaign is not None:
         campaign = load_builtin_campaign(parameters.campaign, parameters.simulator)
@@ -252,7 +256,8 @@ def serve(parameters: interface.SimulatorParameters) -> None:
 
 
 def start() -> int:
-    """Run the node. In a campaign, the campaign node reports a simulator that cannot be opened."""
+    """Run the node, and return the exit status. In a campaign, the campaign node reports an error
+    of this node, which then waits until shutdown."""
     rospy.set_param("~error", "")
     try:
         serve(read_parameters(interface.SimulatorParameters))
@@ -266,7 +271,7 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the node; the entry point of the script."""
+    """Run the ``simulator`` node; the entry point of the script."""
     return run_node("simulator", start)
 
 

@@ -28,15 +28,16 @@ SAME = 1e-9
 
 
 class PhysicsProperties:
-    """The physics properties of the current scene. ``factor`` is the initial real-time factor,
-    infinity for no limit."""
+    """The handlers of the two services for physics properties. ``factor`` is the initial real-time
+    factor, infinity for no limit."""
 
     def __init__(self, period_s: float, factor: float = math.inf) -> None:
         self._period_s = period_s
         self._factor = factor
 
     def get(self, loop: SimulationLoop) -> GetPhysicsPropertiesResponse:
-        """Return the properties of the current world with all changes since its start."""
+        """Return the physics properties of the current world, with all changes since it was
+        loaded."""
         response = read_physics(loop.scene.world if loop.scene else None)
         settings = _settings(loop)
         if settings is not None:
@@ -54,7 +55,7 @@ class PhysicsProperties:
     def set(
         self, loop: SimulationLoop, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
-        """Change the properties; reject all of them if one is not supported."""
+        """Change the physics properties. If one change is not supported, reject all changes."""
         now = self.get(loop)
         changed = _changed(request, now)
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
@@ -93,13 +94,13 @@ class _ChangeablePhysics(Protocol):
 
 
 def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
-    """Return the present settings of a simulation that can change them, or None."""
+    """Return the physics settings of a simulation that can change them, otherwise None."""
     simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
 def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
-    """Return the names of the properties that the request changes, without the update rate."""
+    """Return the names of the properties that a request changes, except the update rate."""
     differing = {
         "time_step": _differ(request.time_step, now.time_step),
         "gravity": any(
@@ -114,7 +115,8 @@ def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResp
 
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
-    """Return step, gravity and ODE settings of a world file, or SDF's defaults."""
+    """Return the step size, gravity and ODE settings in a world file. Missing values, and all
+    values if ``world`` is None, are the defaults of SDF."""
     root = read_xml(world, recover=True) if world else None
     found = None if root is None else root.find("world")
     if found is None:

@@ -1,8 +1,8 @@
-"""Services that change links, joints, lights and visuals, also several in one request.
+"""Services that read and change links, joints, lights and visuals.
 
-Interprets the requests of gazebo_ros for one link, light or model, and this package's own for
-several states, visuals and lights. Each ends in one :meth:`Simulation.apply`. If the simulator does
-not support a change, that names it and nothing is changed.
+Some are services of gazebo_ros for one link, light or model. The others are services of this
+package for several models, visuals or lights in one request. If the simulator does not support a
+change, the request is rejected and nothing is changed.
 """
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -41,7 +41,7 @@ from gz_testauto.srv import (
 
 
 class PropertyServices:
-    """Handlers; see :mod:`~gz_testauto.ros.simulator.interface`."""
+    """The handlers of services for the properties of models, links, joints, lights and visuals."""
 
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop, self._clock = loop, clock
@@ -49,7 +49,7 @@ class PropertyServices:
     # Requests for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """Return the states of all models, or of the named ones."""
+        """Return the states of the named models, or of all models if no names are specified."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing = [name for name in names if name not in snapshot.models]
@@ -71,7 +71,7 @@ class PropertyServices:
         )
 
     def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
-        """Set the states of models."""
+        """Set the states of several models."""
         states = {}
         for one in request.states:
             if one.reference_frame not in ("", "world", "map"):
@@ -84,7 +84,7 @@ class PropertyServices:
         return SetModelStatesResponse(True, f"{len(states)} models placed")
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
-        """Change visuals."""
+        """Change properties of several visuals."""
         given = _columns(
             request,
             diffuse=_color,
@@ -99,7 +99,7 @@ class PropertyServices:
         return SetVisualsResponse(True, f"{len(changes)} visuals changed")
 
     def set_lights(self, request: SetLightsRequest) -> SetLightsResponse:
-        """Change lights."""
+        """Change properties of several lights."""
         given = _columns(request, diffuse=_color, specular=_color, range=float)
         changes = [
             SetLight(name, range_m=values.pop("range", None), **values) for name, values in given
@@ -110,7 +110,8 @@ class PropertyServices:
     # Requests of gazebo_ros.
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
-        """Set the state of a link without joints; its twist is in the axes of the frame."""
+        """Set the state of a link without joints. The twist of the request is in the axes of the
+        reference frame."""
         wanted, snapshot = request.link_state, self._loop.snapshot()
         frame = entities.reference(
             snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
@@ -145,8 +146,8 @@ class PropertyServices:
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
-        """Set the mass of a link and scale its inertia accordingly. Another center of mass or
-        inertia is not supported."""
+        """Set the mass of a link, and scale the inertia in proportion. The center of mass and the
+        inertia of the request are ignored."""
         self._apply(SetMass(self._link(request.link_name), request.mass))
         return srv.SetLinkPropertiesResponse(
             True, "SetLinkProperties: mass set, and the inertia in proportion"
@@ -172,8 +173,8 @@ class PropertyServices:
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
-        """Set all properties of a light, as gazebo_ros does: an unset field is 0. ``~set_lights``
-        changes only the specified ones."""
+        """Set all properties of a light, as gazebo_ros does. A field that is not set is 0;
+        ``~set_lights`` changes only the specified properties."""
         direction = request.direction
         self._apply(
             SetLight(
@@ -191,7 +192,8 @@ class PropertyServices:
         return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
-        """Apply a force and a torque at a link's center of mass, in world axes, from now on."""
+        """Apply a force and a torque to the center of mass of a link, in world axes, for the
+        requested duration."""
         if request.reference_frame not in ("", "world", "map"):
             raise SimulatorError(
                 f"reference_frame is {request.reference_frame!r}; it must be empty or world"
@@ -227,7 +229,8 @@ class PropertyServices:
     # Helpers.
 
     def _link(self, name: str) -> str:
-        """Return the scoped name of a link; an unscoped name must be unique."""
+        """Return the scoped name of a link. Raises ``SimulatorError`` for an unknown name, and for
+        an unscoped name of several links."""
         links = self._loop.simulation.describe().links
         if name in links:
             return name
@@ -245,7 +248,8 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return the array elements for each name; an empty array has none."""
+    """Return each name of a request with the elements that belong to the name in the arrays of the
+    request. Empty arrays are skipped."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

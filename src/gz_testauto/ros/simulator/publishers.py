@@ -1,7 +1,7 @@
-"""Publishers of a simulation's state under the usual topic names of a robot's stack.
+"""Publishers of the state of a simulation on the usual topics of a robot.
 
-Defines frames, the odometry, and the order of topics: measurements, then the odometry of the same
-time, and the clock last, so that a node that wakes by the clock has already received the rest. All
+In each period, measurements are published first, then the odometry of the same time, and the clock
+last, so that a node that waits for the clock has already received the other messages. All time
 stamps are ROS time, which never decreases; ``~scene_time`` has the time of the scene.
 """
 
@@ -29,11 +29,11 @@ QUEUE_SIZE = 100
 
 
 class Odometry:
-    """The motion of one robot in one scene: its true pose, and its velocity in its own frame.
+    """The odometry of one robot in one scene: its true pose, and its velocity in the base frame.
 
-    ``origin`` selects the odom frame: ``"world"``, the default of gazebo_ros's diff drive, which
-    needs no rounding between the map frame and the robot's; or ``"start"``, the robot's pose at the
-    start of the scene, as on a real robot. There is no drift, since localization is not under test.
+    ``origin`` selects the origin of the odometry frame. It is ``"world"``, as by default in the
+    differential drive of gazebo_ros, or ``"start"`` for the robot's pose at the start of the scene,
+    as on a real robot. The odometry has no drift, since localization is not under test.
     """
 
     def __init__(self, origin: str, start: ModelState) -> None:
@@ -41,14 +41,18 @@ class Odometry:
         self._previous: Optional[Tuple[float, ModelState]] = None
 
     def pose(self, state: ModelState) -> Pose:
-        """Return the robot's pose in the odom frame."""
+        """Return the robot's pose in the odometry frame."""
         if self.map_to_odom == Pose():
             return state.pose
         return self.map_to_odom.inverse() * state.pose
 
     def advance(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
-        """Add the next sample; return v_x, v_y (m/s) and yaw rate (rad/s) in the base frame. They
-        are the simulator's own, or the mean since the previous sample, and zero at the first."""
+        """Add the next sample, and return v_x, v_y (m/s) and the yaw rate (rad/s) in the base
+        frame.
+
+        These are the values of the simulator. If it reports none, they are the means since the
+        previous sample, or 0 for the first sample.
+        """
         previous, self._previous = self._previous, (time_s, state)
         yaw = state.pose.yaw_rad
         cos, sin = math.cos(yaw), math.sin(yaw)
@@ -66,7 +70,8 @@ class Odometry:
 
 
 class ScenePublisher:
-    """Publishes the scenes of one simulator. It is called from the loop's thread."""
+    """The publisher of all scenes of one simulator. It must be called on the thread of the
+    simulation loop."""
 
     def __init__(
         self, clock: SceneClock, parameters: interface.SimulatorParameters, period_s: float
@@ -93,7 +98,7 @@ class ScenePublisher:
         self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
     def start_scene(self, scene: Scene, period: Period) -> None:
-        """Publish a new scene at its time 0."""
+        """Publish the first snapshot of a new scene, at its time 0."""
         self._clock.begin_scene()
         self._robot, self._odometry, self._scan_stamp_s = scene.robot, None, -1.0
         if scene.robot is not None:
@@ -104,7 +109,7 @@ class ScenePublisher:
         self.publish(period)
 
     def publish(self, period: Period) -> None:
-        """Publish the end of a control period."""
+        """Publish the snapshot at the end of a control period."""
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._publish_sensors(period)
@@ -188,7 +193,8 @@ class ScenePublisher:
     def _mounts(
         self, time_s: float, robot: RobotModel, odometry: Odometry
     ) -> List[TransformStamped]:
-        """Return the constant transforms of a scene: odom in the map, sensors on the robot."""
+        """Return the constant transforms of a scene: of the odometry frame in the map, and of the
+        sensors on the robot."""
         stamp, parameters = self._time(time_s), self._parameters
         fixed = [
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)

@@ -1,8 +1,8 @@
-"""Conversion of the XML in a spawn request to a model for a simulator.
+"""Conversion of the XML text in a spawn request to a model, with the semantics of gazebo_ros.
 
-Follows gazebo_ros: the requested name replaces the model's own, the requested pose is composed with
-that in the SDF, every plug-in gets the requested ``robotNamespace``, ``package://`` becomes a path,
-and ``gz sdf`` converts URDF. Error messages are gazebo_ros's where it has one.
+The requested name replaces the name of the model, and the requested pose is composed with the pose
+in the SDF. Every plug-in gets the requested ``robotNamespace``. ``package://`` is replaced by a
+path, and ``gz sdf`` converts URDF. Error messages are those of gazebo_ros, where they exist.
 """
 
 import re
@@ -25,14 +25,15 @@ NOT_A_MODEL = (
 )
 UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
 UrdfConverter = Callable[[str], str]
-"""Converts URDF text to SDF text; raises a ``GzTestautoError`` with the cause."""
+"""A function that converts URDF text to SDF text. It raises a ``GzTestautoError`` with the cause of
+an error."""
 
 
 def model_to_spawn(
     xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
 ) -> NamedModel:
-    """Return the model of SDF or URDF text with the initial ``pose`` in the world. Raises
-    ``RequestRejectedError``."""
+    """Return the model of a spawn request. ``xml`` is SDF or URDF text, ``pose`` the requested pose
+    in the world. Raises ``RequestRejectedError`` for invalid text."""
     root = _parse(xml)
     if root.tag == "robot":
         root = _parse(convert_urdf(with_package_paths(xml)))
@@ -49,13 +50,13 @@ def model_to_spawn(
 
 
 def require_urdf(xml: str) -> None:
-    """Raise ``RequestRejectedError`` if the text is not URDF, as ``spawn_urdf_model`` does."""
+    """Raise ``RequestRejectedError`` if a text is not URDF."""
     if _parse(xml).tag != "robot":
         raise RequestRejectedError(UNKNOWN_ENTITY_FORMAT)
 
 
 def with_package_paths(xml: str) -> str:
-    """Replace each ``package://NAME`` by the path of the package."""
+    """Return a text in which each ``package://NAME`` is replaced by the path of the package."""
     packages = rospkg.RosPack()
 
     def path_of(match: "re.Match[str]") -> str:
@@ -77,8 +78,8 @@ def _parse(xml: str) -> etree._Element:
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
-    """Return the document and the model of a ``<world><include>``, a form of older files. The pose
-    of the include replaces that of the model, as in any world."""
+    """Return the document and the model that a ``<world>`` with an ``<include>`` refers to, as in
+    older files. The pose of the include replaces the pose of the model."""
     include = root.find("world/include")
     if include is None:
         raise RequestRejectedError(NOT_A_MODEL)
@@ -89,7 +90,7 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
         raise RequestRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
     model = included.find("model")
     if model is None:
-        raise RequestRejectedError(f"{NOT_A_MODEL} ({path} holds no model)")
+        raise RequestRejectedError(f"{NOT_A_MODEL} ({path} has no <model>)")
     pose = include.find("pose")
     if pose is not None:
         _remove_pose(model)
@@ -98,7 +99,7 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
 
 
 def _remove_pose(model: etree._Element) -> Pose:
-    """Remove the model's own pose and return it."""
+    """Remove the pose of a model from its XML, and return the pose."""
     element = model.find("pose")
     if element is None:
         return Pose()

@@ -1,7 +1,7 @@
 """Check that move_base's costmap marks the obstacles of the world before a goal is sent.
 
-Compares the costmap with the world's collision geometry, as visible to the lidar from the robot's
-true pose. If a visible obstacle has no mark, the trial does not measure the planner. One marked
+The costmap is compared with the collision shapes that are visible to the lidar from the robot's
+true pose. If a visible obstacle is not marked, the trial does not measure the planner. One marked
 point per obstacle is sufficient; the quality of the costmap is not evaluated.
 """
 
@@ -42,31 +42,33 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
 
 LETHAL = 100
-"""Published value of a cell that a sensor or the map has marked."""
+"""Published value of a costmap cell that a sensor or the map has marked."""
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
-"""Default values of an obstacle layer."""
+"""Default parameters (m) of an obstacle layer in costmap_2d."""
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
-"""Wall time in which a costmap with a publisher must be received."""
+"""Wall time (s) within which a costmap that has a publisher must be received."""
 ENOUGH_RAYS = 3
-"""Least number of rays on obstacles for a check."""
+"""Least number of rays on obstacles that a check needs."""
 PLAIN_RAYS = 5
-"""An obstacle that is hit by this number of rays is clearly visible and is checked separately."""
+"""Least number of rays on an obstacle that is clearly visible and therefore checked separately."""
 WITHIN_M = 0.25
-"""Largest distance of a mark from its obstacle: cell size, noise, and obstacles that settled."""
+"""Largest distance (m) of a marked cell from its obstacle. It includes the cell size, noise, and
+the motion of obstacles that settle."""
 RIM_M = 0.1
-"""Points nearer to the edge of the costmap's window can be marked outside of it."""
+"""Width (m) of the border of the costmap's window in which points are not checked, since they can
+be marked outside of the window."""
 LEVEL = 0.999
 """Smallest upward component of the axis of a lidar with a level scan plane."""
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
 SWITCH = "stack.names.costmap: null disables this check"
 WAIT_S, POLL_S = 5.0, 0.2
-"""Simulated time for a slow costmap to mark obstacles; wall time between two checks."""
+"""Simulated time (s) within which a costmap must mark obstacles; wall time (s) between checks."""
 
 
 class RayHit(NamedTuple):
-    """The first point of a ray on an obstacle: the model, the ray's index, the point (m, world
-    frame) and its distance (m) from the lidar."""
+    """The first point of a ray on an obstacle: the name of the model, the index of the ray, the
+    point (m, world frame), and the distance (m) of the point from the lidar."""
 
     name: str
     ray: int
@@ -76,8 +78,8 @@ class RayHit(NamedTuple):
 
 
 class ObservationSource(NamedTuple):
-    """An observation source of an obstacle layer: its topic, the range (m) up to which it marks,
-    and the heights (m, in the costmap's frame) between which it marks."""
+    """An observation source of an obstacle layer in a costmap: the topic, and the range (m) and the
+    heights (m, in the costmap's frame) within which the source marks obstacles."""
 
     topic: str
     obstacle_range_m: float
@@ -85,8 +87,8 @@ class ObservationSource(NamedTuple):
 
 
 class CostmapLayers(NamedTuple):
-    """The names of a costmap's layers, the names of its obstacle and voxel layers, and all
-    observation sources. costmap_2d reads the parameters of a layer only in its own namespace."""
+    """The layers of a costmap: the names of all layers, the names of the obstacle and voxel layers,
+    and all observation sources."""
 
     names: List[str]
     observing: List[str]
@@ -101,10 +103,10 @@ def cast_rays(
     reach_m: float,
     poses: Mapping[str, Pose],
 ) -> Tuple[RayHit, ...]:
-    """Return the first hit of each ray of a lidar on the models of ``poses`` within ``reach_m``.
+    """Return the first hit of each ray of a simulated lidar on the models of ``poses``.
 
-    ``directions_rad`` has shape (n,). Positions, directions, poses and ``height_m`` of the scan
-    plane are in the world frame. Noise and the measured scan are not used.
+    ``directions_rad`` has shape (n,). Positions, directions, poses and the height ``height_m`` of
+    the scan plane are in the world frame. Rays are ``reach_m`` long and have no noise.
     """
     lidar = shapely.Point(origin_m)
     towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
@@ -138,8 +140,8 @@ def _outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
 
 
 def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
-    """Return the present costmap, which costmap_2d sends to each new subscriber, or None if no node
-    publishes it."""
+    """Return the current costmap, which costmap_2d sends to each new subscriber, or None if no node
+    publishes the topic."""
     if rospy.resolve_name(topic) not in {name for name, _ in rospy.get_published_topics()}:
         return None
     try:
@@ -149,7 +151,7 @@ def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
 
 
 def marked_points(grid: OccupancyGrid) -> np.ndarray:
-    """Return the centers of the lethal cells, shape (n, 2), in meters in the costmap's frame."""
+    """Return the centers of the marked cells, shape (n, 2), in meters in the costmap's frame."""
     info = grid.info
     cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
     rows, columns = np.nonzero(cells >= LETHAL)
@@ -158,8 +160,8 @@ def marked_points(grid: OccupancyGrid) -> np.ndarray:
 
 
 def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
-    """Return which points, shape (n, 2) in the costmap's frame, are in its window and more than
-    ``rim_m`` from its edge; bool, shape (n,)."""
+    """Return which points are in the costmap's window and more than ``rim_m`` from the edge of the
+    window. The points have shape (n, 2) in the costmap's frame; the result is boolean, (n,)."""
     info = grid.info
     local_m = pose_of(info.origin).inverse().apply(_lifted(points_m))[:, :2]
     size_m = np.array([info.width, info.height]) * info.resolution
@@ -167,7 +169,7 @@ def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np
 
 
 def layers_of(topic: str) -> CostmapLayers:
-    """Return the layers of the costmap at ``topic``, from the parameter server."""
+    """Return the layers of the costmap on ``topic``, according to the parameter server."""
     costmap = rosgraph.names.namespace(rospy.resolve_name(topic))
     node = rospy.get_param(rosgraph.names.namespace(costmap), {})
     parameters = rospy.get_param(costmap, {})
@@ -177,7 +179,7 @@ def layers_of(topic: str) -> CostmapLayers:
 
 
 def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
-    """Return the layers in a costmap's parameters. ``range_m`` is the default of
+    """Return the layers that a costmap's parameters define. ``range_m`` is the default of
     ``obstacle_range``."""
     plugins = parameters.get("plugins")
     kinds = {str(each["name"]): str(each["type"]) for each in plugins or ()}
@@ -193,7 +195,7 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
 
 
 def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
-    """Yield the observation sources of a layer that mark obstacles."""
+    """Yield those observation sources of a costmap layer that mark obstacles."""
     range_m = layer.get("obstacle_range", range_m)
     highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
     for name in str(layer.get("observation_sources", "")).split():
@@ -215,8 +217,8 @@ def _lifted(points_m: np.ndarray) -> np.ndarray:
 
 
 class CostmapCheck:
-    """Checks the costmap before each trial's goal. There is no check if ``stack.names.costmap`` is
-    null or no node publishes it."""
+    """The check of the costmap before the goal of each trial. The costmap is not checked if
+    ``stack.names.costmap`` is null or no node publishes this topic."""
 
     def __init__(self, campaign: PreparedStack, localization: Localization) -> None:
         self._campaign = campaign
@@ -231,13 +233,13 @@ class CostmapCheck:
         meanwhile: Callable[[], None],
         extra_models: Sequence[NamedModel] = (),
     ) -> None:
-        """Return when the costmap has a mark at each clearly visible obstacle.
+        """Wait until the costmap has marked each clearly visible obstacle.
 
-        One mark at all is sufficient if another topic than ``stack.names.scan`` marks the costmap,
-        or if only shapes of the static map are visible. ``extra_models`` are not in the world file.
-        ``look`` returns the true states of the robot and of the named models, ``latest_scan`` the
-        latest scan. Raises ``NavigatorError`` with the difference after 5 s of simulated time or
-        ``stack.start_timeout_s`` of wall time.
+        A single marked cell is sufficient if another topic than ``stack.names.scan`` marks the
+        costmap, or if only shapes of the static map are visible. ``look`` returns the true states
+        of the robot and of the named models, ``latest_scan`` the latest scan. ``extra_models`` are
+        models that are not in the world file. Raises ``NavigatorError`` if an obstacle is not
+        marked within 5 s of simulated time or ``stack.start_timeout_s`` of wall time.
         """
         topic = self._stack.names.costmap
         if topic is None:
@@ -267,8 +269,8 @@ class CostmapCheck:
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """Return the obstacles that the costmap should mark and whether it does, or None if tf has
-        no pose of the lidar."""
+        """Return the obstacles that the costmap should mark, and which of them are marked. Return
+        None if tf has no pose of the lidar."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -313,12 +315,13 @@ class CostmapCheck:
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
     def _marked_by(self, layers: CostmapLayers) -> bool:
-        """Return true if only the scan marks the costmap."""
+        """Return true if only the scan of ``stack.names.scan`` marks the costmap."""
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
     def _missing_marks(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
-        """Return the text about missing marks, with the nearest obstacle as an example."""
+        """Return the error text about obstacles that are not marked, with the nearest one as an
+        example."""
         target = min(missing, key=lambda each: each.nearest.distance_m)
         nearest = target.nearest
         others = len(view.targets) - len(missing)
@@ -349,8 +352,8 @@ class CostmapCheck:
         return f"{topic} sees {'it' if others else 'them'}, but {cause}"
 
     def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
-        """Raise ``NavigatorError`` if no obstacle is visible but parameters and tf show that none
-        would be marked."""
+        """Raise ``NavigatorError`` if the costmap could not mark any obstacle, according to its
+        parameters and tf. Called when no obstacle is visible."""
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:
@@ -365,7 +368,7 @@ class CostmapCheck:
 
 
 class _Target(NamedTuple):
-    """An obstacle that should be marked, or all visible shapes of the static map."""
+    """An obstacle, or all visible shapes of the static map, that the costmap should mark."""
 
     hits: List[RayHit]
     marked: bool
@@ -377,11 +380,11 @@ class _Target(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The obstacles that the costmap should mark, and its layers."""
+    """The obstacles that a costmap should mark, and the layers of the costmap."""
 
     targets: List[_Target]
     lidar: Pose
-    """Pose of the lidar in the costmap's frame."""
+    """The pose of the lidar in the costmap's frame."""
     frame: str
     layers: CostmapLayers
 
@@ -392,7 +395,8 @@ def _without_sources(layers: CostmapLayers) -> str:
 
 
 def _out_of_height(scan: LaserScan, view: _View) -> str:
-    """Return an error text if the plane of a level lidar is outside of the marked heights."""
+    """Return an error text if the scan plane of a level lidar is outside of the heights that the
+    costmap marks; otherwise an empty text."""
     sources, z_m = view.layers.sources, view.lidar.position[2]
     low_m = min(source.heights_m[0] for source in sources)
     high_m = max(source.heights_m[1] for source in sources)
@@ -406,8 +410,11 @@ def _out_of_height(scan: LaserScan, view: _View) -> str:
 
 
 def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
-    """Return the directions of a scan's rays in the horizontal plane: shape (n,), rad, in the
-    reference frame of ``lidar``, which can be mounted upside down."""
+    """Return the directions (rad) of a scan's rays in the horizontal plane, shape (n,).
+
+    ``lidar`` is the pose of the lidar, which can be mounted upside down. The directions are in the
+    reference frame of this pose.
+    """
     angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     rays = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
     pointing = rays @ lidar.rotation.T
@@ -424,13 +431,13 @@ def _each(answers: Iterable[bool]) -> np.ndarray:
 
 
 def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
-    """Return true if most of the expected points are in the scan."""
+    """Return true if the scan contains more than half of the expected points."""
     agree = _each(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
 def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    """Return which points, shape (n, 2), have a mark nearby; bool, shape (n,)."""
+    """Return which points, shape (n, 2), have a marked cell nearby; boolean, shape (n,)."""
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

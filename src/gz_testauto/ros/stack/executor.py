@@ -46,9 +46,11 @@ class StackExecutor(SessionExecutor):
     """An executor of a campaign with ``stack``. Logs are in ``out/logs``, bags in ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
-        """Validate the campaign; no process starts. Raises ``SpecError`` for a campaign of this
-        package's planners, and for launch files that do not exist or do not declare their
-        arguments, and ``MissingDependencyError`` without ROS."""
+        """Validate the campaign; no process starts.
+
+        Raises ``SpecError`` for a campaign without ``stack``, and for launch files that do not
+        exist or do not declare the specified arguments, and ``MissingDependencyError`` without ROS.
+        """
         self._campaign = require_stack(campaign)
         spec = self._campaign.spec
         _require_ros(spec)
@@ -57,16 +59,17 @@ class StackExecutor(SessionExecutor):
         self._logs, self._bags = out / "logs", out / "bags"
 
     def open(self) -> None:
-        """Do nothing: the first trial starts the session."""
+        """Do nothing, since the first trial starts the session."""
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The launch file of the simulator, and the version of its package."""
+        """The launch file that starts the simulator, and the version of the package that contains
+        this file."""
         simulator = self._stack.simulator
         return SimulatorIdentity(f"stack {simulator.named}", _package_version(simulator.package))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial, as the interface describes."""
+        """Run one trial in the session, and return its result."""
         try:
             result: TrialResult = self._request(trial, should_stop)
             return result
@@ -86,8 +89,8 @@ class StackExecutor(SessionExecutor):
 
 
 def start_stack_session(settings: StackSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a master in the process of the session, connect to it, and return the handler that runs
-    a trial."""
+    """Start a ROS master in the process of the session, register a node, and return the handler
+    that runs a trial."""
     home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
     core = start_master(home, settings.logs, settings.campaign.spec.stack.start_timeout_s)
@@ -113,21 +116,23 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
-    """Raise ``MissingDependencyError`` if a command that trials need is missing, and ``SpecError``
-    if the name of a metric is already used."""
+    """Raise ``MissingDependencyError`` if a ROS command that trials need is missing, and
+    ``SpecError`` if a metric of the stack has the name of another metric."""
     for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
-            raise SpecError(f"stack.metrics: the metric {metric.name} exists; use another name")
+            raise SpecError(
+                f"stack.metrics: {metric.name} is the name of a built-in metric; use another name"
+            )
     for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if spec.stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
-                f"a campaign with stack needs ROS, but {command} is not on PATH: source the "
+                f"a campaign with stack needs ROS, but {command} is not on PATH; source the "
                 "setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
             )
 
 
 def _package_version(package: Optional[str]) -> str:
-    """Return the version in the package's manifest; empty for a launch file outside a package."""
+    """Return the version of a ROS package; empty for a launch file outside of packages."""
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"

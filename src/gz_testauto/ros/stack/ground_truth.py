@@ -1,8 +1,8 @@
-"""Ground truth of a trial, requested from the simulator once per control period of simulated time.
+"""Ground truth of a trial, which is requested from the simulator once per control period.
 
-One snapshot contains the robot and every movable obstacle from one request, and the contacts that
-were published since the previous one. ``/gazebo/model_states`` is not used: it has no time stamp,
-and is published in every physics step.
+A snapshot contains the states of the robot and of movable obstacles at one simulated time, and the
+contacts that were published since the previous snapshot. The topic ``/gazebo/model_states`` is not
+used, since it has no time stamp.
 """
 
 import math
@@ -23,7 +23,7 @@ JUMP_BACK_S = 1e-3
 
 
 class GroundTruth:
-    """Snapshots of a running simulator."""
+    """A source of snapshots of a running simulator."""
 
     def __init__(self, gazebo: GazeboRosClient, contacts_topic: str) -> None:
         self._gazebo = gazebo
@@ -33,13 +33,13 @@ class GroundTruth:
         self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._on_contacts)
 
     def begin(self) -> None:
-        """Start a trial: earlier contacts are ignored, also if they are received late."""
+        """Start a trial. Contacts with earlier time stamps are ignored."""
         self._since_s = rospy.get_rostime().to_sec()
         self._take_contacts()
 
     def request_snapshot(self, robot: str, others: Iterable[str]) -> Snapshot:
-        """Return the present snapshot. Raises ``SimulatorError`` if the simulator does not answer
-        or does not have the robot; another missing model is left out."""
+        """Return the current snapshot of the robot and of the existing models of ``others``. Raises
+        ``SimulatorError`` if the simulator does not respond or the robot does not exist."""
         time_s, models = self._gazebo.states_now([robot, *others])
         if robot not in models:
             raise SimulatorError(f"the robot {robot!r} is not in the world at {time_s:.2f} s")
@@ -54,11 +54,12 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Return the snapshot ``period_s`` after the one of ``last_s``. Arguments, waiting and
-        errors are those of :meth:`request_snapshot` and :meth:`await_time`.
+        """Wait until ``period_s`` after the previous snapshot, whose time is ``last_s``, and return
+        the next snapshot.
 
-        A snapshot that is no newer than the last is requested again, since simulator and clock are
-        not received simultaneously.
+        Arguments and errors are those of :meth:`request_snapshot` and :meth:`await_time`. The
+        snapshot is requested again while it is not newer than the previous one, since ``/clock``
+        can be ahead of the states.
         """
         meanwhile()  # also on a slow machine, where the time is already reached
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
@@ -76,7 +77,7 @@ class GroundTruth:
     def await_time(
         self, due_s: float, since_s: float, stall_timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Return when simulated time is ``due_s``; call ``meanwhile`` while it is earlier.
+        """Wait until simulated time is ``due_s``, and call ``meanwhile`` repeatedly.
 
         Raises ``SimulatorError`` if the clock does not advance for ``stall_timeout_s`` of wall
         time, or jumps back before ``since_s``.
@@ -88,8 +89,8 @@ class GroundTruth:
                 return
             if now_s < since_s - JUMP_BACK_S and now_s < last_s:
                 raise SimulatorError(
-                    f"simulated time jumped back from {since_s:.3f} s to {now_s:.3f} s: the "
-                    "simulation was reset"
+                    f"simulated time jumped back from {since_s:.3f} s to {now_s:.3f} s, since the "
+                    "simulation was reset; do not reset it during a trial"
                 )
             if now_s != last_s:
                 last_s, moved_s = now_s, time.monotonic()
@@ -111,11 +112,12 @@ class GroundTruth:
 
 
 def require_max_gap(gap_s: float, max_gap_s: float) -> None:
-    """Raise ``SimulatorError`` for a trial with too long a time between two snapshots."""
+    """Raise ``SimulatorError`` if the time between two snapshots of a trial was longer than
+    ``max_gap_s``."""
     if gap_s > max_gap_s:
         shown_s = math.ceil(100.0 * gap_s) / 100.0
         raise SimulatorError(
             f"{shown_s:.2f} s passed between two snapshots of the true state, more than "
-            f"stack.max_truth_gap_s = {max_gap_s:g}: this machine is too slow or overloaded; use "
-            "fewer --workers, or a lower stack.max_real_time_factor"
+            f"stack.max_truth_gap_s = {max_gap_s:g}, since this machine is overloaded; use fewer "
+            "--workers, or a lower stack.max_real_time_factor"
         )

@@ -1,7 +1,9 @@
-"""The user's simulator, robot and navigation, running for one or several trials.
+"""The launch files of a stack: simulator, robot and navigation, which run for one or several
+trials.
 
-Starts them in order, waits for their services and topics, and detects which one has died. Each is a
-:class:`~gz_testauto.ros.launched_process.LaunchedProcess`: a roslaunch with all its processes.
+The launch files are started in order. Each is a
+:class:`~gz_testauto.ros.launched_process.LaunchedProcess`: a roslaunch with all its processes. The
+module also waits for the services and topics of the stack, and detects processes that have died.
 """
 
 import contextlib
@@ -29,15 +31,15 @@ from gz_testauto.trial.setup import PreparedStack
 POLL_S = 0.1
 EXIT_TIMEOUT_S = 10.0
 FAILURE_WINDOW_S = 2.0
-"""Wall time after an error in which roslaunch can report the node that died."""
+"""Wall time (s) after an error within which roslaunch can report a node that died."""
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 SAME_SHARE = 1e-3
-"""Relative difference of update rates below which they count as equal."""
+"""Relative difference of two update rates below which they count as equal."""
 
 
 class LaunchedStack:
-    """The running parts by name, in starting order: roscore, simulator, robot, navigation."""
+    """The running processes of a stack: roscore, simulator, robot and navigation."""
 
     def __init__(
         self, campaign: PreparedStack, logs: Path, core: LaunchedProcess, gazebo: GazeboRosClient
@@ -54,15 +56,15 @@ class LaunchedStack:
         self._silence = ""
 
     def require_alive(self) -> None:
-        """Raise ``SimulatorError`` or ``NavigatorError`` with the cause if a part has exited or one
-        of its nodes has died."""
+        """Raise ``SimulatorError`` or ``NavigatorError`` with the cause if a launch file has exited
+        or a node has died."""
         for name, part in self._parts.items():
             failure = part.failure()
             if failure:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
     def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
-        """Return true if the running navigation has the launch arguments of a trial."""
+        """Return true if the navigation runs with the launch arguments of a trial."""
         return self._navigation == self._wanted(trial, values)
 
     @property
@@ -71,9 +73,8 @@ class LaunchedStack:
         return "simulator" in self._parts
 
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
-        """Start simulator and robot, wait until the robot is in the world and time advances, and
-        limit the real-time factor.
-        ``of_world``: names of the models in the world file."""
+        """Start simulator and robot, and limit the real-time factor. Return when the robot is in
+        the world and time advances. ``of_world`` are the names of the models in the world file."""
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
@@ -98,9 +99,8 @@ class LaunchedStack:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Limit the simulator to ``factor`` times the wall clock by its update rate, so that the
-        navigation keeps up, without other changes of its physics. Raises ``SimulatorError`` if it
-        rejects this."""
+        """Limit the real-time factor by the update rate of the physics engine, so that the
+        navigation is fast enough. Raises ``SimulatorError`` if the simulator rejects this."""
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
             raise SimulatorError(f"the simulator reports a step of {now.step_size_s:g} s")
@@ -123,8 +123,8 @@ class LaunchedStack:
         )
 
     def _model_names(self) -> AbstractSet[str]:
-        """Return the models in the world; the last known ones while the simulator does not answer,
-        as gazebo_ros while it loads the robot."""
+        """Return the names of the models in the world. While the simulator does not respond, as
+        gazebo_ros while it loads a robot, return the last known names."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
         except ServiceTimeoutError as error:
@@ -132,7 +132,8 @@ class LaunchedStack:
         return self._models
 
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Start the navigation of a trial's planner, unless it runs with the same arguments."""
+        """Start the navigation of a trial's planner, unless it already runs with the same
+        arguments."""
         if self.runs_navigation_of(trial, values):
             return
         self.end_navigation()
@@ -142,8 +143,8 @@ class LaunchedStack:
         self._navigation = self._wanted(trial, values)
 
     def end_navigation(self) -> None:
-        """Stop the navigation with SIGINT and delete its parameters, which would affect the next
-        planner."""
+        """Stop the navigation with SIGINT, and delete the parameters that it has set, since they
+        would affect the next planner."""
         part = self._parts.pop("navigation", None)
         self._navigation = None
         if part is not None:
@@ -153,13 +154,13 @@ class LaunchedStack:
                     rospy.delete_param(name)
 
     def await_requirement(self, requirement: Requirement) -> None:
-        """Return when the condition holds. Raises ``NavigatorError`` after the timeout, and the
-        errors of :meth:`require_alive`."""
+        """Wait until the condition of a requirement holds. Raises ``NavigatorError`` after the
+        timeout, and the errors of :meth:`require_alive`."""
         self._await(requirement, NavigatorError)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
         """Raise the error of :meth:`require_alive` if a process died shortly before or after
-        ``error``, which it may have caused; otherwise return."""
+        ``error``, which the death may have caused."""
         deadline = time.monotonic() + FAILURE_WINDOW_S
         while True:
             try:
@@ -180,12 +181,13 @@ class LaunchedStack:
         if away_m > START_WITHIN_M or turned > START_WITHIN_RAD:
             raise SimulatorError(
                 f"the robot is at ({pose.x_m:.2f}, {pose.y_m:.2f}, {pose.yaw_rad:.2f} rad) "
-                f"and robot.start is ({start.x_m:.2f}, {start.y_m:.2f}, {start.yaw_rad:.2f} rad): "
+                f"but robot.start is ({start.x_m:.2f}, {start.y_m:.2f}, {start.yaw_rad:.2f} rad); "
                 "spawn it at {start_x}, {start_y}, {start_yaw}"
             )
 
     def _wanted(self, trial: Trial, values: Mapping[str, object]) -> Launch:
-        """Return the navigation's launch without the values that differ in each trial."""
+        """Return the launch file and arguments of the navigation, without the values that differ
+        between trials."""
         launch = self._campaign.navigation(trial)
         lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", lasting)
@@ -224,6 +226,6 @@ class LaunchedStack:
             setters = [part.name for part in parts if part.log_contains("* /use_sim_time: False")]
             culprit = (setters or [parts[-1].name])[0]
             raise SimulatorError(
-                f"{culprit} has set /use_sim_time to false, but a stack cannot run on wall time: "
+                f"{culprit} has set /use_sim_time to false, but a stack must use simulated time; "
                 "pass use_sim_time:=true, or remove the parameter"
             )

@@ -1,6 +1,7 @@
-"""The stack's localization: initial pose, clearing of costmaps, and comparison with the truth.
+"""The localization of a stack: initial pose, clearing of costmaps, and comparison with ground
+truth.
 
-With a wrong localization, the trial would not measure the planner.
+A trial with a wrong localization would not measure the planner.
 """
 
 import math
@@ -24,12 +25,12 @@ from gz_testauto.spec.stack import StackSpec
 POLL_S = 0.05
 REPEAT_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
-"""Standard deviations of the initial pose for a localizer, which is the true pose."""
+"""Standard deviations of the initial pose for a localizer. The initial pose is the true pose."""
 YAW_WITHIN_RAD = 0.35
 
 
 class Localization:
-    """The robot's pose in tf, as the stack estimates it."""
+    """The localization of a stack, which publishes the robot's estimated pose in tf."""
 
     def __init__(self, stack: StackSpec) -> None:
         self._stack = stack
@@ -47,7 +48,8 @@ class Localization:
     def establish(
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Publish the initial pose for a localizer, if there is one, and return when tf agrees.
+        """Publish the initial pose for a localizer, and wait until the pose in tf agrees with the
+        true pose.
 
         Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time.
         """
@@ -76,9 +78,11 @@ class Localization:
             time.sleep(POLL_S)
 
     def clear_costmaps(self) -> None:
-        """Clear the stack's costmaps, if it has that service: they have obstacles of the last
-        trial, and some that were marked with a wrong localization. Raises ``NavigatorError`` if
-        the service fails."""
+        """Clear the stack's costmaps if the stack offers this service.
+
+        The costmaps contain obstacles of the last trial, and obstacles that were marked with a
+        wrong localization. Raises ``NavigatorError`` if the service fails.
+        """
         name = self._clear.resolved_name
         try:
             rosgraph.Master(rospy.get_name()).lookupService(name)
@@ -91,7 +95,8 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str) -> Optional[Pose]:
-        """Return the latest pose of a frame in another, or None if tf has none."""
+        """Return the latest pose of a frame in a reference frame, or None if tf has no
+        transform."""
         try:
             found = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time()

@@ -1,8 +1,8 @@
-"""Requirements of a trial on a stack, and the messages about missing ones.
+"""Requirements of a trial on a stack, such as topics, and messages about missing ones.
 
-A wait ends after ``stack.start_timeout_s``. It ends earlier if the same type exists under another
-name and no name was added for a while, or if roslaunch could not start a node. The message about a
-missing name lists the existing ones.
+The time limit of a requirement is ``stack.start_timeout_s``. The wait ends earlier if a topic of
+the same type exists under another name and no name was added for a while, or if roslaunch could not
+start a node. A message about a missing name lists the existing names.
 """
 
 import dataclasses
@@ -14,26 +14,27 @@ import rospy
 from gz_testauto.base.truncation import join_truncated
 
 QUIET_SHARE = 0.25
-"""Fraction of ``stack.start_timeout_s`` without a new name after which none is expected."""
+"""Fraction of ``stack.start_timeout_s`` after which no further new name is expected."""
 
 
 def topics_of(kind: str) -> List[str]:
-    """Return the topics of this type that have a publisher."""
+    """Return the names of the topics of a message type that have a publisher."""
     return sorted(topic for topic, type_ in rospy.get_published_topics() if type_ == kind)
 
 
 def move_base_actions() -> List[str]:
-    """Return the names of all actions of move_base's type."""
+    """Return the names of all actions of the type ``move_base_msgs/MoveBaseAction``."""
     suffix = "/result"
     return [topic[: -len(suffix)] for topic in topics_of("move_base_msgs/MoveBaseActionResult")]
 
 
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """A condition with the ``name`` and ``kind`` that it needs.
+    """A condition that must hold before a trial can start.
 
-    ``existing`` returns the existing names of this kind; ``missing`` is the message if the
-    condition does not hold, ``remedy`` the correction.
+    ``missing`` is the message if the condition does not hold, ``remedy`` the correction. If the
+    condition depends on the existence of a topic, model or frame, ``name`` is its name, ``kind`` a
+    word for the others, and ``existing`` returns all existing names.
     """
 
     condition: Callable[[], bool]
@@ -44,7 +45,8 @@ class Requirement:
     existing: Callable[[], Sequence[str]] = list
 
     def message(self) -> str:
-        """Return what is missing, the existing names, and the remedy."""
+        """Return the message about a missing requirement, with the existing names and the
+        remedy."""
         others = [name for name in self.existing() if name != self.name]
         found = f"; {self.kind}: {join_truncated(others) or 'none'}" if self.kind else ""
         return f"{self.missing}{found}; {self.remedy}"
@@ -53,7 +55,7 @@ class Requirement:
 def required_topic(
     is_received: Callable[[], bool], name: str, kind: str, remedy: str
 ) -> Requirement:
-    """Return the requirement of a first message on a topic."""
+    """Return the requirement that a first message is received on a topic."""
     return Requirement(
         is_received,
         f"no message on {name}",
@@ -65,7 +67,7 @@ def required_topic(
 
 
 class RequirementTimeout:
-    """The time limit of one requirement, counted from its creation."""
+    """The time limit of one requirement, from the creation of the object."""
 
     def __init__(self, requirement: Requirement, timeout_s: float) -> None:
         self._requirement = requirement
@@ -75,11 +77,12 @@ class RequirementTimeout:
 
     @property
     def waited_s(self) -> float:
-        """Wall time since the creation."""
+        """Wall time (s) since the creation of the object."""
         return time.monotonic() - self._began_s
 
     def has_expired(self, cannot_start: bool) -> bool:
-        """Return true if the wait is over; ``cannot_start``: a node could not be started."""
+        """Return true if the wait has ended. ``cannot_start`` is true if a node could not be
+        started."""
         existing = tuple(self._requirement.existing())
         if existing != self._existing:
             self._existing, self._changed_s = existing, time.monotonic()

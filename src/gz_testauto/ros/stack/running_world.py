@@ -1,8 +1,8 @@
-"""The world of a stack as a simulation whose time advances by itself.
+"""The running world of a stack, as a simulation whose time advances continuously.
 
-A step waits until a control period has passed, and takes a snapshot. So actors and changes
-(:mod:`gz_testauto.actors`) work as in lock-step, except that time passes during their requests: a
-twist holds until the next snapshot.
+A step waits until a control period has passed, and requests a snapshot. Actors and changes work as
+in lock-step, except that time passes during their requests, so that a twist holds until the next
+snapshot.
 """
 
 from pathlib import Path
@@ -18,12 +18,12 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 
 class RunningWorld(Simulation):
-    """A :class:`~gz_testauto.simulators.interface.Simulation` with steps of at least ``period_s``.
+    """A simulation of a running stack, with steps of at least ``period_s``.
 
-    ``robot`` is the name of the observed robot. ``scene`` is the present scene; its robot is None
-    if there is no model of it. ``others`` are the models to observe in addition to the robot.
-    ``meanwhile`` is called during waits; ``stall_timeout_s`` is the wall time for which the clock
-    can stop.
+    ``scene`` is the current scene; its robot is None if the robot has no model file. ``robot`` is
+    the name of the observed robot, ``others`` are the names of further observed models.
+    ``meanwhile`` is called during waits. ``stall_timeout_s`` is the wall time for which simulated
+    time can stop.
     """
 
     changes = SUPPORTED_CHANGES
@@ -47,7 +47,7 @@ class RunningWorld(Simulation):
         self._calls: Optional[ChangeCalls] = None
 
     def rest(self, names: Sequence[str]) -> None:
-        """Stop those of these models that exist, and undo all property changes of the world."""
+        """Stop the named models, if they exist, and undo all property changes of the world."""
         present = self._gazebo.poses(names)
         self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
         if self._calls is not None:
@@ -91,7 +91,7 @@ class RunningWorld(Simulation):
         return self._gazebo.model_names()
 
     def _drive(self, command: Twist2D) -> None:
-        raise SimulatorError("a stack drives its own robot")
+        raise SimulatorError("the robot of a stack cannot be driven, since the stack drives it")
 
     def _save_world(self, path: Path) -> None:
         raise SimulatorError(f"saving the world of a stack is not supported ({path})")

@@ -1,6 +1,6 @@
 """Recording of a stack's topics during a trial: commands, odometry, plans, warnings, numbers.
 
-These values do not affect the outcome of a trial, which depends on ground truth only.
+These values do not affect the outcome of a trial, which depends only on ground truth.
 """
 
 import math
@@ -28,7 +28,7 @@ REDUCTIONS = {"last": lambda v: v[-1], "mean": np.mean, "max": np.max, "min": np
 
 
 class NumberTopic:
-    """The values of a topic since :meth:`begin`."""
+    """A subscriber that collects a number from each message of a topic since :meth:`begin`."""
 
     def __init__(self, spec: NumberTopicSpec) -> None:
         self._spec = spec
@@ -41,21 +41,22 @@ class NumberTopic:
         )
 
     def begin(self) -> None:
-        """Discard all values."""
+        """Discard all collected values."""
         with self._lock:
             self._values = []
 
     @property
     def values(self) -> np.ndarray:
-        """All values so far, shape (n,). Raises ``SpecError`` if received messages lack the
-        field."""
+        """All collected values, shape (n,). Raises ``SpecError`` if the messages do not have the
+        specified field."""
         if self._fault:
             raise SpecError(self._fault)
         with self._lock:
             return np.array(self._values, dtype=float)
 
     def reduced(self, reduce: str) -> float:
-        """Return one number for all values, or NaN without values."""
+        """Return one number that summarizes all collected values, or NaN if there are none.
+        ``reduce`` is a key of :data:`REDUCTIONS`."""
         values = self.values
         return float(REDUCTIONS[reduce](values)) if len(values) else math.nan
 
@@ -84,15 +85,17 @@ class NumberTopic:
 
 
 def field_value(message: object, field: str) -> float:
-    """Return the number at ``field`` (``data``, ``pose.position.x``, ``values[0]``) of a message.
-    Raises ``SpecError`` with the names of the existing fields."""
+    """Return the number in a field of a message, such as ``pose.position.x`` or ``values[0]``.
+    Raises ``SpecError`` with the existing fields if the message does not have the field."""
     value = message
     for part in field.split("."):
         name = part.partition("[")[0]
         slots = getattr(value, "__slots__", ())
         if name not in slots:
             kind = getattr(value, "_type", type(value).__name__)
-            raise SpecError(f"{kind} has no field {name!r}. Known: {', '.join(slots) or 'none'}")
+            raise SpecError(
+                f"{kind} has no field {name!r}; use one of: {', '.join(slots) or 'none'}"
+            )
         value = getattr(value, name)
         position = re.search(r"\[(\d+)\]$", part)
         if position is not None:
@@ -102,15 +105,16 @@ def field_value(message: object, field: str) -> float:
     if hasattr(value, "to_sec"):
         return float(value.to_sec())
     if not isinstance(value, (bool, int, float)):
-        raise SpecError(f"field {field!r} is not a number but a {type(value).__name__}")
+        raise SpecError(f"field {field!r} must be a number, not a {type(value).__name__}")
     return float(value)
 
 
 class PublishedPlans:
-    """Plans of one kind, in order of reception: times and lengths. Not thread-safe.
+    """The times and lengths of received global or local plans, in order of reception.
 
-    navfn publishes each plan twice, first without its last point. So two messages of a topic with
-    the same stamp are one plan, and the second is kept.
+    The global planner navfn publishes each plan twice, first without its last point. Two messages
+    of a topic with the same time stamp are therefore one plan, of which the second message is used.
+    Not thread-safe.
     """
 
     def __init__(self) -> None:
@@ -118,8 +122,8 @@ class PublishedPlans:
         self._newest: Tuple[str, float] = ("", 0.0)
 
     def add(self, topic: str, stamp_s: float, after_s: float, points_m: np.ndarray) -> None:
-        """Add a message received ``after_s`` after the goal; ``points_m`` has shape (n, 2).
-        ``stamp_s`` is the stamp of its header, 0 if the publisher does not set it."""
+        """Add a plan that was received ``after_s`` after the goal; ``points_m`` has shape (n, 2).
+        ``stamp_s`` is the time stamp of the message, 0 if the publisher does not set it."""
         steps = np.diff(points_m, axis=0) if len(points_m) > 1 else np.zeros((0, 2))
         plan = (after_s, float(np.hypot(*steps.T).sum()))
         if stamp_s > 0.0 and self._received and self._newest == (topic, stamp_s):
@@ -130,19 +134,19 @@ class PublishedPlans:
 
     @property
     def lengths_m(self) -> List[float]:
-        """The length of each plan."""
+        """The length (m) of each plan."""
         return [length_m for _, length_m in self._received]
 
     def array(self) -> np.ndarray:
-        """Return times since the goal (s) and lengths (m), shape (n, 2)."""
+        """Return the time since the goal (s) and the length (m) of each plan, shape (n, 2)."""
         return np.array(self._received, dtype=float).reshape(-1, 2)
 
 
 class StackMonitor:
-    """Records the topics of one stack since :meth:`begin`.
+    """A recorder of the topics of one stack since :meth:`begin`.
 
-    Create it after all other subscribers of the process: it can subscribe to any topic, and rospy
-    uses the type of the first subscriber for all subscribers of a topic.
+    It must be created after all other subscribers of the process, since rospy uses the message type
+    of the first subscriber for all subscribers of a topic.
     """
 
     def __init__(self, stack: StackSpec) -> None:
@@ -174,20 +178,20 @@ class StackMonitor:
             self._planner_time.begin()
 
     def sample(self) -> Optional[Twist2D]:
-        """Record the odometry of this control period, and return the command in force, or None
-        if none was received in this trial."""
+        """Record the odometry of a control period. Return the current command, or None if no
+        command was received in this trial."""
         with self._lock:
             self._odometry.append(self._odom)
             return self._command
 
     @property
     def scan_received(self) -> bool:
-        """True if the laser has published a message of any type."""
+        """True if a message of any type was received on the topic of the laser."""
         return self._scan is not None
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The laser's last message, or None if it is no LaserScan."""
+        """The last message of the laser, or None if there is none of the type ``LaserScan``."""
         message = self._scan
         if isinstance(message, rospy.AnyMsg):
             if message._connection_header["type"] != LaserScan._type:
@@ -197,15 +201,16 @@ class StackMonitor:
 
     @property
     def cycle_times_s(self) -> np.ndarray:
-        """The cycle times that the stack's planner reported, shape (m,)."""
+        """The cycle times (s) that the stack's planner has published, shape (m,)."""
         return np.empty(0) if self._planner_time is None else self._planner_time.values
 
     def series(self) -> Dict[str, np.ndarray]:
-        """Return arrays for the recording.
+        """Return the recorded arrays by name.
 
-        ``odom`` (n, 5): x, y (m), yaw (rad), forward speed (m/s) and yaw rate (rad/s) per control
-        period, NaN before the first message. ``global_plan_m`` and ``local_plan_m`` (k, 2): time
-        since the goal (s) and length (m) of each plan.
+        ``odom``, shape (n, 5), has x, y (m), yaw (rad), forward speed (m/s) and yaw rate (rad/s)
+        per control period, and NaN before the first message. ``global_plan_m`` and
+        ``local_plan_m``, shape (k, 2), have the time since the goal (s) and the length (m) of each
+        plan.
         """
         with self._lock:
             return {
@@ -214,7 +219,8 @@ class StackMonitor:
             }
 
     def numbers(self) -> Dict[str, float]:
-        """Return numbers for the results, the user's own metrics last."""
+        """Return the recorded numbers for the results by name, with the metrics of the campaign's
+        stack last."""
         with self._lock:
             plans = {which: published.lengths_m for which, published in self._plans.items()}
             counted: Dict[str, float] = {

@@ -1,8 +1,8 @@
 """Execution of trials on a running stack, with ground truth from the simulator.
 
-A trial starts or resets all parts, sends the goal, passes the ground truth to the monitor once per
-control period, ends the goal, and adds the recorded topics to the result. It runs in the process of
-a :mod:`session <gz_testauto.ros.session>`.
+Before a trial, the processes of the stack are started or reset. Then the goal is sent, and the
+ground truth is passed to the monitor once per control period. The recorded topics are added to the
+result. The trials run in the process of a :mod:`session <gz_testauto.ros.session>`.
 """
 
 import dataclasses
@@ -47,19 +47,20 @@ from gz_testauto.trial.static_maps import MapInputs
 from gz_testauto.trial.termination import TrialEnd
 
 ARRIVED_GRACE_S = 1.0
-"""Simulated time after the stack reports success in which the robot must be at the goal."""
+"""Simulated time (s) after the stack reports success within which the robot must be at the goal."""
 SETTLE_S = 1.0
-"""Simulated time for scans of the new world, before and after costmaps are cleared."""
+"""Simulated time (s) for scans of the new world, before and after costmaps are cleared."""
 
 CHECK_INTERVAL_S = 0.25
-"""Wall time between two checks of the processes."""
+"""Wall time (s) between two checks of the stack's processes."""
 
 BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
-"""Wall time until rosbag has closed the bag, and between two checks of its start."""
+"""Wall time (s) until rosbag has closed the bag, and between two checks of its start."""
 
 
 class TrialBag:
-    """The rosbag of a trial from just before its goal; ``file`` is the path of the complete bag."""
+    """The rosbag of a trial, which starts before the goal is sent. ``file`` is the path of the
+    bag."""
 
     def __init__(
         self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
@@ -85,7 +86,8 @@ class TrialBag:
             failure = self._part.failure()
             if failure or time.monotonic() > deadline:
                 self._part.close()
-                raise SimulatorError(f"rosbag does not record: {failure or 'it does not start'}")
+                cause = failure or f"there is no bag after {start_timeout_s:g} s"
+                raise SimulatorError(f"rosbag did not start to record: {cause}")
             time.sleep(BAG_POLL_S)
 
     def end(self, reached: bool) -> None:
@@ -97,8 +99,11 @@ class TrialBag:
 
 
 class StackTrialRunner:
-    """Runs trials on one ROS master. ``report`` is called often with the current activity; without
-    calls the session counts as hung."""
+    """A runner of the trials of a stack on one ROS master.
+
+    ``report`` is called repeatedly with the current activity, since a session without progress
+    reports counts as hung.
+    """
 
     def __init__(
         self,
@@ -134,7 +139,7 @@ class StackTrialRunner:
         self._checked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
-        """Run one trial. Raises the errors of ``TrialExecutor.execute``."""
+        """Run one trial and return its result. Raises the errors of ``TrialExecutor.execute``."""
         actors = self._campaign.actors(trial)
         monitor = self._campaign.monitor(trial, actors.all_models)
         try:
@@ -144,7 +149,8 @@ class StackTrialRunner:
             actors.close()
 
     def _run(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Prepare and run the trial, and find the cause of an error."""
+        """Prepare and run the trial. After an error, check whether the death of a process is its
+        cause."""
         try:
             with master_faults():
                 self._prepare(trial, monitor, actors)
@@ -158,7 +164,7 @@ class StackTrialRunner:
         return actors.complete(result)
 
     def _drive(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Send the goal and run the trial to its end."""
+        """Send the goal, and run the trial until it ends."""
         self._report("sending the goal")
         self._truth.begin()
         world = self._running_world(trial, actors)
@@ -197,7 +203,7 @@ class StackTrialRunner:
         )
 
     def _check_progress(self) -> None:
-        """Check the goal and the processes while waiting for the end of a period."""
+        """Check the status of the goal and of the processes during a control period."""
         self._move_base.check_status()
         if time.monotonic() - self._checked_s > CHECK_INTERVAL_S:
             self._checked_s = time.monotonic()
@@ -207,7 +213,7 @@ class StackTrialRunner:
     def _drive_recorded(
         self, trial: Trial, monitor: TrialMonitor, actors: TrialActors
     ) -> TrialResult:
-        """Run the trial, and record a bag of it if the campaign needs bags."""
+        """Run the trial, and record a bag if the campaign specifies bags."""
         spec = self._stack.bag
         if spec is None:
             return self._drive(trial, monitor, actors)
@@ -224,7 +230,7 @@ class StackTrialRunner:
             bag.end(reached)
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
-        """Start or reset all parts, and wait until the stack is ready for a goal."""
+        """Start or reset the processes of the stack, and wait until it is ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
         warm = running.simulating
@@ -279,10 +285,11 @@ class StackTrialRunner:
         self._updater.set_started_world(world.path, scene)
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Reset the robot and then the world; at the robot's start every world is free."""
+        """Reset the robot, and then change the world. The start of the robot is free of obstacles
+        in every world."""
         running = self._running
         running.require_alive()
-        self._report("putting the robot back")
+        self._report("resetting the robot")
         if not running.runs_navigation_of(trial, values):
             running.end_navigation()
         self._halt.publish(Twist())  # turning wheels would move the robot from its start
@@ -302,14 +309,14 @@ class StackTrialRunner:
         )
 
     def _await_interface(self) -> None:
-        """Wait for the interface of a stack; ``docs/your_robot.md`` lists it."""
+        """Wait until the topics and the action of the stack are available."""
         running, names = self._running, self._stack.names
         running.await_requirement(
             Requirement(
                 lambda: self._move_base.connected,
                 f"no action server {names.action}",
-                "does the navigation's launch start move_base? Set stack.names.action to its name",
-                kind="others of its type",
+                "start move_base in stack.navigation, or set stack.names.action to its action",
+                kind="other actions of the same type",
                 name=names.action,
                 existing=move_base_actions,
             )
@@ -332,7 +339,7 @@ class StackTrialRunner:
         )
 
     def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
-        """Pass the truth of each period to the monitor until it returns a verdict."""
+        """Pass the ground truth of each control period to the monitor until the trial ends."""
         period_s = self._campaign.spec.control_period_s
         verdict = monitor.observe(first)
         arrived_s: Optional[float] = None
@@ -398,7 +405,7 @@ class StackTrialRunner:
         return self._true_pose().planar
 
     def _map(self, trial: Trial) -> Path:
-        """Return the file of the static map of the trial's world."""
+        """Return the path of the file with the static map of the trial's world."""
         known = self._campaign.static_map
         shown = known.inputs(self._campaign.world(trial))
         if shown not in self._maps:

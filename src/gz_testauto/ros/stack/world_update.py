@@ -1,7 +1,6 @@
 """Update of a running world for the next trial: obstacles and actors are moved, deleted or spawned.
 
-Stores the present contents of the simulator's world, and orders the changes.
-:class:`~gz_testauto.simulators.gazebo_ros.client.GazeboRosClient` verifies each of them.
+:class:`~gz_testauto.simulators.gazebo_ros.client.GazeboRosClient` applies and verifies each change.
 """
 
 from pathlib import Path
@@ -16,11 +15,12 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel
 
 WITHIN_M, WITHIN_RAD = 0.05, 0.05
-"""Tolerances of a model's horizontal pose, since a movable model settles."""
+"""Tolerances (m, rad) of the horizontal pose of a placed model, since a movable model settles."""
 
 
 class WorldUpdater:
-    """The world of a simulator that keeps running. ``report`` receives the activity."""
+    """The contents of a running simulator's world, with methods that change them. ``report`` is
+    called with the current activity."""
 
     def __init__(self, gazebo: GazeboRosClient, report: Callable[[str], None]) -> None:
         self._report = report
@@ -29,7 +29,7 @@ class WorldUpdater:
         self._actors: Dict[str, str] = {}
 
     def set_started_world(self, world: Path, scene: WorldScene) -> None:
-        """Store that the simulator was started with ``world``."""
+        """Store the world file with which the simulator was started."""
         self._models = {world: WorldModels(scene)}
         self._actors = {}
 
@@ -69,9 +69,11 @@ class WorldUpdater:
     def replace_actors(
         self, actors: Sequence[NamedModel], spare_models: Sequence[NamedModel]
     ) -> None:
-        """Replace the actors of the previous trial by these, at their start poses;
-        ``spare_models`` can be spawned during this trial. Raises ``SimulatorError`` if a change
-        fails."""
+        """Replace the actors of the previous trial by other actors, at their start poses.
+
+        ``spare_models`` are models that can be spawned during the trial. Raises ``SimulatorError``
+        if a change fails.
+        """
         if not actors and not spare_models and not self._actors:
             return
         wanted = {model.name: model for model in actors}
@@ -86,7 +88,7 @@ class WorldUpdater:
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def place_robot(self, name: str, pose: Pose) -> None:
-        """Set the robot's pose at rest, and verify it."""
+        """Set the pose of the robot, at rest, and verify the pose."""
         self._place({name: pose})
 
     def _place(self, poses: Dict[str, Pose]) -> None:
