@@ -112,6 +112,12 @@ class Pose:
         x, y, _, _ = self.quaternion
         return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
 
+    def moved_to(self, place: "Pose2D") -> "Pose":
+        """Return a pose with the x, y and yaw of ``place``, and the height, roll and pitch of this
+        pose."""
+        roll, pitch, _ = self.rpy
+        return Pose.from_rpy(place.x_m, place.y_m, self.position[2], roll, pitch, place.yaw_rad)
+
     @property
     def planar(self) -> Pose2D:
         """Return the projection of the pose onto the ground plane."""

@@ -8,6 +8,7 @@ import abc
 import functools
 import math
 from typing import (
+    Any,
     Callable,
     Collection,
     Dict,
@@ -22,7 +23,6 @@ from typing import (
     Tuple,
     TypeVar,
     Union,
-    overload,
 )
 
 import numpy as np
@@ -101,13 +101,7 @@ class LazyImuSamples(Sequence[ImuSample]):
         self._count += count
         self._pending.append(compute)
 
-    @overload
-    def __getitem__(self, index: int) -> ImuSample: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ImuSample]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
+    def __getitem__(self, index: Any) -> Any:
         for compute in self._pending:
             self._computed += compute()
         self._pending.clear()

@@ -227,8 +227,6 @@ class Simulation(abc.ABC):
         for its part.
         """
         self._check_usable()
-        moved = any(change.part == "model" for change in changes)
-        known = set(self._model_names()) if moved else set()  # once: a call over a network for some
         for change in changes:
             kind = type(change)
             if kind not in self.changes:
@@ -237,9 +235,10 @@ class Simulation(abc.ABC):
                     "supports "
                     + (", ".join(sorted(one.__name__ for one in self.changes)) or "no changes")
                 )
-            if change.part == "model":
-                _require_known([change.name], known)
-            else:
+        # in one call, since some simulators request the names over a network
+        self._check_known([change.name for change in changes if change.part == "model"])
+        for change in changes:
+            if change.part != "model":
                 self._described_world.require(change)
             self._check_change(change)
         for change in changes:
@@ -356,13 +355,11 @@ class Simulation(abc.ABC):
 
     def _check_known(self, names: Iterable[str]) -> None:
         """Raise ``SimulatorError`` if no model has one of these names."""
-        _require_known(names, set(self._model_names()))
-
-
-def _require_known(names: Iterable[str], known: Set[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise SimulatorError(f"there is no model named {name!r}")
+        wanted = list(names)
+        known = set(self._model_names()) if wanted else set()
+        for name in wanted:
+            if name not in known:
+                raise SimulatorError(f"there is no model named {name!r}")
 
 
 class Simulator(abc.ABC):

@@ -10,7 +10,6 @@ Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the s
 from pathlib import Path
 from typing import List, Set
 
-import numpy as np
 import pytest
 
 from gz_testauto.base.errors import SimulatorError
@@ -23,6 +22,7 @@ from gz_testauto.testing.simulator_suite import (
     PERIOD_S,
     SimulatorSuite,
     contacts,
+    range_ahead_m,
     rejected,
     robot_pose,
 )
@@ -56,8 +56,9 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert second.y_m == pytest.approx(-2.0, abs=0.1)
         seen = snapshots[-1].of_robot("second").scan
         assert seen is not None and snapshots[-1].scan is not None
-        ahead_m = float(seen.ranges_m[np.argmin(np.abs(seen.angles_rad))])
-        assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
+        assert range_ahead_m(seen) == pytest.approx(
+            4.9 - second.x_m - seen.mount.position[0], abs=0.05
+        )
         assert not parts_above_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
         assert not parts_above_floor(snapshots), "the first robot has a contact"

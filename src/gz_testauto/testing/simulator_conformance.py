@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
@@ -38,6 +38,7 @@ from gz_testauto.testing.simulator_suite import (
     calls,
     contacts,
     drive,
+    range_ahead_m,
     rejected,
     robot_pose,
     to_spawn,
@@ -211,10 +212,9 @@ class SimulatorConformance(SimulatorSensing):
     ) -> None:
         assert robot.lidar is not None
         scan = simulation.step(PERIOD_S).scan
-        assert scan is not None
-        assert len(scan.ranges_m) == robot.lidar.samples
-        ahead = scan.ranges_m[np.argmin(np.abs(scan.angles_rad))]
-        assert ahead == pytest.approx(4.9 - robot.lidar.mount.position[0], abs=0.02)
+        wall_m = 4.9 - robot.lidar.mount.position[0]
+        assert range_ahead_m(scan) == pytest.approx(wall_m, abs=0.02)
+        assert scan is not None and len(scan.ranges_m) == robot.lidar.samples
 
     def test_rays_without_a_hit_are_infinite(
         self, simulator: Simulator, robot: RobotModel, world: Path
@@ -237,16 +237,13 @@ class SimulatorConformance(SimulatorSensing):
         assert len(stamps) - 1 == pytest.approx((last_s - first_s) / period_s, abs=1)
 
     def test_scans_are_measured_from_the_moving_robot(self, simulation: Simulation) -> None:
-        def ahead_m(snapshot: Snapshot) -> float:
-            assert snapshot.scan is not None
-            return float(snapshot.scan.ranges_m[np.argmin(np.abs(snapshot.scan.angles_rad))])
-
         first = simulation.step(PERIOD_S)
         last = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1]
         assert last.scan is not None
         since_scan_m = 0.5 * (last.time_s - last.scan.stamp_s)
         moved_m = robot_pose(last).x_m - since_scan_m - robot_pose(first).x_m
-        assert ahead_m(first) - ahead_m(last) == pytest.approx(moved_m, abs=0.02)
+        approached_m = range_ahead_m(first.scan) - range_ahead_m(last.scan)
+        assert approached_m == pytest.approx(moved_m, abs=0.02)
 
     def test_the_imu_measures_gravity_and_yaw_rate(self, simulation: Simulation) -> None:
         snapshots = drive(simulation, Twist2D(0.0, 0.5), 2.0)
@@ -360,8 +357,7 @@ class SimulatorConformance(SimulatorSensing):
         simulation.set_states({"wall": ModelState(Pose((2.5, 0.0, 0.75)))})
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
-        ahead_m = scan.ranges_m[np.argmin(np.abs(scan.angles_rad))]
-        assert ahead_m == pytest.approx(2.4 - scan.mount.position[0], abs=0.02)
+        assert range_ahead_m(scan) == pytest.approx(2.4 - scan.mount.position[0], abs=0.02)
         assert {"robot", "wall"} in contacts(drive(simulation, Twist2D(1.0, 0.0), 2.5))
 
     def test_a_saved_world_contains_the_present_models_and_can_be_loaded(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
@@ -107,6 +107,12 @@ def rejected(message: str) -> ContextManager[object]:
 def robot_pose(snapshot: Snapshot) -> Pose2D:
     """Return the robot's pose in the world frame."""
     return snapshot.models["robot"].pose.planar
+
+
+def range_ahead_m(scan: Optional[LaserScan]) -> float:
+    """Return the range (m) of the ray that is nearest to the x axis of the sensor."""
+    assert scan is not None
+    return float(scan.ranges_m[np.argmin(np.abs(scan.angles_rad))])
 
 
 def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:

@@ -80,10 +80,7 @@ class EngineRobot:
 
     def at(self, start: Pose2D) -> EngineModel:
         """Return the model at a start; height, roll and pitch are those in its SDF."""
-        own = self.model.pose
-        roll, pitch, _ = own.rpy
-        pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
-        return replace(self.model, pose=pose)
+        return replace(self.model, pose=self.model.pose.moved_to(start))
 
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:

@@ -113,9 +113,7 @@ def instrument_robot(
         if element is not None:
             element.append(contact_sensor(PREFIX + "contact", shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
-    own = pose_value(document, document.model.find("pose"))
-    roll, pitch, _ = own.rpy
-    pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
+    pose = pose_value(document, document.model.find("pose")).moved_to(start)
     placed = NamedModel(robot.name, robot.sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
     lidar, imu = robot.lidar, robot.imu

@@ -121,7 +121,10 @@ def split_world(
         base=etree.tostring(base.getroottree().getroot(), encoding="unicode"),
         movables=movables,
         poses={name: model.pose for name, model in stay.items()},
-        links={name: _scoped_links(model) for name, model in stay.items()},
+        links={
+            name: {f"{name}::{link}": pose for link, pose in model.links.items()}
+            for name, model in stay.items()
+        },
         physics=physics,
         reusable=not _is_stateful(base),
         engine=engine,
@@ -214,7 +217,3 @@ def _is_stateful(world: Element) -> bool:
         for model in world.findall("model")
         for tag in ("plugin", "sensor")
     )
-
-
-def _scoped_links(model: SceneModel) -> Mapping[str, Pose]:
-    return {f"{model.name}::{link}": pose for link, pose in model.links.items()}

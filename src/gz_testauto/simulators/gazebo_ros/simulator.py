@@ -266,9 +266,7 @@ def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
     """Return the robot at the pose ``start``, at the height of the robot in its SDF."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "checked by read_robot()"
-    own = pose_value(document, document.model.find("pose"))
-    roll, pitch, _ = own.rpy
-    pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
+    pose = pose_value(document, document.model.find("pose")).moved_to(start)
     return NamedModel(robot.name, with_ros_plugins(robot, names), pose)
 
 
