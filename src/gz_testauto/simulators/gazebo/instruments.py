@@ -37,7 +37,11 @@ most of the time between trials. The suffix is not visible outside of this adapt
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
 """Types of sensors that Gazebo's rendering thread updates, at their own rate."""
 
-_PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samples>1</samples>
+PROBE, SPAWNED_PROBE = PREFIX + "probe", PREFIX + "spawned_probe"
+"""Names of the probes of models that are loaded with a scene, and of those that are spawned later.
+They have different topics, since only those of the latter are canceled."""
+
+_PROBE = """<sensor name="{name}" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
 <range><min>0.001</min><max>0.01</max></range></ray></sensor>"""
 
@@ -77,13 +81,17 @@ class InstrumentedRobot:
 
 
 def instrument_model(
-    model: NamedModel, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
+    model: NamedModel,
+    sensor_period_ns: int,
+    suffix: str = "",
+    engine: str = "ode",
+    probe: str = PROBE,
 ) -> InstrumentedModel:
     """Add sensors to a model that is not a robot, and add ``suffix`` to its name. The model is
-    adapted to the physics engine ``engine``. Raises ``SimulatorError`` if the SDF cannot be
-    read."""
+    adapted to the physics engine ``engine``. Its probes are named ``probe``. Raises
+    ``SimulatorError`` if the SDF cannot be read."""
     document, scene = _read(model, suffix)
-    return _instrumented(model, document, scene, sensor_period_ns, engine)
+    return _instrumented(model, document, scene, sensor_period_ns, engine, probe)
 
 
 def instrument_robot(
@@ -171,6 +179,7 @@ def _instrumented(
     scene: SceneModel,
     sensor_period_ns: int,
     engine: str,
+    probe: str = PROBE,
 ) -> InstrumentedModel:
     assert document.model is not None, "checked by _read()"
     try:
@@ -182,8 +191,8 @@ def _instrumented(
         for link in scene.links:
             element = find_link(document.model, link)
             if element is not None:
-                element.append(parse_xml(_PROBE.format(prefix=PREFIX).encode()))
-                probes[_topic(scene.name, link, PREFIX + "probe", "scan")] = f"{model.name}::{link}"
+                element.append(parse_xml(_PROBE.format(name=probe).encode()))
+                probes[_topic(scene.name, link, probe, "scan")] = f"{model.name}::{link}"
     rates: Dict[str, Optional[str]] = {}
     for sensor in document.model.iter("sensor"):
         if sensor.get("type") not in RENDERED:

@@ -6,7 +6,7 @@ This module collects measurements during a step and creates snapshots.
 
 import contextlib
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
@@ -30,6 +30,7 @@ from gz_testauto.simulators.gazebo.engines import (
     set_engine,
 )
 from gz_testauto.simulators.gazebo.instruments import (
+    SPAWNED_PROBE,
     InstrumentedModel,
     InstrumentedRobot,
     instrument_model,
@@ -112,6 +113,17 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         """Names on the server of all models that were spawned for this simulation."""
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
+    def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
+        """Cancel the subscriptions to the probes of models that were spawned during the trial, by
+        default all, before they are deleted. So a new probe of the same name has no subscriber."""
+        chosen = self._instrumented if names is None else self._instrumented.keys() & set(names)
+        self._link.unsubscribe(
+            topic
+            for name in chosen
+            for topic in self._instrumented[name].probes
+            if SPAWNED_PROBE in topic
+        )
+
     # the interface
 
     def _snapshot(self) -> Snapshot:
@@ -134,27 +146,32 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
         instrumented = [
-            instrument_model(standalone_model(model), period_ns, self._suffix, self._split.engine)
+            instrument_model(
+                standalone_model(model), period_ns, self._suffix, self._split.engine, SPAWNED_PROBE
+            )
             for model in models
         ]
         names = [one.name for one in instrumented]
         mark = self._link.server.log_size()
-        for batch in _batches(instrumented):
-            try:
-                self._link.spawn([one.model for one in batch])
-            except SimulatorError:
-                if not self._link.broken:
-                    present = self._link.list_models()
-                    self._link.delete([o.model.name for o in batch if o.model.name in present])
-                with contextlib.suppress(SimulatorError):  # the first error has the reason
-                    self._delete([name for name in names if name in self._instrumented])
-                raise
-            for one in batch:
-                self._instrumented[one.name] = one
-                self._poses.add(one.name, one.model.pose, one.links)
-                self._listen_to_probes(one)
-            self._link.wait_for_topics()
-            self._clock.refresh()
+        try:
+            self._link.spawn([one.model for one in instrumented])
+        except SimulatorError:
+            with contextlib.suppress(SimulatorError):  # the first error has the reason
+                present = self._link.list_models()
+                self._link.delete([o.model.name for o in instrumented if o.model.name in present])
+            raise
+        for one in instrumented:
+            self._instrumented[one.name] = one
+            self._poses.add(one.name, one.model.pose, one.links)
+        if any(one.probes for one in instrumented):
+            # A probe measures in another thread as soon as it has a subscriber. gzserver crashes if
+            # its world inserts a model at that moment. It announces the model before inserting it,
+            # and answers a request in the update after that.
+            self._link.list_models()
+        for one in instrumented:
+            self._listen_to_probes(one)
+        self._link.wait_for_topics()
+        self._clock.refresh()
         complaint = self._link.server.fatal_error_since(mark)
         if complaint is not None:
             self._delete(names)
@@ -164,6 +181,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         for name in names:
             self._impulses.drop(name)
             self._motions.pop(name, None)
+        self.cancel_probes(names)
         self._link.delete([self._on_server(name) for name in names])
         for name in names:
             robot = self._onboard.pop(name, None)
@@ -303,22 +321,6 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._clock.answered(topic)
 
         return read
-
-
-def _batches(models: Sequence[InstrumentedModel]) -> Iterator[List[InstrumentedModel]]:
-    """Split models to spawn so that each one with probes is the last of its batch.
-
-    A probe that is spawned during a trial measures immediately, in another thread of gzserver.
-    gzserver crashes if its world inserts another model at that moment.
-    """
-    batch: List[InstrumentedModel] = []
-    for model in models:
-        batch.append(model)
-        if model.probes:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def standalone_model(model: NamedModel) -> NamedModel:

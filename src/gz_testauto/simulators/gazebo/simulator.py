@@ -176,7 +176,9 @@ class GazeboSimulator(Simulator):
         last, self._last = self._last, None
         if last is not None:
             self._loaded = last.spawned
-            if not last.server_is_sound:
+            if last.server_is_sound:
+                last.cancel_probes()
+            else:
                 self._stop()
 
     def _start(self, split: SplitWorld, seed: int) -> None:

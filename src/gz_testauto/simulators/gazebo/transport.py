@@ -180,6 +180,14 @@ class TransportNode:
         self._send_to_master("subscribe", message)
         return subscription
 
+    def unsubscribe(self, topic: str) -> None:
+        """Cancel a subscription, and return when the master has forwarded this."""
+        subscription = self._subscriptions.pop(topic)
+        self._send_to_master("unsubscribe", self._topic_message(Subscribe, subscription))
+        self.subscriber_count(topic)  # the master handles messages in order
+        for connection in list(subscription.peers.values()):
+            self._drop(connection)
+
     def disconnect(self, publisher: Publisher) -> None:
         """Close the connections of a publisher whose advertisement was withdrawn."""
         for connection in list(publisher.links):

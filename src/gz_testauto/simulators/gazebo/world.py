@@ -105,6 +105,14 @@ class WorldLink:
         else:
             subscription.on_payload = on_payload
 
+    def unsubscribe(self, relatives: Iterable[str]) -> None:
+        """Cancel subscriptions. No message may be sent on them meanwhile, which could silence the
+        publisher permanently."""
+        with self.watched("canceling subscriptions"):
+            for relative in relatives:
+                if self._subscriptions.pop(relative, None) is not None:
+                    self.node.unsubscribe(self.topic(relative))
+
     def wait_for_topics(self) -> None:
         """Wait until every subscribed topic has a publisher that is connected to this client."""
         names = [name for name, s in self._subscriptions.items() if s.on_payload is not _ignore]
