@@ -260,7 +260,7 @@ class TestChangingTheWorld:
     def test_spawned_probe_has_no_subscriber_until_its_model_is_inserted(
         self, simulator, tmp_path, monkeypatch
     ):
-        """gzserver used to crash if a probe with a subscriber measured while a model was inserted."""
+        """gzserver used to crash if such a probe measured while a model was inserted."""
         topic = "box/link/gz_testauto_spawned_probe/scan"
         box = NamedModel("box", BOX.format(name="box", static="false", x=0, y=0), Pose((6, 0, 1)))
         connected = []
