@@ -341,12 +341,7 @@ def draw_sample(seed: int) -> Dict[str, List[str]]:
     groups: Dict[str, List[str]] = collections.defaultdict(list)
     for text in all_texts():
         if text.kind == "doc":
-            candidates = [
-                one
-                for one in sentences(text.text)
-                if sentence_length(one) >= 5 and one.rstrip("`*)").endswith((".", "?", "!", ":"))
-            ]
-            groups["sentences of documents"].extend(candidates)
+            groups["sentences of documents"].extend(_in_context(sentences(text.text)))
         elif text.kind == "docstring" and text.path.startswith("src"):
             groups["docstrings"].append(text.text)
         elif text.kind == "message":
@@ -354,6 +349,13 @@ def draw_sample(seed: int) -> Dict[str, List[str]]:
         elif text.kind == "test name":
             groups["test names"].append(text.text)
     return {name: draw.sample(sorted(set(found)), 40) for name, found in sorted(groups.items())}
+
+
+def _in_context(paragraph: Sequence[str]) -> Iterator[str]:
+    """Return each whole sentence of a paragraph between » and «, after the sentence before it."""
+    for number, sentence in enumerate(paragraph):
+        if sentence_length(sentence) >= 5 and sentence.rstrip("`*)").endswith((".", "?", "!", ":")):
+            yield " ".join([*paragraph[max(0, number - 1) : number], f"»{sentence}«"])
 
 
 def draw_verdicts(seed: int, count: int = 20) -> List[str]:
