@@ -70,7 +70,7 @@ def test_a_different_machine_excludes_wall_times_and_a_different_simulator_all_m
 def test_inputs_of_imported_trials_are_not_compared():
     found = compared(imported=True, inputs={})
     assert found.reasons == ()
-    assert found.notes[0].startswith("b: imported")
+    assert found.notes[0].startswith("the trials of b were imported")
 
 
 def test_a_world_has_its_own_start_and_goal_by_its_name_or_its_file():

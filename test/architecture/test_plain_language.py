@@ -85,13 +85,6 @@ LIMITS: Dict[str, Limit] = {
     "test/worlds": Limit(2.0),
 }
 
-REPEATED_CLASS_NAMES = set(
-    """
-    Simulator
-    """.split()  # noqa: SIM905
-)
-"""Names that several classes still have; each is to get one class."""
-
 
 @pytest.fixture(scope="module")
 def figures():
@@ -126,9 +119,7 @@ def test_sentences_of_documents_have_at_most_30_words(figures):
 
 
 def test_class_names_are_unique():
-    repeated = language.repeated_class_names()
-    further = {name: repeated[name] for name in repeated if name not in REPEATED_CLASS_NAMES}
-    assert further == {}
+    assert language.repeated_class_names() == {}
 
 
 def test_glossary_names_existing_modules():

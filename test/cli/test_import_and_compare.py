@@ -52,7 +52,7 @@ def test_two_imported_planners_are_compared_by_worlds(imported, capsys):
     text = unwrapped(capsys.readouterr().out)
     assert "dwa and mine 50 worlds with both" in text
     gained = sum(better) - sum(REACHED_OF_TEN)
-    assert f"Difference mine − dwa: +{abs(gained) / 5:.1f} percentage points" in text
+    assert f"difference mine − dwa was +{abs(gained) / 5:.1f} percentage points" in text
     assert "Gaffke, mid-P, p" in text
     assert main(["compare", str(one), str(other), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -192,7 +192,7 @@ def test_comparison_of_two_equal_campaigns_compares_each_planner_with_itself(run
     assert "fgm (monday) and fgm (tuesday)" in text
     assert "straight (monday) and straight (tuesday)" in text
     assert "straight (monday) and fgm (tuesday)" not in text
-    assert ": +100.0 percentage points" in text
+    assert " was +100.0 percentage points" in text
 
 
 def test_compare_excludes_campaigns_with_a_different_robot_or_simulator(
@@ -256,7 +256,7 @@ def test_compare_pairs_worlds_by_hash_and_lists_unpaired_worlds(imported, tmp_pa
     assert "Only in one, not compared: 1 world b" in text
     assert "Only in other, not compared: 1 world y" in text
     assert "p and q 1 world with both" in text
-    assert ": +100.0 percentage points" in text
+    assert " was +100.0 percentage points" in text
 
 
 def test_error_for_campaigns_without_common_worlds_has_remedies(imported, run, tmp_path, capsys):

@@ -182,7 +182,7 @@ def _compare(
         both = sum(of_first[world][0].completed for world in level)
         first_only, second_only = int((ahead > 0).sum()), int((ahead < 0).sum())
         counts = PairedCounts(both, first_only, second_only, len(level) - both)
-        difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar"
+        difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar test"
     else:
         difference = mean_interval(ahead, DIFFERENCE, HALF)
         p_value, test = mean_p_value(ahead, 0.0, DIFFERENCE, HALF), METHOD_HALF

@@ -50,7 +50,7 @@ class Conditions:
     """The differences between two campaigns.
 
     ``reasons`` are the differences that make their trials incomparable, ``notes`` other ones;
-    ``without`` are the metrics that cannot be compared. All texts start with the name of the
+    ``without`` are the metrics that cannot be compared. The reasons start with the name of the
     difference: ``robot.max_linear_mps: 1.0, and 2.0``.
     """
 
@@ -70,7 +70,10 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     without: FrozenSet[str] = frozenset()
     imported = [side.label for side in (first, second) if side.manifest.is_imported]
     if imported:
-        notes.append(f"{', '.join(imported)}: imported; robot, limits and goal are unknown")
+        notes.append(
+            f"the trials of {' and '.join(imported)} were imported, so robot, limits and goal are "
+            "unknown"
+        )
     else:
         for name, values in _different_inputs(one.inputs, other.inputs):
             text = f"{name}: {values[0]}, and {values[1]}"

@@ -116,12 +116,12 @@ def _differences(analysis: Analysis) -> str:
         f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
         f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
         f"Wilcoxon signed-rank, Holm-adjusted together; intervals: {shifts or '–'}. {OPEN_END} "
-        "Verdict: significant (Holm-adjusted p < 0.05), relevant (difference of at least: success "
-        f"{100 * analysis.results.relevant_success:g} points{', ' if smallest else ''}{smallest}), "
-        "both, or neither."
+        "Significant: the Holm-adjusted p is below 0.05. Relevant: the difference is at least: "
+        f"success {100 * analysis.results.relevant_success:g} points"
+        f"{', ' if smallest else ''}{smallest}."
     )
     head = ["planners", "of", "worlds", "difference", f"{_PERCENT:.0f} % interval"]
-    head += ["p", "p (Holm)", "verdict"]
+    head += ["p", "p (Holm)", "significant", "relevant"]
     return _table("Differences", head, rows, text, left=2)
 
 

@@ -14,7 +14,7 @@ from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
-from gz_testauto.report.plain import WIDTH, plain_table
+from gz_testauto.report.plain import WIDTH, joined, plain_table
 from gz_testauto.report.rows import OPEN_END, Notation, mean_of, metric_differences, smallest_text
 
 _NOTATION = Notation()
@@ -52,7 +52,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
         for index, summary in enumerate(analysis.summaries):
             table.add_row(summary.planner, *(cells[index] for _, cells in some))
         parts += ["", table]
-    short = _listed([metric_heading(metric) for metric, _ in columns if metric.completed_only])
+    short = joined([metric_heading(metric) for metric, _ in columns if metric.completed_only])
     note = "Means over the (n) trials that have the number" + (
         f"; {short} only of trials that reached the goal." if short else "."
     )
@@ -61,8 +61,8 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
     """Return a table with one row per compared metric; ``metrics`` by name."""
-    table = plain_table("difference of", "worlds")
-    for heading in ("shift", "95 % interval", "p", "p (Holm)", "verdict"):
+    table = plain_table("metric", "worlds")
+    for heading in ("shift", "95 % interval", "p", "p (Holm)", "significant", "relevant"):
         table.add_column(heading, justify="right")
     for metric, row in metric_differences(pair, metrics, _NOTATION):
         label = f"{metric_heading(metric)} {metric.label_unit}".strip()
@@ -73,22 +73,24 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     """Return the methods of the differences, and their worlds."""
     text = (
-        f"Shift: Hodges–Lehmann estimate of {pair.first} minus {pair.second}; p-values of "
-        "Wilcoxon's signed-rank test."
+        f"The shifts are Hodges–Lehmann estimates of the differences {pair.first} − {pair.second}. "
+        "The p-values are those of Wilcoxon's signed-rank test."
     )
     compared = [metrics[found.name] for found in pair.metrics]
-    short = _listed([metric_heading(metric) for metric in compared if metric.completed_only])
+    short = joined([metric_heading(metric) for metric in compared if metric.completed_only])
     if short:
         text += (
-            f" {short[0].upper()}{short[1:]} are compared in worlds in which both reached the goal."
+            f" {short[0].upper()}{short[1:]} are compared in worlds in which both planners "
+            "reached the goal."
         )
     shifts = [found.shift for found in pair.metrics if found.worlds]
     reasons = sorted({shift.method for shift in shifts if not shift.has_interval})
     if reasons:
-        text += f" No interval: {', '.join(reasons)}."
+        text += f" No interval exists for some metrics ({', '.join(reasons)})."
     if any(found.p_value < ALPHA and 0.0 in found.shift[1:3] for found in pair.metrics):
         text += " " + OPEN_END
-    text += f" Smallest relevant differences: {_listed([smallest_text(one) for one in compared])}."
+    smallest = joined([smallest_text(metric) for metric in compared])
+    text += f" The smallest relevant differences are {smallest}."
     return Text(text, style="dim")
 
 
@@ -122,8 +124,3 @@ def _fitting(
         some.append((metric, cells))
         width += wide
     yield some
-
-
-def _listed(labels: Sequence[str]) -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(labels[:-1]), *labels[-1:])))

@@ -6,7 +6,7 @@ printable are escaped (:mod:`gz_testauto.base.escaping`).
 
 import math
 import textwrap
-from typing import IO, Iterable, Optional
+from typing import IO, Iterable, Optional, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -37,6 +37,11 @@ def plain_table(*headings: str) -> Table:
 def count_text(number: int, noun: str) -> str:
     """Return ``1 world`` or ``2 worlds``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def joined(items: Sequence[str], last: str = " and ") -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``; ``last`` precedes the last item."""
+    return last.join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def p_text(value: float, prefix: str = "p ") -> str:

@@ -74,7 +74,8 @@ class DifferenceRow(NamedTuple):
     interval: str
     p: str
     p_holm: str
-    verdict: str
+    significant: str
+    relevant: str
 
 
 def success_rows(
@@ -143,13 +144,14 @@ def metric_differences(
     return rows
 
 
-def _tested(found: Union[Comparison, MetricComparison], notation: Notation) -> Tuple[str, str, str]:
-    """Return both p-values, and whether a difference is significant, relevant, both or neither."""
-    verdict = notation.missing  # nothing could be compared
+def _tested(
+    found: Union[Comparison, MetricComparison], notation: Notation
+) -> Tuple[str, str, str, str]:
+    """Return both p-values, and whether the difference is significant and relevant."""
+    flags = [notation.missing] * 2  # nothing could be compared
     if not math.isnan(found.p_value):
-        verdicts = (("neither", "relevant"), ("significant", "both"))
-        verdict = verdicts[found.significant][found.relevant]
-    return notation.p(found.p_value), notation.p(found.p_adjusted), verdict
+        flags = ["yes" if flag else "no" for flag in (found.significant, found.relevant)]
+    return (notation.p(found.p_value), notation.p(found.p_adjusted), flags[0], flags[1])
 
 
 def smallest_text(metric: Metric) -> str:

@@ -168,9 +168,9 @@ def _comparison(
     lines: List[RenderableType] = [title, Text(f"{verdict.lead} {verdict.evidence}")]
     if pair.counts is not None:
         lines.append(
-            f"Goal reached by both in {pair.counts.both}, only by {pair.first} in "
-            f"{pair.counts.first_only}, only by {pair.second} in {pair.counts.second_only}, by "
-            f"neither in {pair.counts.neither}."
+            f"Both planners reached the goal in {count_text(pair.counts.both, 'world')}, only "
+            f"{pair.first} in {pair.counts.first_only}, only {pair.second} in "
+            f"{pair.counts.second_only}, and neither in {pair.counts.neither}."
         )
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
 

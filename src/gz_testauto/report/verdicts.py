@@ -61,8 +61,8 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
     else:
         lead = _not_significant(ahead, behind)
     evidence = (
-        f"{_rates(pair, ahead)}Difference {ahead} − {behind}: {points + 0.0:+.1f} {POINTS} in "
-        f"{count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
+        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {points + 0.0:+.1f} {POINTS} "
+        f"in {count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
         f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
     )
     return VerdictText(lead, evidence, decided, won, ahead if decided else "")
@@ -87,10 +87,10 @@ def _early_verdict(
     else:
         lead = _not_significant(ahead, behind)
     evidence = (
-        f"{_rates(pair, ahead)}Difference {ahead} − {behind}: {value + 0.0:+.1f} {POINTS} in "
-        f"{count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI {low:+.1f} "
-        f"to {high:+.1f}, {decision.difference.method}; {pair.test}, {p_text(decision.p_value)}, "
-        f"level {decision.alpha:.3g}). {_ending(end)}"
+        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {value + 0.0:+.1f} {POINTS} "
+        f"in {count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI "
+        f"{low:+.1f} to {high:+.1f}, {decision.difference.method}; {pair.test}, "
+        f"{p_text(decision.p_value)}, level {decision.alpha:.3g}). {_ending(end)}"
     )
     better = decision.better if pair.relevant else ""
     return VerdictText(lead, evidence, decision.decided, won, better)
@@ -98,13 +98,12 @@ def _early_verdict(
 
 def _higher_rate(pair: Comparison, ahead: str, behind: str, points: float) -> str:
     """Return the sentence for a significant difference in success rate."""
-    if pair.counts is None:
-        lead = f"The success rate of {ahead} was {points:.1f} {POINTS} higher than that of {behind}"
-    else:
-        lead = f"{ahead} reached the goal in {points:.1f} {POINTS} more worlds than {behind}"
+    lead = f"The success rate of {ahead} was {points:.1f} {POINTS} higher than that of {behind}"
     if pair.relevant:
         return f"{lead}."
-    return f"{lead}, less than the relevant difference of {100 * pair.smallest_relevant:g} points."
+    return (
+        f"{lead}, less than the relevant difference of {100 * pair.smallest_relevant:g} {POINTS}."
+    )
 
 
 def _not_significant(ahead: str, behind: str) -> str:
@@ -145,13 +144,17 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     for some, text in (
         (
             [one for one in open_ones if one.worlds and not one.significant],
-            "No significant difference",
+            "The differences are not significant in these metrics",
         ),
         (
             [one for one in open_ones if one.significant],
-            "Significant with an estimated difference of 0, because many worlds are equal",
+            "The differences are significant, but their estimate is 0, because many worlds are "
+            "equal, in these metrics",
         ),
-        ([one for one in open_ones if not one.worlds], "No world with a value of both planners"),
+        (
+            [one for one in open_ones if not one.worlds],
+            "No world has a value of both planners for these metrics",
+        ),
     ):
         if some:
             names = ", ".join(metric_heading(metrics[one.name]) for one in some)
@@ -165,17 +168,15 @@ def _has_size(found: MetricComparison) -> bool:
 
 
 def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
-    """Return the planner with the advantage in a metric, as a cell of a table."""
-    if not found.significant:
-        return "relevant, not significant" if found.relevant else "neither"
-    if not found.shift.value:
-        return "significant: the shift is 0"
-    lower = pair.first if found.shift.value < 0 else pair.second
-    if not found.relevant:
-        return f"significant, not relevant: lower for {lower}"
+    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction. The
+    text is empty unless the difference is significant and relevant."""
+    if not (found.significant and found.relevant):
+        return ""
+    lower, higher = pair.first, pair.second
+    if found.shift.value > 0:
+        lower, higher = higher, lower
     if metric.better == "neither":
         return f"lower for {lower}"
-    higher = pair.second if lower == pair.first else pair.first
     return f"better for {lower if metric.better == 'lower' else higher}"
 
 
@@ -202,9 +203,9 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     elif metric.better != "neither":
         lead += ", which is better"
     evidence = (
-        f"Difference {subject} − {rest}: {shift}{unit} in {count_text(found.worlds, 'world')} "
-        f"({interval}; Wilcoxon signed-rank, {p_text(found.p_value)}, Holm-adjusted "
-        f"{p_text(found.p_adjusted)})."
+        f"The difference {subject} − {rest} was {shift}{unit} in "
+        f"{count_text(found.worlds, 'world')} ({interval}; Wilcoxon signed-rank test, "
+        f"{p_text(found.p_value)}, Holm-adjusted {p_text(found.p_adjusted)})."
     )
     return VerdictText(f"{lead}.", evidence, found.relevant)
 

@@ -55,7 +55,10 @@ def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> L
 
 
 def refuse_differences(
-    path: Path, content: str, differences: Sequence[str], remedy: str = "specify another --out"
+    path: Path,
+    content: str,
+    differences: Sequence[str],
+    remedy: str = "specify a new directory with --out",
 ) -> None:
     """Raise ``ResultsError`` with the first ``differences``, if there are any. ``content``
     describes the content of ``path``."""

@@ -71,7 +71,7 @@ def _content(path: Path) -> Iterator[Tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class _Simulator:
+class _SimulatorVersion:
     name: str
     version: str
 
@@ -83,7 +83,7 @@ class _Used:
     campaign: str
     inputs: Mapping[str, str]
     gz_testauto: str
-    simulator: Optional[_Simulator]
+    simulator: Optional[_SimulatorVersion]
 
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -189,7 +189,7 @@ class Manifest:
             raise ResultsError(
                 f"campaign {self._content['campaign']} was started with {known['name']} "
                 f"{known['version']}, not {identity.name} {identity.version}. Trials of two "
-                "simulators are not comparable: specify another --out"
+                "simulators are not comparable; specify a new directory with --out"
             )
         return Manifest({**self._content, "simulator": running})
 

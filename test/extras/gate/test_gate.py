@@ -23,7 +23,7 @@ def test_a_planner_passes_against_itself(results, capsys):
     said = capsys.readouterr().out
     assert said.startswith("PASSED: the success rate of fgm (new) equals that of fgm (baseline)")
     assert said.splitlines()[1:] == [
-        "note: new, baseline: imported; robot, limits and goal are unknown"
+        "note: the trials of new and baseline were imported, so robot, limits and goal are unknown"
     ]
 
 
@@ -34,8 +34,8 @@ def test_planner_that_is_worse_fails_and_the_worlds_are_named(results, tmp_path,
     assert main(command) == 1
     said = capsys.readouterr().out
     assert said.startswith("FAILED: ")
-    assert "30.0 points below" in said
-    assert "worse in w000, w001, w002, w003, w004 and 25 more" in said
+    assert "30.0 percentage points lower" in said
+    assert "was worse in 30 worlds: w000, w001, w002, w003, w004 and 25 more" in said
     root = ElementTree.parse(xml).getroot()
     (failure,) = root.iter("failure")
     assert failure.text.count("\nworse in w0") == 30
@@ -46,7 +46,7 @@ def test_too_few_worlds_are_undecided_and_the_required_number_is_reported(result
     new, old = results("new_ones", table(fgm="1" * 10)), results("old_ones", table(fgm="1" * 10))
     assert main(["gate", new, "--baseline", old]) == 2
     said = capsys.readouterr().out
-    more = int(re.search(r"UNDECIDED: .*; about (\d+) more worlds like these are", said)[1])
+    more = int(re.search(r"UNDECIDED: .* needs about (\d+) more worlds", said)[1])
     enough = "1" * (10 + more)
     new, old = results("more", table(fgm=enough)), results("more_old", table(fgm=enough))
     assert main(["gate", new, "--baseline", old]) == 0
@@ -74,8 +74,9 @@ def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(re
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED: time_s of fgm (new) is 10.000 s above that of fgm (baseline")
-    assert "the margin is 2 s (one-sided bounds +10.000 to +10.000 s, 90 worlds; 10 in" in said[0]
+    assert said[0].startswith("FAILED: the metric time_s of fgm (new) is 10.000 s higher than that")
+    assert "the allowed increase is 2 s" in said[0]
+    assert "bounds +10.000 and +10.000 s, 90 worlds; 10 worlds excluded" in said[0]
     assert said[1].startswith("PASSED: the success rate of fgm (new) equals")
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:12"]) == 0
     assert main(["gate", new, "--baseline", old, "--metric", "tim_s:12"]) == 2

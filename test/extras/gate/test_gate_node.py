@@ -80,7 +80,7 @@ def test_rostest_fails_for_a_planner_that_is_worse(rostest_of_a_campaign):
     (case,) = read.test_case_results
     (failure,) = case.failures
     assert failure.text.startswith("FAILED: the success rate of worse is ")
-    assert "points below that of before; the margin is 20 points" in failure.text
+    assert "lower than that of before; the allowed decrease is 20 percentage points" in failure.text
     assert "worse in world_0007" in failure.text
 
 
@@ -102,7 +102,9 @@ def test_passed_gate_prints_its_questions(rostest, tmp_path):
     assert ended.returncode == 0, ended.stdout
     printed = console(ended)
     assert "/the success rate of fgm (new) is at least 90 percent][passed]" in printed
-    assert "/the success rate of fgm (new) is at most 5 points below that of fgm (baseli" in printed
+    assert (
+        "/the success rate of fgm (new) is at most 5 percentage points lower than that" in printed
+    )
     assert "/not judged, allowed: the new results have no trials of planner dwa, as" in printed
     assert "RESULT: SUCCESS" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (3, 0, 0)
@@ -117,7 +119,7 @@ def test_failed_gate_prints_the_reason(rostest, tmp_path):
     printed = console(ended)
     assert "/the success rate of mine is at least 90 percent][FAILURE]" in printed
     assert "FAILED: the success rate of mine is 60.0 %; at least 90 % is required" in printed
-    assert "FAILED: the success rate of mine is 30.0 points below that of theirs; the" in printed
+    assert "FAILED: the success rate of mine is 30.0 percentage points lower than that" in printed
     assert "worse in w003" in printed
     assert "RESULT: FAIL" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 2)

@@ -107,12 +107,12 @@ def test_page_reports_the_winner_with_interval_and_worlds(tmp_path):
     out = results(tmp_path / "out", worlds)
     page = Parsed(make_page(out).html)
     said = " ".join(page.text.split())
-    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said
+    assert "The success rate of fgm was 100.0 percentage points higher than that of dwa." in said
     assert "fgm reached the goal in 8 of 8 worlds, dwa in 0." in said
     interval = rate_difference(PairedCounts(0, 8, 0, 0))
     low, high = 100 * interval.low, 100 * interval.high
     assert f"95 % CI {low:+.1f} to {high:+.1f}, Gaffke" in said
-    assert "exact McNemar, p = 0.008" in said
+    assert "exact McNemar test, p = 0.008" in said
     assert "Only fgm (8): world_0000 world_0001" in said
     cells = [a["href"] for tag, a in page.elements if tag == "a" and "p" in a["href"][-2:]]
     assert cells == [f"#w{world}p{planner}" for world in range(8) for planner in (0, 1)]
@@ -133,7 +133,7 @@ def test_verdict_of_an_early_stop_has_the_interval_of_the_stopping_test(
     assert end.decided
     low, high = 100 * end.pairs[0].difference.low, 100 * end.pairs[0].difference.high
     said = " ".join(Parsed(make_page(out).html).text.split())
-    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said
+    assert "The success rate of fgm was 100.0 percentage points higher than that of dwa." in said
     assert f"80 % CI {low:+.1f} to {high:+.1f}, confidence sequence by betting" in said
     assert "The campaign stopped after 9 of at most 40 worlds" in said
     assert "its result is valid at every number of worlds" in said
@@ -148,7 +148,7 @@ def test_only_the_stopping_test_decides_a_pair_of_an_early_stop(tmp_path):
         rule = StopSpec(when="decided", alpha=alpha, equivalence_margin=0.05)
         out = results(tmp_path / f"{alpha}", worlds, stop=rule)
         said.append(Parsed(make_page(out).html).text)
-    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said[0]
+    assert "The success rate of fgm was 100.0 percentage points higher than that of dwa." in said[0]
     assert "The success rates of fgm and dwa did not differ significantly." in said[1]
     assert "99 % CI" in said[1] and "The campaign reached its limit of" in said[1]
 
@@ -220,7 +220,7 @@ def test_a_campaign_ends_with_its_page(run):
     assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
     page = Parsed((done.out / PAGE).read_text())
     said = " ".join(page.text.split())
-    assert "Success rates: straight 100.0 %, fgm 100.0 %. No planner was" in said
+    assert "The success rates were 100.0 % for straight and 100.0 % for fgm. No planner was" in said
     assert "always within 0.25 m of the present position for 10 s" in said
     campaign = json.loads(page.scripts["data"])
     assert campaign["replay"] == f"gz_testauto replay {done.out}"

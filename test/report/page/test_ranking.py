@@ -17,9 +17,9 @@ def said(stop=None, **ended):
 
 def test_best_planner_and_pairs_without_significant_difference():
     assert said(a="C" * 12, b="R" * 12, c="C" * 11 + "R") == (
-        "Success rates: b 100.0 %, c 8.3 %, a 0.0 %. "
+        "The success rates were 100.0 % for b, 8.3 % for c and 0.0 % for a. "
         "b reached the goal significantly more often than every other planner. "
-        "No significant difference: c and a."
+        "No significant difference was found between c and a."
     )
 
 
@@ -31,24 +31,27 @@ def test_the_better_of_two_planners_is_named():
 
 def test_a_higher_rate_alone_decides_no_pair():
     assert said(a="RRCC", b="RRRC") == (
-        "Success rates: b 75.0 %, a 50.0 %. No planner was significantly better than all others. "
-        "No significant difference: b and a."
+        "The success rates were 75.0 % for b and 50.0 % for a. "
+        "No planner was significantly better than all others. "
+        "No significant difference was found between b and a."
     )
 
 
 def test_no_planner_is_best_without_a_significant_difference_from_the_second():
     assert said(a="R" * 12, b="R" * 11 + "C", c="C" * 12) == (
-        "Success rates: a 100.0 %, b 91.7 %, c 0.0 %. No planner was significantly better than all "
-        "others. Significantly higher success rate: a than c; b than c. "
-        "No significant difference: a and b."
+        "The success rates were 100.0 % for a, 91.7 % for b and 0.0 % for c. "
+        "No planner was significantly better than all others. "
+        "The success rate was significantly higher for a than for c, and for b than for c. "
+        "No significant difference was found between a and b."
     )
 
 
 def test_equivalent_planners_are_listed_as_equivalent():
     rule = StopSpec(when="decided", equivalence_margin=0.3)
     assert said(rule, a="RC" * 100, b="RC" * 100) == (
-        "Success rates: a 50.0 %, b 50.0 %. No planner was significantly better than all others. "
-        "Equivalent within the margin of the campaign: a and b."
+        "The success rates were 50.0 % for a and 50.0 % for b. "
+        "No planner was significantly better than all others. "
+        "The success rates were equivalent within the margin of the campaign for a and b."
     )
 
 

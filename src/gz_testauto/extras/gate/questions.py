@@ -310,7 +310,8 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
     )
     subject = f"the success rate of {pair.planner}"
     return _Question(
-        f"{subject} is at most {100 * margin:g} points below that of {pair.baseline}",
+        f"{subject} is at most {100 * margin:g} percentage points lower than that of "
+        f"{pair.baseline}",
         subject,
         pair.planner,
         pair.baseline,
@@ -328,10 +329,10 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
-    subject = f"{metric.name} of {pair.planner}"
-    worse = "below" if metric.better == "higher" else "above"
+    subject = f"the metric {metric.name} of {pair.planner}"
+    worse = "lower" if metric.better == "higher" else "higher"
     return _Question(
-        f"{subject} is at most {margin:g}{unit} {worse} that of {pair.baseline}",
+        f"{subject} is at most {margin:g}{unit} {worse} than that of {pair.baseline}",
         subject,
         pair.planner,
         pair.baseline,

@@ -27,7 +27,7 @@ NOT_FINISHED = "not finished: the gate was started and has not written its resul
 
 _FORMATS = {
     QuestionKind.SUCCESS: (100.0, 1, "%", ""),
-    QuestionKind.DIFFERENCE: (100.0, 1, "points", "+"),
+    QuestionKind.DIFFERENCE: (100.0, 1, "percentage points", "+"),
 }
 """Factor, decimals, unit and sign of a value that is not a metric."""
 
@@ -55,7 +55,9 @@ def verdict_line(answer: QuestionVerdict) -> str:
     if answer.verdict is Verdict.UNDECIDED:
         return f"{line}; {_further(answer)}"
     if answer.verdict is Verdict.FAILED and answer.lost:
-        return f"{line}; {_lost(answer)} {_listed(answer.lost)}"
+        worse = "failed" if answer.kind is QuestionKind.SUCCESS else "was worse"
+        many = count_text(len(answer.lost), "world")
+        return f"{line}; {answer.planner} {worse} in {many}: {_listed(answer.lost)}"
     return line
 
 
@@ -216,8 +218,8 @@ def _finite(value: Any) -> Any:
 
 
 def _estimate(answer: QuestionVerdict) -> str:
-    """Return the estimate and the limit as a sentence: ``the success rate of b is 3.0 points below
-    that of a; the margin is 5 points``."""
+    """Return the estimate and the limit as a sentence: ``the success rate of b is 3.0 percentage
+    points lower than that of a; the allowed decrease is 5 percentage points``."""
     factor, decimals, unit, _ = _format(answer)
     value, limit = answer.value * factor, f"{abs(answer.limit) * factor:g}{unit}"
     if answer.kind is QuestionKind.SUCCESS:
@@ -226,11 +228,14 @@ def _estimate(answer: QuestionVerdict) -> str:
     if math.isnan(value):
         comparison = "differs by an unknown amount from"
     elif value:
-        direction = "above" if value > 0 else "below"
-        comparison = f"is {_number(abs(value), decimals, '')}{unit} {direction}"
+        direction = "higher" if value > 0 else "lower"
+        comparison = f"is {_number(abs(value), decimals, '')}{unit} {direction} than"
     else:
         comparison = "equals"
-    return f"{answer.subject} {comparison} that of {answer.baseline}; the margin is {limit}"
+    change = "increase" if answer.limit > 0 else "decrease"
+    return (
+        f"{answer.subject} {comparison} that of {answer.baseline}; the allowed {change} is {limit}"
+    )
 
 
 def _bounds(answer: QuestionVerdict) -> str:
@@ -238,11 +243,11 @@ def _bounds(answer: QuestionVerdict) -> str:
     low, high = (_number(end * factor, decimals, sign) for end in (answer.low, answer.high))
     worlds = count_text(answer.worlds, "world")
     failed = (
-        f"; {len(answer.failed)} in which a planner failed are not included"
+        f"; {count_text(len(answer.failed), 'world')} excluded because a planner failed"
         if answer.failed
         else ""
     )
-    return f"one-sided bounds {low} to {high}{unit}, {worlds}{failed}"
+    return f"one-sided confidence bounds {low} and {high}{unit}, {worlds}{failed}"
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
@@ -257,8 +262,9 @@ def _lost(answer: QuestionVerdict) -> str:
 
 def _further(answer: QuestionVerdict) -> str:
     if answer.more_worlds is None or math.isnan(answer.value):
-        return "no number of worlds like these is sufficient"
-    return f"about {count_text(answer.more_worlds, 'more world')} like these are needed"
+        return "more worlds with similar results would not decide this"
+    needed = count_text(answer.more_worlds, "more world")
+    return f"a decision needs about {needed} with similar results"
 
 
 def _number(value: float, decimals: int, sign: str) -> str:

@@ -173,7 +173,9 @@ def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions
     _require_planners(results, path, (*request.planners, *filter(None, [base])))
     if base and base in request.planners:
         option = request.option("baseline-planner")
-        raise SpecError(f"{base} is compared with itself; specify another {option}")
+        raise SpecError(
+            f"{base} is compared with itself; specify a different planner with {option}"
+        )
     asked = request.planners or tuple(p for p in results.planners if p != base)
     run = _planners_with_trials(results)
     if base:

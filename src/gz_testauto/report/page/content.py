@@ -16,7 +16,7 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_notes
 from gz_testauto.report.page.difficulty import Figure, Values
-from gz_testauto.report.plain import count_text, methods_text, number_text
+from gz_testauto.report.plain import count_text, joined, methods_text, number_text
 from gz_testauto.report.rows import (
     OPEN_END,
     Notation,
@@ -60,7 +60,7 @@ def ranking(analysis: Analysis) -> str:
     )
     if len(ranked) < 2:
         return ""
-    rates = ", ".join(f"{one.planner} {100 * one.success.value:.1f} %" for one in ranked)
+    rates = [f"{100 * one.success.value:.1f} % for {one.planner}" for one in ranked]
     names = [summary.planner for summary in ranked]
     ahead: Others = {name: [] for name in names}
     equivalent: Others = {name: [] for name in names}
@@ -80,24 +80,30 @@ def ranking(analysis: Analysis) -> str:
         than = ahead[first][0] if len(ahead[first]) == 1 else "every other planner"
         best = f"{first} reached the goal significantly more often than {than}."
     sentences = [
-        f"Success rates: {rates}.",
+        f"The success rates were {joined(rates)}.",
         best,
-        _listed("Significantly higher success rate", "than", others),
-        _listed("Equivalent within the margin of the campaign", "and", equivalent),
-        _listed("No significant difference", "and", unknown),
+        _sentence("The success rate was significantly higher for", "than for", others),
+        _sentence(
+            "The success rates were equivalent within the margin of the campaign for",
+            "and",
+            equivalent,
+        ),
+        _sentence("No significant difference was found between", "and", unknown),
     ]
     return " ".join(filter(None, sentences))
 
 
-def _listed(heading: str, word: str, others: Others) -> str:
-    """Return ``No significant difference: a and b; c and d.``; empty for an empty list."""
+def _sentence(start: str, word: str, others: Others) -> str:
+    """Return ``No difference was found between a and b, and between c and d.``; empty for no pair.
+    The last word of ``start`` is repeated before each pair, ``word`` joins its planners."""
     order = list(others)
+    start, _, preposition = start.rpartition(" ")
     pairs = [
-        f"{name} {word} {other}"
+        f"{preposition} {name} {word} {other}"
         for name, of in others.items()
         for other in sorted(of, key=order.index)
     ]
-    return f"{heading}: {'; '.join(pairs)}." if pairs else ""
+    return f"{start} {joined(pairs, ', and ')}." if pairs else ""
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
@@ -182,7 +188,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
                     "label": metric_heading(metric),
                     "unit": metric.label_unit,
                     "difference": row,
-                    "verdict": advantage(pair, metric, found) if row.worlds else "–",
+                    "advantage": advantage(pair, metric, found) or "–",
                 }
                 for found, (metric, row) in zip(
                     pair.metrics, metric_differences(pair, metrics, _NOTATION)
