@@ -158,8 +158,8 @@ class Painter:
     def _hits(
         self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the points (n, 3) that rays hit, and the names of the visuals there; None for rays
-        that hit nothing in the view. The rays go through points of the image (n, 2)."""
+        """Return the points (n, 3) that rays through points of the image (n, 2) hit, and the names
+        of the visuals there; None for rays that hit nothing in the view."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)

@@ -1,6 +1,6 @@
 """Distances between convex bodies and surfaces of triangles.
 
-This module handles the shapes for which FCL's distance can be wrong by centimeters: cylinders,
+This module handles the shapes for which FCL's distance can have errors of centimeters: cylinders,
 capsules, ellipsoids and convex bodies next to triangles. MuJoCo's distance between two convex
 bodies is exact, and each triangle is a convex body. Therefore the triangles that can be nearest are
 tested one after the other, in a MuJoCo scene with the body and one triangle.

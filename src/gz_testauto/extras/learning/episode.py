@@ -101,8 +101,8 @@ class PreparedEnvironment:
 
     def worlds_after(self, steps: int) -> Sequence[int]:
         """Return the indices of the worlds in which an episode can run after ``steps`` control
-        periods of training. Without a curriculum these are all worlds; with a curriculum, the
-        easiest worlds come first."""
+        periods of training. Without a curriculum these are all worlds; with a curriculum, they are
+        sorted from easy to hard."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)

@@ -107,7 +107,7 @@ def class_name(model: str) -> str:
 
 
 MISSION_SIDE_M = 1e-5
-"""Width and length (m) of a mission item without a size. As in GzScenic, such an item is nearly a
+"""Width and length (m) of a mission item without a size. As in GzScenic, the item is nearly a
 point."""
 MISSION_HEIGHT_M = 0.5
 """Height (m) of a mission item without a size. The space above the item is free up to this

@@ -432,7 +432,7 @@ def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
         dx, dy, dz = onDirection
         if abs(dz) < 1e-12:
             raise RejectionException(
-                "the direction is horizontal and does not meet the flat region"
+                "the direction is horizontal and does not reach the flat region"
             )
         x, y = x + dx / dz * (self.z - z), y + dy / dz * (self.z - z)
     found = Vector(x, y, self.z)

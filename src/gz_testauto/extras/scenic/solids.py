@@ -242,7 +242,7 @@ def _hull(points: np.ndarray) -> Any:
     """Return the convex hull of points (n, 3), with the smallest thickness of a solid in each
     direction.
 
-    Qhull leaves gaps if vertices nearly coincide; such vertices are merged. If gaps remain, the
+    Qhull leaves gaps if vertices nearly coincide; these vertices are merged. If gaps remain, the
     result is the bounding box of the points.
     """
     import trimesh
