@@ -22,9 +22,9 @@ import numpy as np
 import yaml
 from scipy import stats
 
-from gz_testauto.analysis.clusters import clustered_rate
 from gz_testauto.analysis.comparison import holm
 from gz_testauto.analysis.signed_rank import signed_rank
+from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome

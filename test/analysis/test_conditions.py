@@ -6,7 +6,7 @@ import pytest
 
 from gz_testauto.analysis.across import _pairs as pairs_of_campaigns
 from gz_testauto.analysis.conditions import SAME, conditions, drives
-from gz_testauto.results.loaded import LoadedCampaign
+from gz_testauto.results.store import LoadedCampaign
 
 INPUTS = {"robot.max_linear_mps": "1.0", "name": '"one"', "metrics.barn_k": "2.0"}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import f_oneway
 
-from gz_testauto.analysis.clusters import clustered_rate, design_effect, intraclass_correlation
 from gz_testauto.analysis.comparison import PairedCounts, holm, mcnemar
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.signed_rank import shift, signed_rank
+from gz_testauto.analysis.summary import clustered_rate, design_effect, intraclass_correlation
 
 # Hollander and Wolfe (1973), table 3.1: Hamilton depression scale, after minus before.
 DEPRESSION = [-0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010]

@@ -9,11 +9,15 @@ from frozen_data import mutable_dataclasses
 from scripted import record
 
 from gz_testauto import analysis
-from gz_testauto.analysis.clusters import clustered_rate, design_effect, intraclass_correlation
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.overview import group_worlds
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.analysis.summary import summarize
+from gz_testauto.analysis.summary import (
+    clustered_rate,
+    design_effect,
+    intraclass_correlation,
+    summarize,
+)
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome

@@ -10,8 +10,8 @@ from published_trials import REACHED_OF_TEN, trials_csv
 from gz_testauto.analysis.across import pair_campaigns
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.store import load_campaign
 from gz_testauto.trial.outcome import Outcome
 
 

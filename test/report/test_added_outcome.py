@@ -21,9 +21,8 @@ from gz_testauto.report.latex import to_latex
 from gz_testauto.report.page.page import make_page
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.paper_log import CampaignLog
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.trial.outcome import Color, Outcome
 
 

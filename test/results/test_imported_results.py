@@ -8,8 +8,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.imported import TrialRow, TrialTable, write_imported
-from gz_testauto.results.loaded import load_campaign
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.trial.outcome import Outcome
 
 NOISE = Metric(name="noise", better="lower", completed_only=False, description="of the motors")

@@ -12,8 +12,8 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 from gz_testauto.analysis.conditions import SAME, conditions, drives
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.store import LoadedCampaign
 
 Key = Tuple[str, ...]
 """Identifies a world independent of its directory."""

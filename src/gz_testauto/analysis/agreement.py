@@ -13,7 +13,6 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis import rounding
-from gz_testauto.analysis.clusters import clustered_rate
 from gz_testauto.analysis.correlation import (
     PlannerCorrelation,
     correlation,
@@ -21,6 +20,7 @@ from gz_testauto.analysis.correlation import (
 )
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.signed_rank import shift
+from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.metrics.interface import SUCCESS, Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 

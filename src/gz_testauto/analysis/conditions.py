@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Tuple
 
-from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.manifest import PATIENCE
+from gz_testauto.results.store import LoadedCampaign
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
 """The only field of ``worlds`` that hashes of the files, starts and goals do not cover."""

@@ -25,7 +25,7 @@ from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.report.export import to_json
 from gz_testauto.report.plain import count_text, indented, plain_table, report_console
 from gz_testauto.report.table import report
-from gz_testauto.results.loaded import load_campaign
+from gz_testauto.results.store import load_campaign
 
 EXIT_LEFT_OUT = 1
 SHOWN = 8

@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
@@ -19,6 +20,7 @@ from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import running, schema
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
+from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
@@ -272,6 +274,28 @@ class ResultStore:
             with self._transaction():
                 schema.upgrade(self._connection, version)
         return self
+
+
+@dataclass(frozen=True)
+class LoadedCampaign:
+    """The results and the manifest of a campaign, finished or not. ``label`` identifies the
+    campaign in tables."""
+
+    label: str
+    results: CampaignResults
+    manifest: Manifest
+
+
+def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
+    """Read a results directory; the default label is the name of the directory.
+
+    Raises ``ResultsError`` if the directory has no results, if the results are damaged, or if this
+    version cannot read them.
+    """
+    directory = CampaignDirectory(path)
+    with ResultStore.read(directory) as store:
+        results = store.results()
+    return LoadedCampaign(label or directory.path.name, results, Manifest.read(directory))
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:

@@ -17,9 +17,8 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.records import AttemptRecord
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 

@@ -31,8 +31,8 @@ from gz_testauto.extras.gate.questions import (
     evaluate,
     gate_metrics,
 )
-from gz_testauto.results.loaded import LoadedCampaign, load_campaign
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.store import LoadedCampaign, load_campaign
 
 MARGIN = 0.05
 """Default margin of the success rate if a baseline is specified."""

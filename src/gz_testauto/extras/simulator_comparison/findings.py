@@ -45,8 +45,8 @@ from gz_testauto.extras.simulator_comparison.sensitivity import (
 )
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
-from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.store import load_campaign
 
 
 @dataclass(frozen=True, eq=False)

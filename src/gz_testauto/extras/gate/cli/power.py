@@ -35,7 +35,7 @@ from gz_testauto.extras.gate.power import (
     worlds_for,
 )
 from gz_testauto.report.plain import interval_text
-from gz_testauto.results.loaded import load_campaign
+from gz_testauto.results.store import load_campaign
 
 MOST_WORLDS = 2000
 """The gate is simulated for each world; more take too long."""
