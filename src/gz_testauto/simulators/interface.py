@@ -81,15 +81,6 @@ class Scene:
         return (*first, *self.others)
 
 
-@dataclass(frozen=True)
-class PhysicsSettings:
-    """The physics step (s), the update rate (1/s; 0 is unlimited) and gravity (m/s²)."""
-
-    step_size_s: float
-    max_update_rate_hz: float
-    gravity_mps2: Sequence[float]
-
-
 class Simulation(abc.ABC):
     """One loaded world, paused between steps.
 

@@ -1,8 +1,9 @@
 """World files of scenes: their models, gravity and physics settings, and the file of the present
 world."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, Mapping
+from typing import Iterable, Mapping, Sequence
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose
@@ -12,7 +13,15 @@ from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.sdf.shapes import Capsule, Ellipsoid
-from gz_testauto.simulators.interface import PhysicsSettings
+
+
+@dataclass(frozen=True)
+class PhysicsSettings:
+    """The physics step (s), the update rate (1/s; 0 is unlimited) and gravity (m/s²)."""
+
+    step_size_s: float
+    max_update_rate_hz: float
+    gravity_mps2: Sequence[float]
 
 
 class LoadedWorld:

@@ -23,7 +23,8 @@ from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
+from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.world_file import PhysicsSettings
 
 pytestmark = pytest.mark.gazebo
 

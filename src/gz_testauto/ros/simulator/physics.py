@@ -22,7 +22,7 @@ from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler
 from gz_testauto.simulators.changes import SetGravity
-from gz_testauto.simulators.interface import PhysicsSettings
+from gz_testauto.simulators.world_file import PhysicsSettings
 
 SAME = 1e-9
 

@@ -43,7 +43,8 @@ from gz_testauto.simulators.gazebo.robot import GazeboRobot
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
+from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.world_file import PhysicsSettings
 
 
 class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):

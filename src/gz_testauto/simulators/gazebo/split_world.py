@@ -31,8 +31,8 @@ from gz_testauto.simulators.gazebo.engines import (
     stated_engine,
 )
 from gz_testauto.simulators.gazebo.instruments import RENDERED
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-from gz_testauto.simulators.world_file import check_shapes, physics_of
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, physics_of
 
 MAX_SPAWNED = 50
 """Maximum number of random obstacles that are spawned per trial. Spawning the 418 cylinders of BARN

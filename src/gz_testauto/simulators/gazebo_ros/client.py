@@ -35,7 +35,8 @@ from gz_testauto.simulators.gazebo_ros.connection import (
     ServiceTimeoutError,
     ServiceUnavailableError,
 )
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.simulators.world_file import PhysicsSettings
 
 POLL_S = 0.02
 """Wall time (s) between two polls for an effect."""

@@ -40,8 +40,8 @@ from gz_testauto.simulators.gazebo_ros.simulation import (
     PausedTime,
 )
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
-from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
-from gz_testauto.simulators.world_file import check_shapes, physics_of
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulator
+from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, physics_of
 
 LOGGER = logging.getLogger(__name__)
 
