@@ -15,10 +15,10 @@ from gz_testauto.results.manifest import campaign_inputs
 from gz_testauto.simulators.gazebo.robot import DriveCommand
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.worlds.source import Missions
 
 MODEL = (
     '<model name="{name}"><static>1</static><pose>{x} {y} 0.5 0 0 0</pose><link name="l">'

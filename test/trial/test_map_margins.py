@@ -13,11 +13,11 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.trial.static_maps import MapInputs, StaticMaps
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 QUARTERS = range(4)

@@ -4,12 +4,12 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.trial.static_maps import StaticMaps
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 from gz_testauto.worlds.static_map import map_of
 
 

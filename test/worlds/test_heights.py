@@ -15,12 +15,12 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.multiply import multiply, required_mission
+from gz_testauto.worlds.source import Missions
 
 LOW, TALL = (0.0, 0.3), (0.0, 1.8)
 BAR = """<sdf version="1.6"><world name="w"><model name="{name}"><static>1</static>

@@ -16,12 +16,11 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.worlds import WORLD_SOURCES
 from gz_testauto.trial.setup import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.multiply import multiply
-from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
+from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, world_source
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "worlds.md"
 CAMPAIGN = """\

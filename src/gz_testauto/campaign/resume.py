@@ -37,11 +37,10 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.trial.plan import may_be_run
 from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import missions_of, world_source
+from gz_testauto.worlds.source import Missions, missions_of, world_source
 
 
 def open_or_create_campaign(

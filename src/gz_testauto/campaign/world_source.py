@@ -26,7 +26,6 @@ from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
@@ -34,7 +33,7 @@ from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_
 from gz_testauto.worlds.multiply import mission_record, multiply
 from gz_testauto.worlds.published import PublishedNumbers
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
+from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, world_source
 
 ROBOT_ROOM_M = 0.3
 """Free distance (m) around the start and the goal of a companion robot."""

@@ -25,7 +25,6 @@ from gz_testauto.spec.campaign import (
     CampaignSpec,
     StackCampaignSpec,
 )
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.robot import BODY_MISSING, CompanionSpec
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
@@ -38,6 +37,7 @@ from gz_testauto.trial.stability import LowestLevels, StabilityCheck
 from gz_testauto.trial.static_maps import StaticMaps
 from gz_testauto.trial.termination import TerminationRules
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 
 
 class PreparedCampaign:

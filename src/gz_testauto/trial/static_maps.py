@@ -24,8 +24,8 @@ from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
 

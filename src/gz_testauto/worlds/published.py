@@ -17,8 +17,8 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.worlds import PublishedSpec
+from gz_testauto.worlds.source import Missions
 
 Number = Union[float, str]
 """A published number, or its text if that is not a finite number."""

@@ -21,10 +21,10 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.missions import Missions
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 
 SHOWN_CONTACTS = 5
 """Drawn collisions of one trial; the first one ends most trials."""
