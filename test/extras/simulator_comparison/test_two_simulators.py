@@ -82,7 +82,7 @@ def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
     first = capsys.readouterr()
     assert command.main(arguments) == 0
     again = capsys.readouterr()
-    assert "0 of 36 runs to do" in again.err
+    assert "0 of 36 runs remain" in again.err
     assert again.out == first.out
 
 

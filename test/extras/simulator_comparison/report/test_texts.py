@@ -125,7 +125,7 @@ def of_both(of_simulators):
 @pytest.mark.parametrize(
     "text_part",
     [
-        "All measures compare an entry with the recordings of a real robot (real).",
+        "All measures compare an entry with recordings of the robot real.",
         "lost is first by the criteria that are known for all entries. These unknown values could "
         "change the first rank: "
         "imu_linear_error of lost; gain of lost.",
@@ -165,8 +165,8 @@ def test_report_without_a_real_robot_states_agreement(of_simulators):
     spec = of_simulators.spec.model_copy(update={"reference_is_robot": False})
     changed = dataclasses.replace(of_simulators, spec=spec)
     for text in (terminal_text(changed), Page(page_html(changed)).text_part):
-        assert "the reference and state agreement with it, not accuracy" in " ".join(text.split())
-        assert "real robot" not in text
+        assert "They state agreement with it, not accuracy" in " ".join(text.split())
+        assert "recordings of the robot" not in text
 
 
 @pytest.mark.slow

@@ -100,10 +100,7 @@ class _BenchRunner:
         groups = [group for one in rounds for group in one]
         self._remaining = sum(len(self._unfinished(group)) for group in groups)
         total = sum(len(group.runs) for group in groups)
-        before = (
-            f", {total - self._remaining} are already stored" if self._remaining < total else ""
-        )
-        self._report_progress(f"{self._remaining} of {total} runs to do{before}")
+        self._report_progress(f"{self._remaining} of {total} runs remain")
         for one in rounds:
             unfinished = [group for group in one if self._unfinished(group)]
             exclusive = any(group.terrain == LOAD for group in unfinished)

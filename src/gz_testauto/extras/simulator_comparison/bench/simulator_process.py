@@ -212,29 +212,23 @@ def _ignore_signal(number: int, frame: object) -> None:
     """Ignore a signal."""
 
 
-class _RepeatedMessageFilter:
-    """A log filter that omits repeated messages, since a simulator logs the same messages whenever
-    it loads a world."""
-
-    def __init__(self) -> None:
-        self._seen: Set[str] = set()
-
-    def is_new(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        if text in self._seen:
-            return False
-        self._seen.add(text)
-        return True
-
-
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Execute requests until the parent process closes the connection."""
     # both are sent to the process group; the parent process decides
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)  # not SIG_IGN, which a simulator would inherit
     on_parent_exit(owner_pid, lambda: os._exit(1))
+    logged: Set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        """Omit messages that a simulator repeats whenever it loads a world."""
+        text = record.getMessage()
+        repeated = text in logged
+        logged.add(text)
+        return not repeated
+
     handler = logging.StreamHandler()
-    handler.addFilter(_RepeatedMessageFilter().is_new)
+    handler.addFilter(is_new)
     logging.basicConfig(handlers=[handler], format="%(message)s")
     runner = SimulatorRunner()
     serve_requests(owner, lambda request: request[0](runner, *request[1]))

@@ -27,12 +27,12 @@ def reference_text(found: Findings) -> str:
     """Return the sentence on the reference, which determines the meaning of all measures."""
     spec = found.spec
     if spec.reference is not None:
-        meaning = (
-            "the recordings of a real robot"
-            if spec.reference_is_robot
-            else "the reference and state agreement with it, not accuracy"
+        if spec.reference_is_robot:
+            return f"All measures compare an entry with recordings of the robot {spec.reference}."
+        return (
+            f"All measures compare an entry with the reference {spec.reference}. They state "
+            "agreement with it, not accuracy."
         )
-        return f"All measures compare an entry with {meaning} ({spec.reference})."
     if _present(found) and all(one.estimate.method == PUBLISHED for one in _present(found)):
         return "All values are quoted from publications; nothing was measured."
     return "The comparison has no reference, so the accuracy of the simulators is unknown."
@@ -350,7 +350,7 @@ def notes(found: Findings) -> Sequence[str]:
         )
     for method in sorted(methods - {PUBLISHED}):
         intervals = f"Method of the {100 * LEVEL:.0f} % intervals: {method}."
-        sentences.append(intervals if "bootstrap" in method else f"{method.capitalize()}.")
+        sentences.append(intervals if "over repetitions" in method else f"{method.capitalize()}.")
     if any("imu" in one.measure.needs and one.estimate.method != PUBLISHED for one in present):
         sentences.append(
             f"Inertial samples are resampled at {RATE_HZ:g} Hz and low-pass filtered at "
