@@ -63,8 +63,8 @@ def test_cycle_times_cover_all_goals_of_a_trial():
         (PlannerAborted("walled in"), "walled in"),
         (PlannerAborted(), "found no path"),
         (ValueError("odd scan"), r"ValueError: odd scan \(.*test_timed\.py:\d+\)"),
-        (Twist2D(math.nan, 0.0), "commanded"),
-        (Twist2D(0.0, math.inf), "commanded"),
+        (Twist2D(math.nan, 0.0), "returned the command"),
+        (Twist2D(0.0, math.inf), "returned the command"),
     ],
 )
 def test_planner_that_aborts_or_fails_reports_the_reason_and_the_cycle_counts(answer, says):

@@ -1,8 +1,8 @@
 """Local planners, registered by name.
 
-``straight`` drives towards the goal and is the baseline for any planner. ``fgm`` is the
-Follow-the-Gap Method, ``fgm_improved`` the same with its published improvements, ``dwa`` the
-Dynamic Window Approach.
+``straight`` drives towards the goal and ignores obstacles. ``fgm`` is the Follow the Gap Method,
+``fgm_improved`` is this method with published improvements, and ``dwa`` is the Dynamic Window
+Approach.
 """
 
 from typing import Any
@@ -25,16 +25,17 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
-    """Construct the planner registered as ``plugin`` with ``parameters``.
+    """Construct the planner that is registered as ``plugin``, with parameters.
 
-    Raises as :func:`~gz_testauto.base.parameters.construct`.
+    Raises ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for invalid parameters.
     """
     planner: LocalPlanner = construct(PLANNERS, plugin, parameters)
     return planner
 
 
 def planner_origin(plugin: str, **parameters: Any) -> Provenance:
-    """Return the provenance of a planner without constructing it. Raises ``UnknownNameError`` for
-    an unknown plug-in, and ``SpecError`` for a file that cannot be read."""
+    """Return the provenance of a planner without constructing the planner. Raises
+    ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for a file that cannot be
+    read."""
     kind = PLANNERS.get(plugin)
     return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()  # or a function

@@ -1,4 +1,4 @@
-"""``dwa``: the Dynamic Window Approach.
+"""The planner ``dwa``, the Dynamic Window Approach.
 
 D. Fox, W. Burgard, S. Thrun, "The dynamic window approach to collision avoidance", IEEE
 Robotics & Automation Magazine 4(1), 1997, 23-33.
@@ -19,16 +19,17 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 STEPS = 16
-"""Checks along each arc: about 0.2 m between them, much less than the robot's length."""
+"""Number of collision checks along each arc. Their distance is about 0.2 m, much less than the
+length of a robot."""
 
 
 class DynamicWindow(ReactivePlanner):
-    """A planner that selects the best command among those that can be reached and stopped from.
+    """A planner that selects the best command from which the robot can stop before any obstacle.
 
-    The window V_d has the commands that the accelerations allow within one control period. Only the
-    admissible commands V_a of it remain: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), with dist
-    the length that the *footprint* drives along the arc before it touches a point of the scan.
-    Their score is
+    The window V_d contains the commands that the accelerations allow within one control period. Of
+    these, only the admissible commands V_a are used: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω
+    a_ω). Here dist is the length that the *footprint* drives along the arc before it touches a
+    point of the scan. The score of a command is
 
 
         G(v, ω) = σ(α heading + β dist + γ velocity)
@@ -45,9 +46,9 @@ class DynamicWindow(ReactivePlanner):
     heading_weight, clearance_weight, velocity_weight
         α, β and γ; no unit.
     reach_m
-        Length of the arcs; farther obstacles do not count; meters.
+        Length of the arcs; obstacles at a larger distance are ignored; meters.
     margin_m
-        Distance of the footprint from every point; meters.
+        Least distance of the footprint from every point of the scan; meters.
     linear_samples, angular_samples
         Size of the grid of commands in the window.
     lookahead_m
@@ -74,13 +75,13 @@ class DynamicWindow(ReactivePlanner):
         self.samples = (linear_samples, angular_samples)
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and forget the previous one."""
+        """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._escape = Escape(task.limits, self._footprint, self.margin_m)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the best command of the window, or a turn in place."""
+        """Return the best command of the dynamic window, or a turn in place."""
         window = dynamic_window(
             situation.command, self.limits, self.task.control_period_s, self.samples
         )
@@ -123,8 +124,8 @@ class DynamicWindow(ReactivePlanner):
 def dynamic_window(
     command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
 ) -> np.ndarray:
-    """Return V_d ∩ V_s: the commands that can be reached within one period, shape (n, 2), v before
-    ω."""
+    """Return the dynamic window: the commands v, ω (m/s, rad/s) that the robot can reach within one
+    control period, shape (n, 2)."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
     return np.asarray(
@@ -140,8 +141,8 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands between the limits, as ``numpy.linspace`` spaces them; (n,
-    2)."""
+    """Return evenly spaced commands between the limits, shape (n, 2). The spacing is that of
+    ``numpy.linspace``."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -158,7 +159,8 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return V_a: which commands, held for one period, still allow the base to stop in time."""
+    """Return which commands are admissible, boolean, shape (c,). From an admissible command, which
+    holds for one control period, the base can stop before it reaches an obstacle."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

@@ -1,6 +1,7 @@
-"""A turn in place while no command leads forward, for planners that use the robot's outline.
+"""A turn in place for planners that find no command to drive forward.
 
-Source: D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away until it can drive again.
+In the Dynamic Window Approach (D. Fox, W. Burgard, S. Thrun, 1997), the robot also turns until it
+can drive again.
 """
 
 import math
@@ -15,20 +16,20 @@ CLEAR_AHEAD_M = 0.8
 """Free distance (m) straight ahead at which the turn stops."""
 
 ARC_LENGTH_M = 2.0
-"""Length of the arcs to both sides for the choice of a direction."""
+"""Length (m) of the arcs to both sides that determine the direction of the turn."""
 
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
-"""Curvatures of these arcs."""
+"""Curvatures (1/m) of the arcs that determine the direction of the turn."""
 
 STEPS = 16
-"""Number of checks along each arc and along each turn."""
+"""Number of collision checks along each arc and along each turn."""
 
 
 class Escape:
     """A turn in place that keeps its direction.
 
-    The direction is the one with the longer free arcs, or the goal's if they are equal. It changes
-    when the outline cannot turn any farther.
+    The robot turns to the side with the longer free arcs, or to the side of the goal if the arcs
+    are equal. The direction changes when the outline cannot turn any farther.
     """
 
     def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
@@ -39,11 +40,11 @@ class Escape:
 
     @property
     def active(self) -> bool:
-        """Return whether a turn is active."""
+        """Return whether the robot is turning in place."""
         return self._side != 0.0
 
     def command(self, points_m: np.ndarray, goal_bearing_rad: float) -> Twist2D:
-        """Return the command for the turn; start one if none is active."""
+        """Return the command for the turn in place. Start a turn if none is active."""
         if not self.active:
             self._side = self._better_side(points_m, goal_bearing_rad)
         sides = np.array([self._side, -self._side])
@@ -59,7 +60,7 @@ class Escape:
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
         """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
-        ``needed_m`` if that is less. Return whether no turn is active."""
+        ``needed_m`` if this is shorter. Return true if no turn is active afterwards."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             ahead = sweep_arcs(

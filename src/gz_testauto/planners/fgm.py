@@ -1,8 +1,8 @@
-"""``fgm``: the Follow the Gap Method.
+"""The planner ``fgm``, the Follow the Gap Method.
 
 V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method", Robotics and
 Autonomous Systems 60(9), 2012, 1123-1134. A gap is a sector of directions in the base frame that
-are free for a robot of a radius. The method computes a heading from the array of all gaps.
+are free for a robot with a given radius. The method computes a heading from all gaps.
 """
 
 import math
@@ -18,7 +18,7 @@ from gz_testauto.planners.limits import clamp
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 NEAREST_M = 0.01
-"""Least distance to an obstacle in the weight, so that the weight is finite."""
+"""Least distance (m) to an obstacle in the weight of a gap, so that the weight is finite."""
 
 ROUNDING_RAD = 1e-9
 """Angle (rad) below which two borders of gaps count as equal."""
@@ -26,10 +26,10 @@ ROUNDING_RAD = 1e-9
 
 @dataclass(frozen=True)
 class Gap:
-    """A free sector, from its right border (clockwise end) to its left one.
+    """A free sector of directions between two obstacles, from its right to its left border.
 
-    Angles are in the base frame, counter-clockwise; ``right_m`` and ``left_m`` are the
-    distances from the robot to the two borders.
+    Angles are in the base frame, counter-clockwise. ``right_m`` and ``left_m`` are the distances
+    from the robot to the two borders.
     """
 
     right_rad: float
@@ -39,32 +39,32 @@ class Gap:
 
     @property
     def width_rad(self) -> float:
-        """Return the angle between the borders."""
+        """Return the angle between the two borders of the gap."""
         return self.left_rad - self.right_rad
 
     @property
     def center_rad(self) -> float:
-        """Return the direction to the middle between the two borders' end points."""
+        """Return the direction to the midpoint between the end points of the two borders."""
         return self.right_rad + median_angle(self.right_m, self.left_m, self.width_rad)
 
     def nearest(self, heading_rad: float, inset_rad: float = 0.0) -> float:
-        """Return the direction inside the gap that is nearest to ``heading_rad``, at least
-        ``inset_rad`` from both borders, or the bisector of a gap that is narrower than that."""
+        """Return the direction in the gap that is nearest to ``heading_rad`` and at least
+        ``inset_rad`` from both borders. For a gap that is too narrow for the inset, return its
+        bisector."""
         inset = min(inset_rad, self.width_rad / 2)
         return min(max(heading_rad, self.right_rad + inset), self.left_rad - inset)
 
     def contains(self, heading_rad: float) -> bool:
-        """Return whether a direction is inside the gap."""
+        """Return whether a direction is between the borders of the gap."""
         return self.right_rad <= heading_rad <= self.left_rad
 
 
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
-    """Return the angle from the first of two vectors to the median of the triangle that they span.
+    """Return the angle (rad) from one side of a triangle to the median between its two sides.
 
-    The gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
-    arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)) with θ = φ₁ + φ₂ the angle between the
-    borders. The paper counts φ₁ and φ₂ from the robot's axis, so that its φ_gap_c = this − φ₁. For
-    an angle of 180° or more no triangle exists, and the result is the bisector.
+    This is the gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
+    arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)), with the angle θ between the sides of
+    lengths d₁ and d₂. For an angle of 180° or more, the result is the bisector.
     """
     if between_rad >= math.pi - 1e-9:
         return between_rad / 2
@@ -78,15 +78,15 @@ def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
 def find_gaps(
     points_m: np.ndarray, radius_m: float, horizon_m: float, field_of_view_rad: float
 ) -> List[Gap]:
-    """Return the free sectors between obstacles, from right to left.
+    """Return the gaps between obstacles, from right to left.
 
-    Every point, shape (n, 2) in the base frame, nearer than ``horizon_m`` is an obstacle: a circle
-    of ``radius_m``, so that the robot becomes a point (the paper's enlarged obstacles; a wall is a
-    row of circles). A circle at distance d hides the directions within arcsin(radius / d) of its
-    own, and its border is the tangent point, at sqrt(d² − radius²). A circle around the robot hides
+    ``points_m`` has shape (n, 2), in the base frame. Every point that is nearer than ``horizon_m``
+    is an obstacle, which is enlarged to a circle of ``radius_m``, so that the robot becomes a
+    point. A circle at distance d hides the directions within arcsin(radius / d) of its center. Its
+    border is the tangent point, at the distance sqrt(d² − radius²). A circle around the robot hides
     half of all directions. N circles that do not overlap leave N + 1 gaps within the field of view,
     which is centered on the x axis. A border at the edge of the field of view has the distance of
-    the other border. An empty field of view is one gap at ``horizon_m``.
+    the other border. Without obstacles in the field of view, there is one gap at ``horizon_m``.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
@@ -99,8 +99,8 @@ def find_gaps(
 
 @compiled
 def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
-    """Return the hidden sectors of the view: right and left border (rad) and the distance (m) of
-    the border, shape (k, 3)."""
+    """Return the sectors of the field of view that obstacles hide: right border (rad), left border
+    (rad) and distance (m) of the borders, shape (k, 3)."""
     n = len(distance)
     hidden = np.empty((2 * n, 3))
     count = 0
@@ -122,9 +122,12 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
 
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
 def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
-    """Return the gaps (g, 4) as right and left border (rad) and the distances (m) to these, from
-    right to left, between circles at ``distance`` (n,) (m) and ``bearing`` (n,) (rad) that hide
-    ``half`` (n,) (rad) to either side."""
+    """Return the gaps from right to left, shape (g, 4): right border (rad), left border (rad), and
+    the distances (m) to both borders.
+
+    The gaps are between circles at ``distance`` (m) and ``bearing`` (rad), which hide the angle
+    ``half`` (rad) to either side; these arrays have shape (n,).
+    """
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
     if len(hidden) == 0:
@@ -160,11 +163,11 @@ class FollowTheGap(ReactivePlanner):
        distance from the point robot to the nearest enlarged obstacle: far from obstacles the
        heading is the goal's, near an obstacle it is the center of the gap.
 
-    As published, it always selects the widest gap, independent of the goal, can change the gap in
-    each cycle, and averages two headings without a check that the mean is free. The paper's vehicle
-    drives at constant speed. Here the speed falls with the turn (cos²) and with d_min, down to
-    ``slowest``, but it never stops for an obstacle. Without any gap, the robot turns in place
-    towards the goal until there is one.
+    As published, the method always selects the widest gap, independent of the goal. It can select
+    another gap in each cycle, and the mean of the two headings is not always free. The vehicle of
+    the paper drives at constant speed. Here the speed decreases with the heading (cos²) and with
+    d_min, down to ``slowest``, but the robot never stops for an obstacle. If there is no gap, the
+    robot turns in place towards the goal.
 
 
     Parameters
@@ -172,13 +175,13 @@ class FollowTheGap(ReactivePlanner):
     alpha_m
         α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Farther obstacles are ignored; meters.
+        Distance beyond which obstacles are ignored; meters.
     field_of_view_rad
-        The sector for gaps, centered ahead; radians.
+        Angle of the sector in which gaps are searched, centered ahead; radians.
     margin_m
         Added to the robot's circumscribed radius; meters.
     slowdown_m
-        The robot drives slower if d_min is below this; meters.
+        Distance d_min below which the robot drives slower; meters.
     slowest
         Least share of the speed near an obstacle; 0 to 1.
     lookahead_m
@@ -208,11 +211,11 @@ class FollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def forget(self) -> None:
-        """Forget the direction of the turn while there is no gap; 0 is none."""
+        """Forget the direction of a turn in place."""
         self._side = 0.0
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Apply steps 1 to 4 above, and compute the speed."""
+        """Return the command towards the weighted mean of the widest gap and the goal."""
         radius_m = self.limits.circumscribed_radius_m + self.margin_m
         points = situation.points_m
         gaps = find_gaps(points, radius_m, self.horizon_m, self.field_of_view_rad)
@@ -234,7 +237,8 @@ class FollowTheGap(ReactivePlanner):
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
-    """Return d_min from the point robot to the nearest circle; ``inf`` without obstacles."""
+    """Return the distance (m) from the base to the nearest obstacle, a circle of ``radius_m``
+    around a point; ``inf`` without points. ``points_m`` has shape (n, 2)."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)
@@ -243,7 +247,7 @@ def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
 def weighted_heading(
     gap_center_rad: float, goal_rad: float, nearest_m: float, alpha_m: float
 ) -> float:
-    """Return φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1), Sezer & Gokasan (2012), β =
-    1."""
+    """Return the heading (rad) φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1) of Sezer &
+    Gokasan (2012), with β = 1."""
     weight = alpha_m / nearest_m
     return (weight * gap_center_rad + goal_rad) / (weight + 1.0)

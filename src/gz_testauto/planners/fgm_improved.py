@@ -1,4 +1,4 @@
-"""``fgm_improved``: the Follow the Gap Method with its published improvements.
+"""The planner ``fgm_improved``, the Follow the Gap Method with published improvements.
 
 Sources:
 
@@ -37,10 +37,10 @@ SAMPLES = (5, 13)
 """Size of the grid in the dynamic window: speeds, yaw rates."""
 
 FIRST_COMMANDS = 8
-"""Number of commands that are checked before all others."""
+"""Number of commands, nearest to the desired command, that are checked before all others."""
 
 STEPS = 20
-"""Number of checks along each arc."""
+"""Number of collision checks along each arc."""
 
 PLACES = 20
 """Number of positions along each arc that are checked for a turn in place."""
@@ -49,7 +49,7 @@ TURNING_MARGIN_M = 0.05
 """Margin (m) that is added to the circle around the outline for a turn in place."""
 
 STANDSTILL = 0.02
-"""Commands below this, in m/s and rad/s, count as blocked."""
+"""Speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill."""
 
 
 class ImprovedFollowTheGap(ReactivePlanner):
@@ -75,17 +75,17 @@ class ImprovedFollowTheGap(ReactivePlanner):
     alpha_m
         α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Farther obstacles are ignored; meters.
+        Distance beyond which obstacles are ignored; meters.
     field_of_view_rad
-        The sector for gaps, centered ahead; radians.
+        Angle of the sector in which gaps are searched, centered ahead; radians.
     margin_m
         Least side distance in a gap, and of the outline; meters.
     memory
         Weight of the previous heading in the choice of a gap, relative to the goal; 0 to 1.
     inset_rad
-        Largest angle from the border of a wide gap to the aim; radians.
+        Largest angle between the border of a wide gap and the desired heading; radians.
     slowdown_m
-        The robot drives slower if an obstacle is nearer than this; meters.
+        Distance to an obstacle below which the robot drives slower; meters.
     slowest
         Least share of the speed near an obstacle; 0 to 1.
     passage_m
@@ -128,17 +128,17 @@ class ImprovedFollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and forget the previous one."""
+        """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._escape = Escape(task.limits, self._footprint, self.margin_m / 2)
 
     def forget(self) -> None:
-        """Forget the previous heading."""
+        """Forget the heading of the previous cycle."""
         self._turned_rad: Optional[float] = None
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Apply steps 1 to 4 above."""
+        """Return the safe command that is nearest to the desired heading, or a turn in place."""
         radius_m = self.limits.half_width_m + self.margin_m
         horizon_m = min(self.horizon_m, situation.goal_distance_m + radius_m)
         gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
@@ -173,16 +173,20 @@ class ImprovedFollowTheGap(ReactivePlanner):
         return best.nearest(weighted_heading(center, goal, nearest_m, self.alpha_m))
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
-        """Return the last heading relative to the present heading of the robot."""
+        """Return the desired heading of the previous cycle relative to the robot's current yaw, or
+        None in the first cycle."""
         if self._turned_rad is None:
             return None
         turned = situation.command.angular_radps * self.task.control_period_s
         return wrap_angle(self._turned_rad - turned)
 
     def _nearest_safe(self, desired: Twist2D, situation: Situation) -> Twist2D:
-        """Return the safe command of the window that is nearest to the desired one and leads to
-        free space for a turn. Without one, return the nearest safe command, which stops a moving
-        robot."""
+        """Return the safe command of the dynamic window that is nearest to the desired command and
+        leads to free space for a turn in place.
+
+        If there is no such command, return the nearest safe command, or the slowest one for a
+        moving robot.
+        """
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
         error = np.abs(window[:, 0] - desired.linear_mps) / limits.max_linear_mps
@@ -216,11 +220,11 @@ class ImprovedFollowTheGap(ReactivePlanner):
         points_m: np.ndarray,
         reach_m: float,
     ) -> Optional[int]:
-        """Return the index of the first safe command (c,) on whose arc the robot reaches, before it
-        is blocked, a position where its outline can turn in place; None if there is none.
+        """Return the index of the first safe command whose arc leads to a position where the
+        outline can turn in place, or None if there is no such command.
 
-        Only positions beyond its stopping distance count, so that it can always drive on to it and
-        turn.
+        Only positions beyond the stopping distance and before the first obstacle count, so that the
+        robot can always reach the position.
         """
         limits, period_s = self.limits, self.task.control_period_s
         speed = twists[:, 0]
@@ -237,7 +241,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
 
 @compiled
 def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return whether all points (n, 2) are farther than ``needed_m`` from (x, y)."""
+    """Return whether all points, shape (n, 2), are farther than ``needed_m`` from (x, y)."""
     for point in range(len(points_m)):
         across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
         if not math.sqrt(across * across + along * along) > needed_m:
@@ -247,8 +251,8 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first safe command (c,) with a position (c, p, :2) that is farther
-    than ``needed_m`` from all points (n, 2); -1 if there is none."""
+    """Return the index of the first safe command with a position that is farther than ``needed_m``
+    from all points, or -1. Shapes: ``safe`` (c,), ``places`` (c, p, 3), ``points_m`` (n, 2)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

@@ -1,8 +1,4 @@
-"""The local goal on the waypoints of the global plan.
-
-The local goal is a look-ahead point in front of the robot. Obstacles are ignored: they are the task
-of the local planner.
-"""
+"""The local goal of a planner: a look-ahead point in front of the robot on the global plan."""
 
 import math
 from typing import Tuple
@@ -14,11 +10,11 @@ from gz_testauto.base.pose import Pose2D
 
 
 class WaypointFollower:
-    """A look-ahead point in front of the robot on the waypoints.
+    """A follower of waypoints, which computes a look-ahead point in front of the robot.
 
-    Progress is the arc length of the polyline's nearest point. It never decreases, and it is
-    searched only within ``2 * lookahead_m`` beyond the previous progress, so that two neighboring
-    sections of a path are not confused.
+    The progress is the arc length (m) of the path's point that is nearest to the robot. It never
+    decreases, and is searched only within ``2 * lookahead_m`` beyond the previous progress, so that
+    two neighboring sections of a path are not confused.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:
@@ -33,14 +29,14 @@ class WaypointFollower:
 
     @property
     def remaining_m(self) -> float:
-        """Return the length of the path from the progress to the last waypoint."""
+        """Return the length of the remaining path to the last waypoint."""
         return float(self._starts[-1] - self._progress_m)
 
     def target(self, x_m: float, y_m: float) -> Tuple[float, float]:
-        """Return the point of the path ``lookahead_m`` beyond the one nearest to (x, y), world
-        frame.
+        """Return the look-ahead point (m, world frame) for a robot at (x, y).
 
-        Beyond the end of the path it is the last waypoint.
+        It is ``lookahead_m`` beyond the path's point that is nearest to the robot, or the last
+        waypoint.
         """
         if len(self._steps) == 0:
             return float(self._points[-1, 0]), float(self._points[-1, 1])
@@ -63,10 +59,11 @@ def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
 def _nearest_arc(  # type: ignore[no-untyped-def]
     points_m, steps_m, lengths_m, starts_m, lowest_m, highest_m, x_m, y_m
 ):
-    """Return the arc length (m) of the path's point nearest to (x, y), between two arc lengths.
+    """Return the arc length (m) of the path's point that is nearest to (x, y), between two arc
+    lengths.
 
-    ``points_m`` (n, 2) are its corners, ``steps_m`` (n - 1, 2) and ``lengths_m`` (n - 1,) the
-    segments, ``starts_m`` (n,) the arc length at each corner.
+    ``points_m`` (n, 2) are the corners of the path, ``steps_m`` (n - 1, 2) and ``lengths_m``
+    (n - 1,) the segments, ``starts_m`` (n,) the arc length at each corner.
     """
     best_m, best_arc_m = np.inf, 0.0
     for number in range(len(lengths_m)):
@@ -90,7 +87,7 @@ def _nearest_arc(  # type: ignore[no-untyped-def]
 
 @compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
 def _at(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
-    """Return the path's point (m) at an arc length; arguments as for :func:`_nearest_arc`."""
+    """Return the point (m) of a path at an arc length (m)."""
     if arc_m >= starts_m[-1]:
         return points_m[-1, 0], points_m[-1, 1]
     number = np.searchsorted(starts_m, arc_m, side="right") - 1

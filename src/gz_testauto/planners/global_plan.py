@@ -1,8 +1,7 @@
 """Global plans: evenly spaced waypoints for a local planner, on the static map or along a road.
 
-On the static map, which does not contain the random obstacles, a plan is the shortest path for a
-robot of a size; the search is in :mod:`gz_testauto.grid.search`. On a road, it is the center of the
-joined lanes of the route.
+On the static map, which does not contain random obstacles, a global plan is the shortest path for
+the robot. On a road, it is the center line of the joined lanes of the route.
 """
 
 import math
@@ -20,10 +19,10 @@ from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.spec.road import LaneSpec, RoadSpec
 
 SPACING_M = 0.5
-"""Largest distance between two waypoints."""
+"""Largest distance (m) between two consecutive waypoints."""
 
 LEAST_LEG_M = 1.0
-"""Least distance along the route from one position to the next goal."""
+"""Least distance (m) along the route between the start and the first goal, and between goals."""
 
 
 def plan_waypoints(
@@ -33,13 +32,12 @@ def plan_waypoints(
     limits: RobotLimits,
     margin_m: float,
 ) -> Optional[np.ndarray]:
-    """Return the shortest path that keeps the robot's circumscribed circle and a margin off the
-    map.
+    """Return the waypoints of the shortest path on a static map, or None if no path exists.
 
-    The result is waypoints in the world frame, shape (n, 2), from start to goal, at most
-    ``SPACING_M`` from each other; None if no path exists. The grid is inflated by the circumscribed
-    radius and ``margin_m``. If start or goal is nearer to a wall than that, the search is repeated
-    without the margin, and then with the footprint's half width.
+    The waypoints are in the world frame, shape (n, 2), from start to goal, and at most
+    ``SPACING_M`` from each other. The walls of the map are inflated by the robot's circumscribed
+    radius and ``margin_m``. If start or goal is nearer to a wall, the search is repeated without
+    the margin, and then with the half width of the footprint.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -56,7 +54,7 @@ def plan_waypoints(
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
     """Return points along a polyline, shape (n, 2), at most ``spacing_m`` from each other.
 
-    Corners are kept; each straight piece is divided evenly.
+    The corners of the polyline remain, and each straight segment is divided evenly.
     """
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
@@ -68,8 +66,8 @@ def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
 
 
 def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
-    """Return the route's lanes, joined, and all lanes next to one of them, directly or
-    indirectly."""
+    """Return the joined lane of the route, and all lanes that are next to the route, directly or
+    next to another of these lanes."""
     lanes = road.by_name
     route = [lanes[name] for name in road.route]
     adjacent: Dict[str, LaneSpec] = {}
@@ -84,7 +82,7 @@ def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
 
 
 def _joined(lanes: Sequence[LaneSpec]) -> Lane:
-    """Return consecutive lanes as one; the common point of two lanes appears once."""
+    """Return consecutive lanes as one lane. A common point of two lanes appears once."""
     centers = [np.array(lane.center_m, dtype=float) for lane in lanes]
     widths = [np.array(lane.widths_m, dtype=float) for lane in lanes]
     center, width = centers[0], widths[0]
@@ -98,11 +96,11 @@ def _joined(lanes: Sequence[LaneSpec]) -> Lane:
 def waypoints_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
-    """Return waypoints along a lane's center to each goal, from the start or the previous goal,
-    shapes (n, 2).
+    """Return the waypoints along the center of a lane to each goal, from the start or the previous
+    goal; each array has shape (n, 2).
 
-    Raises ``SpecError`` with the name of a goal that is not after the position before it; ``names``
-    are the names of the start and the goals.
+    ``names`` are the names of the start and of the goals in messages. Raises ``SpecError`` if a
+    goal is not after the previous position along the lane.
     """
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))
@@ -124,7 +122,8 @@ def waypoints_along(
 
 
 def lateral_offset_m(lanes: Sequence[Lane], places_m: np.ndarray) -> np.ndarray:
-    """Return the distance of positions (n, 2) from the nearest lane's center, (n,)."""
+    """Return the distance (m) of each position from the nearest center of a lane, shape (n,). The
+    positions have shape (n, 2)."""
     points = shapely.points(places_m)
     lines = [shapely.LineString(lane.center_m) for lane in lanes]
     return np.asarray(np.min([shapely.distance(line, points) for line in lines], axis=0))

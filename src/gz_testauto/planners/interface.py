@@ -1,13 +1,13 @@
 """The interface of local planners: one velocity command per control period.
 
-The inputs are those of a robot: its pose, its last scan, and the waypoints of the global plan
-on the *static* map. Obstacles that the map does not contain appear only in the scan. Planners that
-request them also receive tracked objects, if the campaign has tracking. A planner runs in-process
-and in lock-step, or in the ``planner`` node.
+A planner receives the pose of the robot, the last scan, and the waypoints of the global plan on the
+*static* map. Obstacles that the map does not contain appear only in the scan. A planner can also
+receive tracked objects, if the campaign has tracking. A planner runs in-process and in lock-step,
+or in the ``planner`` node.
 
-Call order: construct once per trial with parameters; ``begin`` once per goal, of which a trial has
-one or several; ``plan`` every control period, in order of time.
-:mod:`gz_testauto.testing.planner_conformance` checks an implementation.
+Call order: the constructor with the parameters, once per trial; ``begin``, once per goal; ``plan``
+in every control period, in order of time. :mod:`gz_testauto.testing.planner_conformance` checks an
+implementation.
 """
 
 import abc
@@ -23,15 +23,15 @@ from gz_testauto.base.pose import Pose2D
 
 @dataclass(frozen=True)
 class RobotLimits:
-    """The footprint of a robot and the limits of its base; a planner gets it as ``task.limits``.
+    """The footprint of a robot and the limits of its base.
 
-    ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise, not
-    closed, as nested tuples so that the value is hashable. In a campaign it is
+    ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise and not
+    closed. It consists of nested tuples, so that the object is hashable. In a campaign, it is
     ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
-    (:func:`gz_testauto.trial.setup.robot_limits`); the planner node reads the parameter
-    ``~footprint_m`` (:mod:`gz_testauto.ros.planner.interface`). Speeds are magnitudes. A base that
-    steers like a car has its rear axle at the base frame's origin, ``wheelbase_m`` between the
-    axles, and front wheels that turn by ``max_steer_rad``; 0 is a base that turns on the spot.
+    (:func:`gz_testauto.trial.setup.robot_limits`). In the planner node, it is the parameter
+    ``~footprint_m``. Speeds are magnitudes. A base that steers like a car has its rear axle at the
+    origin of the base frame, ``wheelbase_m`` between the axles, and front wheels that turn by up to
+    ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.
     """
 
     footprint_m: Tuple[Tuple[float, float], ...]
@@ -56,8 +56,8 @@ class RobotLimits:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """A lane: a center line (n, 2) in the direction of driving, world frame, and its width (m) at
-    each of these points (n,)."""
+    """A lane of a road: the center line in the direction of driving (m, world frame), shape (n, 2),
+    and the width (m) of the lane at each of these points, shape (n,)."""
 
     center_m: np.ndarray
     width_m: np.ndarray
@@ -65,17 +65,16 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A goal and the global plan to it.
+    """The task of a planner: a goal and the global plan to this goal.
 
-    ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the previous goal, and
-    ends at the goal; it is the global plan on the static map. On a road, it is the center line of
-    the route, and ``lanes`` are the joined lane of the route, from before the robot to beyond the
+    ``waypoints_m`` is the global plan on the static map, or the center line of the route on a road.
+    It has shape (n, 2), in the world frame, and leads from the robot or the previous goal to the
+    goal. On a road, ``lanes`` are the joined lane of the route, from before the robot to beyond the
     goal, followed by the lanes next to it.
 
-    ``seed``, in [0, 2**31), seeds all random numbers that the planner draws in this task. It
-    depends on the campaign's seed, the world, the repetition, the robot's name and the goal, but
-    not on the planner: all planners of a campaign get the same, so two of one plug-in draw the same
-    numbers (common random numbers).
+    ``seed``, in [0, 2**31), is the seed of all random numbers that the planner draws in this task.
+    It depends on the campaign's seed, the world, the repetition, the robot's name and the goal. It
+    does not depend on the planner, so that all planners use common random numbers.
     """
 
     goal: Pose2D
@@ -89,9 +88,12 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """The input of a planner in one cycle: simulated time, the robot's pose in the world frame, its
-    measured twist in its own frame, its last scan (None before the first), and tracked objects for
-    planners that request them."""
+    """The input of a planner in one cycle.
+
+    ``pose`` is the robot's pose in the world frame, ``twist`` its measured twist in the base frame.
+    ``scan`` is the last scan, None before the first one. ``objects`` are tracked objects for
+    planners that request them.
+    """
 
     time_s: float
     pose: Pose2D
@@ -101,9 +103,9 @@ class Observation:
 
 
 class PlannerAborted(Exception):
-    """Raised by ``plan`` when no path exists and none will appear; the message is the reason.
+    """Raised by a planner when no path to the goal exists. The message is the reason.
 
-    The trial ends as ``planner_aborted``; this is an outcome, not an error.
+    The trial ends with the outcome ``planner_aborted``, which is not an error.
     """
 
 
@@ -111,8 +113,8 @@ class Provenance(NamedTuple):
     """Facts about a planner that depend on its parameters.
 
     ``description`` is one line for results and reports. ``trained_in`` are the SHA-256 sums of the
-    world files in which it was trained, where it must not be evaluated. ``runs`` are files whose
-    code is executed when it is constructed.
+    world files in which the planner was trained and must not be evaluated. ``runs`` are files whose
+    code is executed when the planner is constructed.
     """
 
     description: str = ""
@@ -123,9 +125,9 @@ class Provenance(NamedTuple):
 class LocalPlanner(abc.ABC):
     """The base class of all local planners.
 
-    A subclass declares its parameters as the keyword arguments of its constructor, each with a
-    default, a unit suffix and a docstring line. With ``wants_objects``, it receives tracked
-    objects. With ``needs_warm_up``, it compiles or loads code in its first cycle, and must run once
+    A subclass declares its parameters as keyword arguments of its constructor, each with a default,
+    a unit suffix and a docstring line. With ``wants_objects``, the planner receives tracked
+    objects. With ``needs_warm_up``, it compiles or loads code in its first cycle, and runs once
     before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
     """
 
@@ -134,24 +136,25 @@ class LocalPlanner(abc.ABC):
 
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:
-        """Return the provenance of a planner with these parameters without constructing it. Raises
-        ``SpecError`` for a file that cannot be read."""
+        """Return the provenance of a planner with these parameters, without constructing the
+        planner. Raises ``SpecError`` for a file that cannot be read."""
         return Provenance()
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the planner's numbers for the results of the trial, by name; default: none."""
+        """Return numbers of the planner for the results of the trial, by name. The default is an
+        empty mapping."""
         return {}
 
     @abc.abstractmethod
     def begin(self, task: Task) -> None:
-        """Start a new task, and forget the previous one."""
+        """Start a new task, and discard the state of the previous task."""
 
     @abc.abstractmethod
     def plan(self, observation: Observation) -> Twist2D:
         """Return the command for the coming control period, within the task's limits on speed *and*
         acceleration.
 
-        It is deterministic: the same task, with the same ``seed``, and the same sequence of
-        observations give the same commands. Raises ``PlannerAborted``.
+        The commands must be deterministic: they depend only on the task, with its ``seed``, and on
+        the sequence of observations. Raises ``PlannerAborted`` if no path to the goal exists.
         """

@@ -1,7 +1,4 @@
-"""Velocity and acceleration limits for commands.
-
-They limit the speed and its change between control periods, which simulators do not limit.
-"""
+"""Velocity and acceleration limits for commands, which simulators do not enforce."""
 
 import math
 from typing import Optional
@@ -11,22 +8,22 @@ from gz_testauto.planners.interface import RobotLimits
 
 
 def clamp(value: float, lowest: float, highest: float) -> float:
-    """Return ``value``, limited to the interval."""
+    """Return ``value``, limited to the interval from ``lowest`` to ``highest``."""
     return min(max(value, lowest), highest)
 
 
 def stoppable_speed_mps(distance_m: float, deceleration_mps2: float) -> float:
-    """Return the speed from which the base stops within ``distance_m``: sqrt(2 a d), 0 if d <=
-    0."""
+    """Return the speed from which the base can stop within a distance d: sqrt(2 a d), or 0 if d is
+    not positive."""
     return math.sqrt(2.0 * deceleration_mps2 * max(0.0, distance_m))
 
 
 class SpeedLimiter:
-    """A limiter for a sequence of commands, one per control period.
+    """A limiter of speed and acceleration for a sequence of commands, one per control period.
 
-    The change is relative to the previous *command*, since the measured speed lags and would allow
-    commands to exceed the limit. Only the first is relative to the measured twist, for a robot that
-    already moves when a task starts.
+    The acceleration is relative to the previous *command*, since the measured speed lags behind.
+    Only the first command is relative to the measured twist, for a robot that already moves when a
+    task starts.
     """
 
     def __init__(self, limits: RobotLimits, period_s: float) -> None:
@@ -35,11 +32,12 @@ class SpeedLimiter:
         self._previous: Optional[Twist2D] = None
 
     def previous(self, measured: Twist2D) -> Twist2D:
-        """Return the command to which the next one is relative."""
+        """Return the previous command, or the measured twist before the first command."""
         return measured if self._previous is None else self._previous
 
     def apply(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
-        """Return the permitted command that is nearest to ``desired``, component by component."""
+        """Return the permitted command that is nearest to ``desired``, separately for the linear
+        and the angular velocity."""
         limits, before = self._limits, self.previous(measured)
         linear_step = limits.max_linear_accel_mps2 * self._period_s
         angular_step = limits.max_angular_accel_radps2 * self._period_s

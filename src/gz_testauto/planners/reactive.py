@@ -1,8 +1,8 @@
-"""The common part of this package's planners: everything except the steering.
+"""A base class of local planners that only have to compute a command for a local goal and
+obstacles.
 
-It follows the path to the goal (look-ahead point, deceleration, stop on arrival) and applies the
-limits. A subclass of :class:`ReactivePlanner` computes only a command for a local goal and
-obstacles. Other planners implement :class:`~gz_testauto.planners.interface.LocalPlanner`.
+The base class follows the global plan with a look-ahead point, decelerates before the goal, stops
+at the goal, and applies the limits on speed and acceleration.
 """
 
 import abc
@@ -19,21 +19,21 @@ from gz_testauto.planners.limits import SpeedLimiter, clamp, stoppable_speed_mps
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
 APPROACH_DECELERATION = 0.5
-"""Share of the deceleration that is used for the approach to the goal; the rest is reserve."""
+"""Share of the largest deceleration that is used for the approach to the goal."""
 
 APPROACH_SPEED_MPS = 0.1
-"""Least speed of the approach before the goal is reached."""
+"""Least speed (m/s) of the approach before the goal is reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """The input of the steering, in the base frame.
+    """The input of :meth:`ReactivePlanner.steer`, in the base frame.
 
     ``goal_bearing_rad`` and ``goal_distance_m`` point to the local goal: the look-ahead point on
     the waypoints, or the goal itself near the end. ``points_m``, shape (n, 2), are the points of
     the last scan and, for planners with a memory, remembered points. ``speed_limit_mps`` is the
     speed from which the robot can still stop at the goal. ``command`` is the previous command,
-    which is the state of the base for planning.
+    which planners use as the current velocity of the base.
     """
 
     goal_bearing_rad: float
@@ -44,7 +44,7 @@ class Situation:
 
 
 class ReactivePlanner(LocalPlanner):
-    """A local planner that decides from the present situation in each period.
+    """A local planner that computes each command from the current situation.
 
     With ``needs_scan``, the robot waits for the first scan. ``memory_m`` is the distance within
     which points that left the sensor's view are remembered; 0 is no memory.
@@ -59,18 +59,18 @@ class ReactivePlanner(LocalPlanner):
 
     @property
     def limits(self) -> RobotLimits:
-        """Return the limits of the base; valid after ``begin``."""
+        """Return the limits of the robot's base. Raises ``RuntimeError`` before :meth:`begin`."""
         return self.task.limits
 
     @property
     def task(self) -> Task:
-        """Return the present task. Raises ``RuntimeError`` before ``begin``."""
+        """Return the current task. Raises ``RuntimeError`` before :meth:`begin`."""
         if self._task is None:
             raise RuntimeError("call begin() before plan()")
         return self._task
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and forget the previous one."""
+        """Start a new task, and discard the state of the previous task."""
         self._task = task
         self._follower = WaypointFollower(task.waypoints_m, self.lookahead_m)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
@@ -79,7 +79,8 @@ class ReactivePlanner(LocalPlanner):
         self.forget()
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Steer by the present situation; stop at the goal and before the first scan."""
+        """Return the command for the current situation. The robot stops at the goal, and does not
+        drive before the first scan."""
         task, pose = self.task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._arrived = self._arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
@@ -110,7 +111,8 @@ class ReactivePlanner(LocalPlanner):
         return self._scans.points(observation.scan, observation.pose)
 
     def forget(self) -> None:
-        """Forget data of the previous task, in planners with a memory."""
+        """Discard all data of the previous task. Planners with additional data override this
+        method."""
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:
@@ -121,11 +123,11 @@ class ReactivePlanner(LocalPlanner):
 def turn_towards(
     heading_rad: float, speed_mps: float, turn_gain_per_s: float, limits: RobotLimits
 ) -> Twist2D:
-    """Return the command to drive towards a heading: turn in proportion to it, and decelerate for
-    the turn.
+    """Return the command that turns a robot towards a heading, and decelerates for the turn.
 
-    ω = k φ and v = v_max cos²(φ) within ±90°, 0 beyond: for a heading to the side or behind the
-    robot turns in place, which a differential drive can do.
+    With the heading φ (rad, in the base frame) and the gain k, the yaw rate is ω = k φ. The speed
+    is v = ``speed_mps`` cos²(φ) within ±90°, and 0 for other headings, so that the robot turns in
+    place.
     """
     limit = limits.max_angular_radps
     share = math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0

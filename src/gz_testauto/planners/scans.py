@@ -1,6 +1,6 @@
-"""Conversion of scans to points in the base frame, with the special values of a range (REP-117).
+"""Conversion of laser scans to points in the base frame, with the special values of REP-117.
 
-A memory keeps the points that left the sensor's field of view.
+A memory keeps points that have left the field of view of the lidar.
 """
 
 import functools
@@ -13,12 +13,12 @@ from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 
 CELL_M = 0.05
-"""One point is remembered in each cell of this size."""
+"""Size (m) of the square cells in each of which one point is remembered."""
 
 
 def obstacle_points(scan: LaserScan) -> np.ndarray:
-    """Return the points of a scan in the base frame: shape (n, 2), meters, in the order of the
-    rays.
+    """Return the points of a scan in the base frame, in the order of the rays: meters, shape (n,
+    2).
 
     A ray without a return (``inf``, beyond ``range_max_m`` or NaN) gives no point. A return that is
     too near to measure (``-inf``, or below ``range_min_m``) gives a point at ``range_min_m``.
@@ -30,7 +30,7 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
 
 
 class _Beams:
-    """A lidar's rays and mounting pose; shared by all its scans."""
+    """The directions of a lidar's rays and its mounting pose, which all its scans share."""
 
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
@@ -44,11 +44,11 @@ _beams = functools.lru_cache(maxsize=8)(_Beams)
 
 
 class ScanMemory:
-    """A memory of the points that the robot passes while they are out of the sensor's view.
+    """A memory of points near the robot that are outside of the lidar's field of view.
 
-    A lidar in front does not see an obstacle next to the rear half of the robot. Points that leave
-    the field of view are kept while they are within ``radius_m`` of the base, and dropped as soon
-    as they are in the field of view again.
+    A lidar at the front does not detect an obstacle next to the rear half of the robot. Points that
+    leave the field of view are kept while they are within ``radius_m`` of the base, and removed
+    when they are in the field of view again.
     """
 
     def __init__(self, radius_m: float) -> None:
@@ -56,10 +56,10 @@ class ScanMemory:
         self._world_m = np.empty((0, 2))
 
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
-        """Return present and remembered points in the base frame, shape (n, 2), the present ones
-        first.
+        """Return the points of the scan, followed by the remembered points, in the base frame:
+        meters, shape (n, 2).
 
-        ``pose`` is the base's in the world, for both the scan and the result.
+        ``pose`` is the pose of the base in the world at the time of the scan.
         """
         seen = obstacle_points(scan)
         cos, sin = np.cos(pose.yaw_rad), np.sin(pose.yaw_rad)
@@ -73,7 +73,7 @@ class ScanMemory:
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        """Return which points (base frame) are not between the first and the last ray."""
+        """Return which points (base frame) are outside of the lidar's field of view."""
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
@@ -84,7 +84,8 @@ class ScanMemory:
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
 def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """Return the returns of the rays (n,) in the sensor's frame, shape (k, 3), meters."""
+    """Return the points of all rays with a return, in the frame of the lidar: meters, shape (k,
+    3)."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):
@@ -99,8 +100,8 @@ def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[n
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
-    """Return the first point in each square cell of the plane, in the order of the cells, of (n,
-    2)."""
+    """Return the first point in each square cell of the plane, in the order of the cells; the
+    points have shape (n, 2)."""
     cells = np.empty(len(points_m), np.int64)
     for point in range(len(points_m)):
         row = np.int64(math.floor(points_m[point, 0] / cell_m))

@@ -1,7 +1,7 @@
-"""``straight``: drives towards the goal and ignores obstacles.
+"""The planner ``straight``, which drives towards the goal and ignores obstacles.
 
-It is the baseline for any local planner, and checks that a campaign's worlds are not empty: where
-``straight`` reaches the goal, no obstacle was in its path.
+It is a reference for other planners: in a world in which ``straight`` reaches the goal, no obstacle
+is in its path.
 """
 
 from gz_testauto.base.observation import Twist2D
@@ -30,7 +30,7 @@ class StraightPlanner(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Turn to the look-ahead point and drive."""
+        """Return the command towards the look-ahead point."""
         return turn_towards(
             situation.goal_bearing_rad,
             situation.speed_limit_mps,

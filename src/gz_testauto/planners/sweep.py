@@ -1,6 +1,6 @@
 """Free lengths of circular arcs on which a convex footprint drives among the points of a scan.
 
-One call checks many commands with compiled loops. The planner scores them.
+One call checks many commands with compiled loops.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -12,20 +12,20 @@ from shapely.geometry.polygon import orient
 from gz_testauto.base.compiled import compiled, compiled_for
 
 _MAX_POINTS = 240
-"""Scans with more points are thinned out; the distance of neighbors is then a few centimeters."""
+"""Number of points above which only a regular subset of the points is used."""
 
 ROUNDING_M = 1e-6
-"""More than the rounding error of any distance here."""
+"""Upper bound (m) of the rounding errors of distances."""
 
 APPROACH_M = 0.01
-"""Allowed approach of a footprint that is already within the margin."""
+"""Distance (m) by which a footprint that is already within the margin can approach a point."""
 
 
 class Sweep(NamedTuple):
-    """The result for each command, arrays of shape (c,).
+    """The free part of the arc of each command, as arrays of shape (c,).
 
     ``distance_m`` and ``angle_rad`` are the distance and the angle that the base drives before the
-    footprint is within the margin of a point; ``blocked`` is whether it does.
+    footprint is within the margin of a point. ``blocked`` is true if a point blocks the arc.
     """
 
     distance_m: np.ndarray
@@ -34,7 +34,7 @@ class Sweep(NamedTuple):
 
 
 class ConvexFootprint:
-    """The convex hull of an outline, as the half planes that bound it."""
+    """The convex hull of a robot's outline, represented by half planes."""
 
     def __init__(self, outline_m: Sequence[Tuple[float, float]]) -> None:
         hull = shapely.convex_hull(shapely.MultiPoint(np.asarray(outline_m, dtype=float)))
@@ -49,26 +49,27 @@ class ConvexFootprint:
         self._miter = float(np.sqrt(2.0 / np.maximum(across, 1e-12)).max())
 
     def clearance_m(self, poses: np.ndarray, points_m: np.ndarray) -> np.ndarray:
-        """Return the distance from the footprint at each pose to the nearest point, shape (n,).
+        """Return the distance (m) from the footprint at each pose to the nearest point, shape (n,).
 
-        ``poses`` (n, 3) are x, y (m) and yaw (rad), ``points_m`` (m, 2), both in one frame. The
-        distance is the largest over the edges' lines: exact next to an edge, an underestimate
-        beyond a corner, negative inside; ``inf`` without points.
+        ``poses`` (n, 3) are x, y (m) and yaw (rad); ``points_m`` (m, 2) are in the same frame. The
+        distance is the largest distance to the line of an edge: exact next to an edge, too small
+        beyond a corner, and negative inside. Without points, it is ``inf``.
         """
         points_m = np.ascontiguousarray(points_m, dtype=float)
         turns = np.cos(poses[:, 2]), np.sin(poses[:, 2])
         return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
 
     def reach_m(self, margin_m: float) -> float:
-        """Return the largest distance (m) from the base of a point whose distance, as in
-        :meth:`clearance_m`, is less than ``margin_m``."""
+        """Return the largest distance (m) between the base and a point whose clearance, as
+        :meth:`clearance_m` returns it, is less than ``margin_m``."""
         return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
 def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
-    """Return the poses that constant commands reach from the origin: x, y, yaw.
+    """Return the poses that a robot reaches from the origin with constant commands.
 
-    ``twists`` (c, 2) are m/s and rad/s, ``times_s`` (c, s); the result has shape (c, s, 3).
+    ``twists`` (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s). The result has shape
+    (c, s, 3): x, y (m) and yaw (rad).
     """
     linear, angular = twists[:, :1], twists[:, 1:]
     turned = angular * times_s
@@ -87,12 +88,13 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Return the free part of the arc of each of the commands ``twists``, (c, 2) in m/s and rad/s.
+    """Return the free part of the arc of each command. ``twists`` has shape (c, 2), in m/s and
+    rad/s.
 
     An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
 
-    A footprint that is already within the margin of a point can move if it does not move noticeably
-    nearer, and not nearer than a third of the margin. Otherwise it could not move away.
+    A footprint that is already within the margin of a point can approach the point by up to
+    :data:`APPROACH_M`, but not nearer than a third of the margin. Otherwise it could not move away.
     """
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
@@ -119,7 +121,8 @@ def sweep_arcs(
 
 @compiled
 def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
-    """Write normal and offset (m) of each edge's line at a pose (3,) into ``lines`` (e, 3)."""
+    """Write the normal and the offset (m) of the line of each edge at a pose (3,) to ``lines``,
+    shape (e, 3)."""
     for edge in range(len(offsets_m)):
         nx, ny = normals[edge, 0], normals[edge, 1]
         turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny
@@ -129,7 +132,7 @@ def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untype
 
 @compiled_for("f8[::1](f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
 def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: ignore[no-untyped-def]
-    """See :meth:`ConvexFootprint.clearance_m`."""
+    """Return the clearance (m) of a footprint at each pose, shape (n,)."""
     nearest_m = np.full(len(poses), np.inf)
     lines = np.empty((len(offsets_m), 3))
     for place in range(len(poses)):
@@ -145,8 +148,8 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Return whether any of the points (n, 2) is nearer than ``allowed_m`` to a footprint with its
-    base at (x, y). Points farther than ``reach_m`` from there are not."""
+    """Return whether any point, shape (n, 2), is nearer than ``allowed_m`` to a footprint whose
+    base is at (x, y). Points farther than ``reach_m`` from the base are skipped."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
@@ -167,8 +170,8 @@ def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[n
 def _free_steps(  # type: ignore[no-untyped-def]
     normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
 ):
-    """Return the number of steps of each arc (c,) before the footprint is nearer than ``allowed_m``
-    to a point; ``poses`` has shape (c, s, 3), ``cosines`` and ``sines`` (c, s)."""
+    """Return the number of steps of each arc, shape (c,), before the footprint is nearer than
+    ``allowed_m`` to a point. ``poses`` has shape (c, s, 3), ``cosines`` and ``sines`` (c, s)."""
     arcs, steps = cosines.shape
     free = np.full(arcs, steps)
     lines = np.empty((len(offsets_m), 3))

@@ -1,12 +1,11 @@
-"""The execution of a local planner in a trial: warm-up, cycle times, and failures as an outcome.
+"""Execution of a local planner in a trial, with cycle times and a warm-up.
 
-Cycle times are measured in wall time and in CPU time of the calling thread. Simulated time does not
-advance meanwhile, so a slow planner does not change a trajectory. If a planner raises an exception
-or returns a command that is not finite, the outcome is ``planner_aborted``: a campaign must report
-a faulty planner, not stop.
+Cycle times are measured in wall time and in CPU time of the calling thread. If a planner raises an
+exception or returns a command that is not finite, the outcome is ``planner_aborted``, so that a
+campaign reports the planner and continues.
 
 The warm-up is one cycle on an empty plane before the first trial. Compilation, loading and imports
-at the first use then do not count as cycle time, and do not delay a simulation that runs freely.
+then do not count as cycle time, and do not delay a simulation that runs freely.
 """
 
 import contextlib
@@ -34,19 +33,20 @@ from gz_testauto.planners.interface import (
 LOGGER = logging.getLogger(__name__)
 
 _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
-"""The distance of the goal, the scan and the lane of the warm-up."""
+"""Distance of the goal (m), number of rays, range of the scan (m), and width of the lane (m) in the
+warm-up."""
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Return an observation as a planner receives it: the scan has the precision of the ROS
-    message, so that a trial over ROS has the same bits."""
+    """Return an observation whose scan has the precision of a ROS message, so that trials with and
+    without ROS are identical, bit by bit."""
     if observation.scan is None:
         return observation
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
 
 
 class TimedPlanner(LocalPlanner):
-    """An instance of a local planner, with the time of each cycle."""
+    """A wrapper of a local planner that measures the time of each cycle."""
 
     def __init__(self, planner: LocalPlanner) -> None:
         self._planner = planner
@@ -55,12 +55,12 @@ class TimedPlanner(LocalPlanner):
         self._cpu_s: List[float] = []
 
     def begin(self, task: Task) -> None:
-        """Pass the task to the planner; its time is not a cycle."""
+        """Pass a task to the planner. The time of this call is not measured."""
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the planner's command and measure its time; a cycle that raises ``PlannerAborted``
-        also counts."""
+        """Return the planner's command, and measure the time of the cycle, also if the planner
+        raises ``PlannerAborted``."""
         observation = in_message_precision(observation)
         cpu_s, wall_s = time.thread_time(), time.perf_counter()
         try:
@@ -74,12 +74,14 @@ class TimedPlanner(LocalPlanner):
             self._wall_s.append(time.perf_counter() - wall_s)
             self._cpu_s.append(time.thread_time() - cpu_s)
         if not all(map(math.isfinite, command)):
-            raise PlannerAborted(f"the planner commanded {tuple(command)}")
+            raise PlannerAborted(
+                f"the planner returned the command {tuple(command)}, which is not finite"
+            )
         return command
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the planner's numbers for the trial."""
+        """Return the numbers of the planner for the results of the trial, by name."""
         return self._planner.numbers
 
     @property
@@ -89,7 +91,7 @@ class TimedPlanner(LocalPlanner):
 
 
 def _describe(error: Exception) -> str:
-    """Return the error in one line, with its file and line."""
+    """Return an error as one line of text, with file and line number."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the planner raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
 
@@ -97,7 +99,7 @@ def _describe(error: Exception) -> str:
 def warm_up(
     plugin: str, parameters: Mapping[str, Any], limits: RobotLimits, on_road: bool = False
 ) -> None:
-    """Run one cycle of a new planner, if its class needs a warm-up. ``PlannerAborted`` is ignored.
+    """Run one cycle of a new planner, if its class needs a warm-up, and ignore ``PlannerAborted``.
 
     Raises ``SpecError`` for a planner that cannot be constructed.
     """
