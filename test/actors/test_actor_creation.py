@@ -112,7 +112,7 @@ def test_draws_are_reproducible_and_differ_between_worlds_and_repetitions():
     assert len({drawn(world, repetition) for world in range(3) for repetition in range(3)}) == 9
 
 
-def test_further_entry_does_not_change_earlier_ones():
+def test_additional_entry_does_not_change_the_draws_of_previous_entries():
     alone, both = (
         create_actors(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD])
     )
@@ -212,7 +212,7 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("script, waypoints_m: [[0, 0], [0, 0]]", "have the same position"),
+        ("script, waypoints_m: [[0, 0], [0, 0]]", "with the same position"),
         ("script, waypoints_m: [[0, 0], [1, 0]], repeat: loop", "at least three waypoints"),
         ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
         ("polynomial, order: [3, 1]", "order must be two integers from 1 to 9"),
@@ -225,7 +225,7 @@ def test_invalid_script_is_rejected_with_a_remedy(line, message):
         actors(f"{{name: w, behavior: {line}}}")
 
 
-def test_door_sweeps_its_leaf_and_a_walker_its_body_around_the_path():
+def test_swept_area_is_that_of_a_leaf_or_of_a_body_along_a_path():
     door, walker = actors(
         "{name: d, behavior: door, pose: {x_m: 0, y_m: 0}, size_m: [1.0, 0.2, 2.0]}",
         "{name: w, behavior: patrol, waypoints_m: [[0, 0], [2, 0]], body: {radius_m: 0.5}}",

@@ -77,7 +77,7 @@ class TestFollow:
         last = run(simulation, 6.0)[-1]
         assert place(last, "f")[:2] == pytest.approx((-2.0, 0.0), abs=0.02)
 
-    def test_follower_with_an_offset_keeps_it(self, tmp_path):
+    def test_follower_keeps_its_offset_from_the_target(self, tmp_path):
         follow = follower(5.0, offset_m=(-2.0, 0.0, 1.5))
         simulation = simulated(tmp_path, [person("f", -2.0, 0.0)], [follow])
         simulation.drive(Twist2D(0.8, 0.0))
@@ -236,7 +236,7 @@ class TestLife:
 
 
 class TestBodies:
-    def test_user_model_becomes_a_body_without_weight(self, tmp_path):
+    def test_user_model_of_an_actor_has_no_gravity(self, tmp_path):
         path = tmp_path / "cart.sdf"
         path.write_text(
             '<sdf version="1.6"><model name="cart"><static>true</static><link name="l">'

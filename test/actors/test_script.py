@@ -48,7 +48,7 @@ def test_timetable_in_a_loop_closes_the_path():
     assert at(timetable, 6.0)[0, :2] == pytest.approx([2.0, 1.5])
 
 
-def test_timetable_with_one_waypoint_stays_there():
+def test_actor_with_one_waypoint_stays_there():
     timetable = Timetable(np.array([[1.0, 2.0]]), np.empty(0))
     assert timetable.at(np.array([0.0, 9.0]), 0.5) == pytest.approx(np.array([[1, 2, 0.5]] * 2))
 

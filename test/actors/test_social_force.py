@@ -20,7 +20,7 @@ def spec_of(name="person", **keys):
     return SocialForceSpec(name=name, behavior="social_force", region=region, **keys)
 
 
-def test_velocity_approaches_the_desired_one_within_the_relaxation_time():
+def test_velocity_approaches_the_desired_velocity_with_the_relaxation_time():
     found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), spec_of(relaxation_time_s=0.5))
     assert found == pytest.approx([2.0, -1.0])
 

@@ -93,7 +93,7 @@ class Once(Hook):
             self.do(context)
 
 
-def test_actor_spawns_another_model(tmp_path):
+def test_actor_spawns_a_spare_model(tmp_path):
     dropping = Dropping("d")
     simulation = simulated(
         tmp_path, [person("d", -2.0, 3.0)], [dropping], spare_models=dropping.spare_models

@@ -143,7 +143,7 @@ def test_noise_depends_only_on_seed_stamp_and_object():
     assert np.mean(found, axis=0) == pytest.approx([0.0, 0.0, 0.0], abs=0.05)
 
 
-def test_repeated_stamp_changes_nothing():
+def test_repeated_snapshot_does_not_change_the_tracked_objects():
     one = tracker()
     one.observe(snapshot(0.0))
     one.observe(snapshot(0.1))

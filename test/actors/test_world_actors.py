@@ -68,7 +68,7 @@ def test_actor_without_a_path_does_not_move(actor):
     assert actor.times_s is None
 
 
-def test_world_without_actors_has_none():
+def test_world_without_actor_elements_has_no_actors():
     assert world_actors(world_with()) == ()
     assert notice_of(world_with()) == ""
 

@@ -91,20 +91,20 @@ def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", present("fgm", "fgm_improved", "dwa", "sst", "dki_sst"))
-def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
+def test_planner_reaches_the_goal_in_a_world_where_straight_collides(robot, tmp_path, name):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     assert drive(robot, world, "straight")[0] == "collided"
     assert drive(robot, world, name)[0] == "reached"
 
 
 @pytest.mark.slow
-def test_repeated_trial_has_the_same_bits(robot, tmp_path):
+def test_repeated_trial_is_identical_bit_by_bit(robot, tmp_path):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     first, second = (drive(robot, world, "fgm_improved")[1] for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
 
-def test_improved_passes_a_gate_that_fgm_drives_around(robot, tmp_path):
+def test_fgm_improved_passes_a_gate_that_fgm_avoids(robot, tmp_path):
     # A wall with a gate of 1.3 m straight ahead: too narrow for the circumscribed circle
     # (1.36 m), wide enough for the chair (0.65 m).
     gate = [(5.0, side * 2.65, 0.4, 4.0, 0.0) for side in (-1, 1)]

@@ -29,5 +29,5 @@ class TestDynamicWindow(PlannerConformance):
 
 
 @pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
-def test_all_registered_planners_are_tested_here(name):
+def test_all_registered_planners_run_the_conformance_suite(name):
     assert name in PLANNERS.names()

@@ -48,7 +48,7 @@ def documented():
 
 
 @pytest.mark.parametrize("plugin", ["straight", "fgm", "fgm_improved", "dwa"])
-def test_tables_have_every_parameter_with_its_default(plugin):
+def test_documentation_lists_every_parameter_with_its_default(plugin):
     signature = inspect.signature(PLANNERS.get(plugin)).parameters
     defaults = {name: pytest.approx(parameter.default) for name, parameter in signature.items()}
     assert {name: value for p, name, value in documented() if p == plugin} == defaults

@@ -49,7 +49,7 @@ def test_nearest_distance_is_to_the_enlarged_obstacle_and_never_zero():
     assert nearest_distance(np.empty((0, 2)), 0.5) == math.inf
 
 
-def test_fgm_selects_the_widest_gap_although_the_goal_is_in_another():
+def test_fgm_selects_the_widest_gap_even_if_the_goal_is_in_another():
     # A row of posts: open wide to the right, a passable gap on the left, where the goal is.
     posts = [(2.0, -0.3), (2.0, 0.3), (2.0, 2.3), (1.6, 2.9), (1.0, 3.2), (0.0, 3.3)]
     towards_goal = math.atan2(1.3, 2.0)
@@ -59,14 +59,14 @@ def test_fgm_selects_the_widest_gap_although_the_goal_is_in_another():
     assert improved.angular_radps > 0.0
 
 
-def test_improved_drives_at_a_goal_that_is_inside_a_gap():
+def test_fgm_improved_drives_towards_a_goal_inside_a_gap():
     posts = [(2.0, -1.2), (2.0, 1.2)]
     assert begun(ImprovedFollowTheGap()).steer(situation(posts, 0.0)).angular_radps == (
         pytest.approx(0.0, abs=0.06)
     )
 
 
-def test_improved_passes_a_gap_narrower_than_the_circumscribed_circle():
+def test_fgm_improved_passes_a_gap_narrower_than_the_circumscribed_circle():
     # 0.9 m between posts: a 0.6 m wide robot fits, the circle of 0.85 m with them enlarged not.
     posts = [(1.5, -0.48), (1.5, 0.48), *[(1.5, s * y) for s in (-1, 1) for y in (0.8, 1.2, 1.6)]]
     circle = RobotLimits(footprint_m=((-0.6, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.6, 0.3)))
@@ -77,7 +77,7 @@ def test_improved_passes_a_gap_narrower_than_the_circumscribed_circle():
     assert command.angular_radps == pytest.approx(0.0, abs=0.06)
 
 
-def test_improved_keeps_its_side_if_both_are_equal():
+def test_fgm_improved_keeps_its_direction_between_equal_gaps():
     # A post straight ahead: left and right cost the same, so the previous heading decides.
     post = situation([(1.5, 0.0)])
     planner = begun(ImprovedFollowTheGap())
@@ -89,7 +89,7 @@ def test_improved_keeps_its_side_if_both_are_equal():
         )
 
 
-def test_improved_never_commands_what_it_cannot_stop_from():
+def test_fgm_improved_can_always_stop_before_an_obstacle():
     rolling = Situation(
         0.0, 4.0, np.array([[0.9, 0.0], [0.9, 0.2], [0.9, -0.2]]), 1.0, Twist2D(0.8)
     )

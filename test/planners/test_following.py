@@ -41,7 +41,7 @@ def test_lookahead_rounds_corners():
 
 
 @pytest.mark.parametrize("points", [[[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]]])
-def test_path_without_length_ends_at_its_point(points):
+def test_target_on_a_path_of_one_point_is_this_point(points):
     assert WaypointFollower(np.array(points), 2.0).target(0.0, 0.0) == pytest.approx((1.0, 2.0))
 
 

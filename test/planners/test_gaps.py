@@ -15,7 +15,7 @@ def at(distance_m, bearing_deg):
     return (distance_m * math.cos(bearing), distance_m * math.sin(bearing))
 
 
-def test_center_angle_by_hand():
+def test_gap_center_equals_values_computed_by_hand():
     # Sezer & Gokasan (2012): d1 = 2 m at φ1 = 45° right, d2 = 1 m at φ2 = 45° left. The median
     # ends at the middle of (√2, -√2) and (√½, √½): (3√2/4, -√2/4), so its direction is
     # atan(-1/3) = -18.4349°.
@@ -23,7 +23,7 @@ def test_center_angle_by_hand():
     assert gap.center_rad == pytest.approx(math.atan(-1 / 3), abs=1e-12)
 
 
-def test_center_angle_is_the_formula_of_the_paper():
+def test_gap_center_equals_the_formula_of_the_paper():
     d1, d2, phi1, phi2 = 3.1, 1.7, math.radians(20), math.radians(50)
     total = phi1 + phi2
     length = math.sqrt(d1**2 + d2**2 + 2 * d1 * d2 * math.cos(total))
@@ -31,11 +31,11 @@ def test_center_angle_is_the_formula_of_the_paper():
     assert Gap(-phi1, phi2, d1, d2).center_rad == pytest.approx(expected, abs=1e-12)
 
 
-def test_center_of_equal_borders_is_the_bisector():
+def test_gap_center_of_equally_distant_borders_is_the_bisector():
     assert Gap(-0.2, 0.8, 2.5, 2.5).center_rad == pytest.approx(0.3)
 
 
-def test_opposite_borders_have_no_triangle_and_give_the_bisector():
+def test_gap_center_of_opposite_borders_is_the_bisector():
     assert median_angle(1.0, 3.0, math.pi) == pytest.approx(math.pi / 2)
     assert median_angle(1.0, 3.0, 1.5 * math.pi) == pytest.approx(0.75 * math.pi)
 
@@ -58,14 +58,14 @@ def test_borders_are_the_tangents_to_the_enlarged_obstacles():
     assert gaps[0].left_m == pytest.approx(math.sqrt(3))
 
 
-def test_borders_that_touch_but_for_rounding_leave_no_gap():
+def test_borders_that_differ_by_rounding_leave_no_gap():
     # Each circle of 1 m at 2 m hides 60°; the three touch at ±30° and at the edges of the view.
     for turn in (0.0, 1e-13, -1e-13):
         points = np.array([at(2.0, bearing + turn) for bearing in (-60, 0, 60)])
         assert find_gaps(points, 1.0, horizon_m=5.0, field_of_view_rad=HALF_CIRCLE) == []
 
 
-def test_overlapping_obstacles_leave_no_gap_and_the_farther_reaching_one_is_the_border():
+def test_overlapping_obstacles_leave_no_gap_between_them():
     # The near circle hides -30°..30°, the far one behind it -5.7°..5.7° about 0°.
     points = np.array([at(2.0, 0), at(10.0, 0)])
     gaps = find_gaps(points, radius_m=1.0, horizon_m=20.0, field_of_view_rad=HALF_CIRCLE)
@@ -105,7 +105,7 @@ def test_obstacle_behind_extends_into_a_wide_field_of_view_on_both_sides():
     assert gap.left_rad == pytest.approx(math.pi / 2)
 
 
-def test_surrounded_leaves_no_gap():
+def test_surrounded_robot_has_no_gap():
     ring = np.array([at(1.0, bearing) for bearing in range(-180, 180, 10)])
     assert find_gaps(ring, 0.5, 4.0, HALF_CIRCLE) == []
 
@@ -118,7 +118,7 @@ def test_nearest_direction_in_a_gap_keeps_the_inset_or_is_the_bisector():
     assert gap.nearest(-1.0, inset_rad=5.0) == pytest.approx(0.6)
 
 
-def test_compiled_gaps_equal_the_vectorized_ones_bit_by_bit():
+def test_compiled_gaps_equal_vectorized_gaps_bit_by_bit():
     generator = np.random.default_rng(3)
     for _ in range(40):
         count = int(generator.integers(0, 60))

@@ -117,7 +117,7 @@ def test_waypoints_pass_the_door_with_clearance_for_the_robot():
     assert waypoints[:, 1].max() > 4.0
 
 
-def test_missing_path_returns_none():
+def test_unreachable_goal_has_no_waypoints():
     assert plan_waypoints(room(0.0), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
     assert plan_waypoints(room(0.3), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
 

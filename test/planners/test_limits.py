@@ -25,7 +25,7 @@ def test_only_the_first_command_is_relative_to_the_measured_twist():
     assert limiter.apply(Twist2D(0.0, 0.0), Twist2D(0.8, 0.0)).linear_mps == pytest.approx(0.6)
 
 
-def test_reverse_needs_can_reverse():
+def test_negative_speed_requires_can_reverse():
     backwards = Twist2D(-1.0, 0.0)
     assert SpeedLimiter(LIMITS, 0.1).apply(backwards, Twist2D()).linear_mps == 0.0
     reversing = RobotLimits(FOOTPRINT, can_reverse=True)

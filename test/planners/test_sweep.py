@@ -24,7 +24,7 @@ def test_clearance_next_to_an_edge_is_exact(point, distance):
     assert found == pytest.approx([distance])
 
 
-def test_clearance_follows_the_pose():
+def test_clearance_depends_on_the_pose_of_the_footprint():
     # Turned by 90° at (2, 1) the front edge is at y = 1.6.
     poses = np.array([[2.0, 1.0, math.pi / 2]])
     assert FOOTPRINT.clearance_m(poses, np.array([[2.0, 2.0]])) == pytest.approx([0.4])
@@ -122,7 +122,7 @@ def clearance_by_numpy(footprint, poses, points):
     return (turned @ points.T - shift[..., None]).max(axis=1).min(axis=1)
 
 
-def test_window_equals_linspace_bit_by_bit():
+def test_dynamic_window_equals_linspace_bit_by_bit():
     limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
     for speed, rate in ((0.0, 0.0), (0.37, -0.71), (1.0, 1.5), (0.013, 1.449)):
         window = dynamic_window(Twist2D(speed, rate), limits, 0.1, (5, 13))

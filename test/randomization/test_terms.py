@@ -81,7 +81,7 @@ def test_shared_elements_have_one_value():
     assert drawn.numbers == {"drawn_grip": pytest.approx(values.pop())}
 
 
-def test_number_elements_are_drawn_from_the_matching_ones():
+def test_specified_number_of_elements_is_drawn_from_all_matches():
     some = FRICTION.replace('".*::l::c"', '".*::l::c", number: 2')
     chosen = {tuple(c.name for c in changes(draw(some, world=world))) for world in range(20)}
     assert {len(names) for names in chosen} == {2}
@@ -155,7 +155,7 @@ def test_a_pose_term_displaces_the_pose_of_the_model():
     assert change.pose.yaw_rad == pytest.approx(0.3)
 
 
-def test_kinds_of_change_of_terms():
+def test_terms_report_the_kinds_of_change_that_they_request():
     assert kinds_of(terms(FRICTION, MASS)) == {SetFriction, SetMass}
     assert kinds_of(terms("{name: n, term: scan_noise, set: 0.1}")) == frozenset()
 

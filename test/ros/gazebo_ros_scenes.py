@@ -92,7 +92,7 @@ def test_a_saved_world_has_the_present_poses_of_obstacles(first, robot, tmp_path
     assert models["obstacle_a"].pose.position == pytest.approx((1.0, -2.0, 0.25), abs=1e-5)
 
 
-def test_a_step_raises_if_another_process_pauses_time(first, robot, client):
+def test_step_raises_an_error_if_another_process_pauses_time(first, robot, client):
     with GazeboRosSimulator(world=first, stall_timeout_s=5.0) as adaptor:
         simulation = adaptor.load(Scene(first, robot))
         stopper = threading.Timer(0.5, client.pause)

@@ -153,7 +153,7 @@ class MoveBaseTest(unittest.TestCase):
         self.client.end()
         self.assertEqual(self.server.cancels, [])
 
-    def test_a_goal_with_a_stamp_keeps_it(self):
+    def test_goal_keeps_its_time_stamp(self):
         self.client.begin(GOAL, rospy.Time(90))
         await_true(lambda: self.server.goals, "the goal")
         self.assertEqual(self.server.goals[0].goal.target_pose.header.stamp, rospy.Time(90))
@@ -164,7 +164,7 @@ class MoveBaseTest(unittest.TestCase):
         await_true(lambda: not self.server.status.get_num_connections(), "no subscriber")
         self.assertEqual(self.server.kept[0].get_num_connections(), 0)
 
-    def test_an_aborted_goal_raises_with_the_reason_of_the_server(self):
+    def test_aborted_goal_raises_an_error_with_the_reason_of_the_server(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "no valid plan")
@@ -250,7 +250,7 @@ class MoveBaseTest(unittest.TestCase):
         self.client.check_status()
         self.assertGreater(self.server.goals[0].goal_id.stamp, rospy.Time(500))
 
-    def test_end_cancels_only_its_own_goal_while_the_clock_is_paused(self):
+    def test_end_cancels_only_the_goal_of_the_client_while_the_clock_is_paused(self):
         self.begin()
         self.await_acknowledged()
         self.client.end()
@@ -258,31 +258,31 @@ class MoveBaseTest(unittest.TestCase):
         self.assertEqual(self.server.cancels[0].stamp, rospy.Time())
         self.client.end()
 
-    def test_a_server_that_does_not_cancel_raises(self):
+    def test_server_that_does_not_cancel_a_goal_raises_an_error(self):
         self.server.heed_cancels = False
         self.begin()
         self.await_acknowledged()
         with self.assertRaisesRegex(NavigatorError, "did not cancel its goal"):
             self.client.end()
 
-    def test_a_goal_without_a_server_raises_and_a_later_server_is_used(self):
+    def test_goal_without_a_server_raises_an_error_until_a_server_is_started(self):
         self.action = f"/late_{uuid.uuid4().hex}/move_base"
         self.client = self.make_client()
-        with self.assertRaisesRegex(NavigatorError, "no server of the action"):
+        with self.assertRaisesRegex(NavigatorError, "no action server is connected"):
             self.client.begin(GOAL)
         self.server = FakeServer(self.action)
         await_true(lambda: self.client.connected, "the late server")
         self.begin()
         self.await_acknowledged()
 
-    def test_a_paused_clock_raises_after_wall_time(self):
+    def test_paused_clock_raises_an_error_after_the_wall_time_limit(self):
         truth = GroundTruth(None, "/nobody")
         began = time.monotonic()
         with self.assertRaisesRegex(SimulatorError, "no progress for 0.5 s"):
             truth.await_time(100.1, 100.0, 0.5, lambda: None)
         self.assertGreaterEqual(time.monotonic() - began, 0.5)
 
-    def test_a_clock_that_jumps_back_raises_immediately(self):
+    def test_clock_that_jumps_back_raises_an_error_immediately(self):
         truth = GroundTruth(None, "/nobody")
         reset = Clock(rospy.Time.from_sec(1.0))
         with self.assertRaisesRegex(SimulatorError, "jumped back from 100.000 s to 1.000 s"):

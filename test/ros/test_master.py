@@ -52,7 +52,7 @@ def test_a_roscore_that_exits_is_replaced(cores, tmp_path):
     assert len(cores.started_s) == 3
 
 
-def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path):
+def test_ros_master_and_gazebo_master_have_different_ports(cores, monkeypatch, tmp_path):
     held, masters = set(), []
 
     class Probe:
@@ -77,9 +77,9 @@ def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path)
     assert masters == [(40000, 40001)]
 
 
-def test_a_roscore_that_never_answers_raises_after_the_timeout(cores, tmp_path):
+def test_unresponsive_roscore_raises_an_error_after_the_timeout(cores, tmp_path):
     cores.answers_after_s = 1e9
-    with pytest.raises(SimulatorError, match="no roscore after 90 s: roscore does not respond"):
+    with pytest.raises(SimulatorError, match="within 90 s: roscore does not respond"):
         master.start_master(tmp_path, tmp_path, 90.0)
     assert cores.now_s == pytest.approx(90.0, abs=0.2)
 

@@ -34,13 +34,15 @@ def given(monkeypatch):
         ("smoke_campaign.yaml", True, "remove stack:=true"),
     ],
 )
-def test_a_campaign_of_the_other_kind_is_rejected_with_the_remedy(given, campaign, stack, remedy):
+def test_stack_parameter_that_contradicts_the_campaign_is_rejected_with_a_remedy(
+    given, campaign, stack, remedy
+):
     given.update(campaign=str(CONFIG / campaign), stack=stack)
     with pytest.raises(SpecError, match=remedy):
         read_parameters(CampaignParameters).load()
 
 
-def test_parameters_of_others_in_the_namespace_are_ignored_and_empty_text_is_not_set(given):
+def test_unknown_parameters_are_ignored_and_empty_text_counts_as_not_set(given):
     given.update(
         identity={"name": "gazebo"}, campaign="", real_time_factor="lockstep", start=[1, 2.0, 0]
     )

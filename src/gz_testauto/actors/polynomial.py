@@ -65,7 +65,9 @@ class PolynomialSpec(ActorSpec):
     def _can_be_drawn(self) -> "PolynomialSpec":
         low, high = self.order
         if not 1 <= low <= high <= MOST_ORDER:
-            raise ValueError(f"order must be two integers from 1 to {MOST_ORDER}, the lower first")
+            raise ValueError(
+                f"order must be two integers from 1 to {MOST_ORDER}, in increasing order"
+            )
         columns = 2 * int(self.half_size_m) + 1
         if high + 1 > columns:
             raise ValueError(

@@ -77,14 +77,16 @@ class ActorSimulation(Simulation):
         """Add a hook, which is called from the next step on. Raises ``ValueError`` if another hook
         has the same name."""
         if hook.name in self._hooks:
-            raise ValueError(f"a hook named {hook.name!r} exists already")
+            raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
         self._arrange()
 
     def remove(self, name: str) -> None:
         """Remove a hook. Raises ``ValueError`` if no hook has this name."""
         if self._hooks.pop(name, None) is None:
-            raise ValueError(f"no hook is named {name!r}")
+            raise ValueError(
+                f"no hook is named {name!r}; hooks: {', '.join(self._hooks) or 'none'}"
+            )
         self._arrange()
 
     @property

@@ -74,8 +74,8 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
             return core
         core.close()
         if time.monotonic() >= deadline:
-            raise SimulatorError(f"no roscore after {timeout_s:g} s: {failure}")
-    raise SimulatorError(f"no roscore after {ATTEMPTS} attempts: {failure}")
+            raise SimulatorError(f"roscore did not start within {timeout_s:g} s: {failure}")
+    raise SimulatorError(f"roscore did not start in {ATTEMPTS} attempts: {failure}")
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:

@@ -202,7 +202,10 @@ class MoveBaseClient:
         """Send another goal of the same trial. The server cancels an active previous goal.
         Arguments and errors are those of :meth:`begin`."""
         if not self.connected:
-            raise NavigatorError(f"no server of the action {self._goals.action} is connected")
+            raise NavigatorError(
+                f"no action server is connected to {self._goals.action}; start the planner node or "
+                "move_base"
+            )
         self._target, self._recalled = PoseStamped(), 0
         self._target.header.frame_id = self._frame
         self._target.header.stamp = rospy.Time() if stamp is None else stamp
@@ -242,7 +245,7 @@ class MoveBaseClient:
             now_s = time.monotonic()
             if now_s - began_s > self._answer_timeout_s:
                 raise NavigatorError(
-                    f"{self._goals.action} did not cancel its goal in {self._answer_timeout_s:g} s"
+                    f"{self._goals.action} did not cancel the goal in {self._answer_timeout_s:g} s"
                 )
             if now_s - cancelled_s >= CANCEL_AGAIN_S:
                 cancelled_s = now_s

@@ -71,7 +71,7 @@ def test_nodes_of_each_name_have_the_documented_status(xml, status, order):
     assert "".join(log) == order
 
 
-def test_repeat_and_retry_count():
+def test_repeat_and_retry_stop_after_the_specified_number():
     log = []
     root = parse('<Repeat num_cycles="3"><Note name="a"/></Repeat>', log)
     statuses = [tick(root) for _ in range(3)]
@@ -118,7 +118,7 @@ EVERYTHING = """<ReactiveSequence name="top">
 </ReactiveSequence>"""
 
 
-def test_a_written_tree_is_read_as_the_same_tree():
+def test_written_tree_is_read_as_an_equal_tree():
     root = parse(EVERYTHING)
     written = write_tree(root)
     again = parse(written, whole=True)
@@ -158,7 +158,7 @@ def test_an_invalid_element_is_rejected_with_its_line(xml, says):
     ("text", "says"),
     [
         ("<root", "t.xml:1: "),
-        ("<tree/>", "t.xml:1: <tree>"),
+        ("<tree/>", "t.xml:1: the root element is <tree>"),
         ('<root BTCPP_format="3"/>', "BTCPP_format is '3'; it must be 4: convert the file"),
         ('<root BTCPP_format="4"/>', "no <BehaviorTree>"),
         (

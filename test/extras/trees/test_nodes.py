@@ -49,7 +49,7 @@ class TestRandom:
         return ["".join(log[i : i + 3]) for i in range(0, len(log), 3)]
 
     @pytest.mark.parametrize("kind", [nodes.RandomSequence, nodes.RandomSelector])
-    def test_each_run_has_another_order_and_a_seed_repeats_all_orders(self, kind):
+    def test_order_of_children_is_random_and_reproducible_from_the_seed(self, kind):
         first = self.orders(kind, 1)
         assert len(first) == 8
         assert all(sorted(order) == ["a", "b", "c"] for order in first)
@@ -70,14 +70,14 @@ class TestRandom:
 
 
 class TestParallel:
-    def test_a_selector_succeeds_with_the_first_and_stops_the_others(self):
+    def test_parallel_selector_succeeds_with_the_first_child_and_stops_the_others(self):
         slow, quick = Scripted("slow", R), Scripted("quick", R, S)
         node = nodes.ParallelSelector("p", [slow, quick])
         assert tick(node, 2) == [R, S]
         assert slow.status == Status.INVALID
         assert slow.stops == [Status.INVALID]
 
-    def test_a_selector_fails_with_the_last(self):
+    def test_parallel_selector_fails_when_all_children_have_failed(self):
         node = nodes.ParallelSelector("p", [Scripted("a", F), Scripted("b", R, R, F)])
         assert tick(node, 3) == [R, R, F]
 

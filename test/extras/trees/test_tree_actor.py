@@ -50,7 +50,7 @@ def test_an_invalid_leaf_is_rejected_with_its_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_change_of_the_tree_changes_the_inputs(tmp_path, capsys):
+def test_campaign_with_a_changed_tree_file_cannot_be_continued(tmp_path, capsys):
     tree = tmp_path / "walker.xml"
     text = '<root><BehaviorTree ID="m"><Sleep msec="{}"/></BehaviorTree></root>'
     tree.write_text(text.format(500))

@@ -35,7 +35,7 @@ def file(tmp_path_factory):
     return written
 
 
-def test_trials_on_a_road_equal_those_without_ros_to_the_bit(file, tmp_path):
+def test_trials_on_a_road_equal_those_without_ros_bit_by_bit(file, tmp_path):
     spec = load(file, CampaignSpec)
     simulator = {
         "campaign": str(file),

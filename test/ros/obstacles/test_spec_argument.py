@@ -32,7 +32,7 @@ def test_errors_in_yaml_text_have_the_name_inline_and_a_line(text, complaint):
     assert str(said.value).startswith(complaint)
 
 
-def test_an_unknown_name_is_rejected_with_the_existing_ones():
+def test_unknown_name_is_rejected_with_the_existing_names():
     with pytest.raises(SpecError, match=r"is neither a name nor a file; .*obstacles"):
         read_spec("no_such_thing")
     assert read_spec("obstacles").obstacles

@@ -148,7 +148,7 @@ def test_a_command_applies_in_the_next_period_and_is_part_of_its_snapshot(runnin
 
 
 @held(command_timeout_s=0.1, start_timeout_s=0.1)
-def test_after_a_timeout_the_period_is_late(running):
+def test_period_after_a_command_timeout_is_late(running):
     running.load()
     running.await_periods(2)
     assert [period.late for period in running.periods[:2]] == [True, False]
@@ -234,7 +234,7 @@ def test_time_does_not_advance_while_paused(running):
 
 
 @held()
-def test_contacts_of_a_look_are_repeated_in_the_next_period(running):
+def test_contacts_of_a_requested_snapshot_are_repeated_in_the_next_period(running):
     running.load()
     touch = Contact(0.0, "robot::l::c", "wall::l::c")
     running.simulator.simulation.contacts = (touch,)
@@ -265,7 +265,7 @@ def test_an_error_of_a_call_is_raised_in_the_caller(running):
         running.loop.perform(lambda: 1 / 0)
 
 
-def test_a_call_of_a_stopped_loop_raises():
+def test_call_of_a_stopped_loop_raises_an_error():
     running = LoopThread(RealTimeScheduler(1.0, 0.1))
     running.loop.end()
     running.thread.join(PATIENCE_S)

@@ -145,7 +145,7 @@ def test_one_mark_per_obstacle_is_sufficient(monkeypatch):
     assert stack.looks == 1
 
 
-def test_every_trial_is_checked(monkeypatch):
+def test_costmap_is_checked_before_every_trial(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
     stack.look()
     with pytest.raises(NavigatorError):

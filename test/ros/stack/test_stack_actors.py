@@ -109,7 +109,7 @@ def test_a_stack_receives_the_road_and_tracked_objects(tmp_path):
     [
         (
             "randomize: [{name: noise, term: scan_noise, set: 0.01}]",
-            "randomize 'noise': scan_noise is not supported on a stack",
+            "randomize 'noise': scan_noise is not supported",
         ),
         (
             'randomize: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
@@ -117,11 +117,11 @@ def test_a_stack_receives_the_road_and_tracked_objects(tmp_path):
         ),
         (
             "robots: [{name: b, start: {x_m: -3, y_m: 2}, goal: {x_m: 3, y_m: 2}}]",
-            "robots: a campaign on a stack has one robot",
+            "own_stack: robots: .* one robot",
         ),
         (
             "actors: [{name: walls, behavior: patrol, waypoints_m: [[-3, 2], [3, 2]]}]",
-            "has a model 'walls' already; rename the actor",
+            "the model 'walls' exists already; rename the actor",
         ),
     ],
 )

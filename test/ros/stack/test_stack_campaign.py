@@ -117,7 +117,7 @@ def assert_replays(out, mark):
     assert mark() == {}
     refused = subprocess.run([*command, "--gui"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "a stack has stack.max_real_time_factor" in refused.stderr
+    assert "stack.max_real_time_factor" in refused.stderr
 
 
 def test_a_missing_launch_file_is_rejected_before_any_process_starts():
@@ -128,7 +128,7 @@ def test_a_missing_launch_file_is_rejected_before_any_process_starts():
 
 def test_a_missing_package_is_rejected_with_the_remedy():
     spec = spec_with(("package: gz_testauto\n    file: planner", "package: nowhere\n    file: p"))
-    with pytest.raises(SpecError, match=r"nowhere.*source its workspace"):
+    with pytest.raises(SpecError, match=r"'nowhere' was not found"):
         check_launches(spec)
 
 
@@ -266,7 +266,7 @@ def test_a_missing_message_field_stops_the_campaign_with_the_existing_fields(tmp
     metric = "{name: x, topic: /odom, field: pose.pose.positon.x}"
     spec = spec_with(("  max_real_time_factor", f"  metrics: [{metric}]\n  max_real_time_factor"))
     out = tmp_path / "out"
-    with pytest.raises(SpecError, match=r"/odom: .*no field 'positon'. Known: position"):
+    with pytest.raises(SpecError, match=r"/odom: .*no field 'positon'. use one of: position"):
         run_campaign(spec, out, chosen_executor(spec, out))
     assert mark() == {}
 

@@ -201,7 +201,7 @@ def test_all_processes_exit_when_the_parent_process_is_killed(tmp_path):
     await_true(lambda: not any(map(lives, pids)))
 
 
-def test_processes_of_a_killed_subreaper_end_with_the_one_above(tmp_path):
+def test_processes_of_a_killed_subreaper_end_with_the_parent_subreaper(tmp_path):
     told = tmp_path / "pids"
     owner = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
     above = LaunchedProcess("a trial's process", owner, tmp_path / "above.log")

@@ -91,7 +91,7 @@ def test_a_dead_process_is_named_before_the_service_that_failed_with_it(clock):
         Stack(looks=5).raise_process_failure(NavigatorError("/clear_costmaps failed"))
 
 
-def test_an_error_does_not_change_if_all_processes_run(clock):
+def test_error_is_unchanged_while_all_processes_run(clock):
     Stack(looks=10**9).raise_process_failure(SimulatorError("no progress for 30 s"))
 
 
@@ -128,7 +128,7 @@ def test_the_stack_waits_for_a_simulator_that_loads_the_robot(clock):
     assert clock.now_s == pytest.approx(60.0, abs=1.0)
 
 
-def test_a_simulator_that_never_answers_is_reported_with_the_service(clock):
+def test_unresponsive_simulator_is_reported_with_the_service(clock):
     with pytest.raises(SimulatorError, match=r"get_world_properties did not answer.*no model"):
         LoadingStack(clock, silent_calls=10**9)._await_robot({"walls"})
     assert clock.now_s == pytest.approx(90.0, abs=1.0)

@@ -22,7 +22,7 @@ class NoTrajectoryMessages:
             raise ModuleNotFoundError("No module named 'trajectory_msgs'", name="trajectory_msgs")
 
 
-def test_a_missing_message_package_is_named(tmp_path, monkeypatch):
+def test_missing_message_package_is_reported_with_its_name(tmp_path, monkeypatch):
     core = SimpleNamespace(close=lambda: None)
     monkeypatch.setattr(executor, "start_master", lambda home, logs, timeout_s: core)
     monkeypatch.setattr(sys, "meta_path", [NoTrajectoryMessages, *sys.meta_path])

@@ -104,7 +104,7 @@ class _TreeReader:
     def read(self) -> Behaviour:
         root = self._root
         if root.tag != "root":
-            raise self._error(root, f"<{root.tag}> is not a tree; it must be <root>")
+            raise self._error(root, f"the root element is <{root.tag}>, but must be <root>")
         if root.get("BTCPP_format", "4") != "4":
             raise self._error(
                 root,
@@ -116,7 +116,7 @@ class _TreeReader:
                 raise self._error(tree, f"a second tree has the ID {name!r}")
             self._trees[name] = tree
         if not self._trees:
-            raise self._error(root, "has no <BehaviorTree>")
+            raise self._error(root, "<root> has no <BehaviorTree>; add one")
         main = root.get("main_tree_to_execute") or next(iter(self._trees))
         if main not in self._trees:
             raise self._error(root, unknown_name("tree", main, self._trees))
@@ -287,7 +287,8 @@ def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
     if not node.children and not isinstance(node, py_trees.decorators.Decorator):
         return kind.__name__, dict(getattr(node, "attributes", {}))
     raise SpecError(
-        f"{node.name!r} is a {kind.__name__}, which BehaviorTree.CPP's XML does not have"
+        f"the node {node.name!r} has the type {kind.__name__}, which the XML of BehaviorTree.CPP "
+        "does not support; use another type"
     )
 
 

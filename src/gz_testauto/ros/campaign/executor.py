@@ -312,14 +312,15 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
     and for a scan delay, since a planner node would count each late scan as lost."""
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots: not supported over ROS, where nodes drive one robot; "
+            f"campaign {spec.name}: robots is not supported over ROS, where nodes drive one robot; "
             "run the campaign in-process (gz_testauto run), or remove the key"
         )
     for term in spec.randomize:
         if term.term == "scan_delay":
             raise SpecError(
                 f"randomize {term.name!r}: scan_delay is not supported over ROS, where planners "
-                "wait for each scan; run the campaign in-process (gz_testauto run), or remove it"
+                "wait for each scan; run the campaign in-process (gz_testauto run), or remove the "
+                "term"
             )
 
 

@@ -80,8 +80,8 @@ class TrialInbox:
                 continue
             if expected not in (None, message.header.seq):
                 raise SimulatorError(
-                    f"{message.header.seq - expected} snapshots were lost before scene time "
-                    f"{message.scene_time:.2f} s"
+                    f"{message.header.seq - expected} snapshots before scene time "
+                    f"{message.scene_time:.2f} s were lost on the topic of the simulator node"
                 )
             self._scans[message.header.stamp.to_nsec()] = message.scan.to_nsec()
             return _received(message)

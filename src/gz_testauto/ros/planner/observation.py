@@ -175,7 +175,9 @@ class ObservationSubscriber:
 
         with self._changed:
             if not self._changed.wait_for(complete, SCAN_TIMEOUT_S) and now_ns > self._origin_ns:
-                rospy.logwarn_throttle(5.0, "no scan received in time; planning without it")
+                rospy.logwarn_throttle(
+                    5.0, "no scan was received in time; the planner continues without a new scan"
+                )
             scan = self._scan
         if scan is None or scan.header.stamp.to_nsec() < self._origin_ns:
             return None

@@ -232,14 +232,18 @@ def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
 
 def _require_window(simulator: str) -> None:
     if "gui" not in inspect.signature(SIMULATORS.get(simulator)).parameters:
-        raise MissingDependencyError(f"the simulator {simulator} has no window")
+        raise MissingDependencyError(
+            f"the simulator {simulator} has no window; use gazebo, or remove gui:=true"
+        )
     if not os.environ.get("DISPLAY"):
         raise MissingDependencyError(
-            "gui:=true needs a display and DISPLAY is not set (over ssh, try ssh -X)"
+            "gui:=true needs a display, but DISPLAY is not set; over ssh, use ssh -X"
         )
     installation = find_gazebo()
     if installation.client is None:
-        raise MissingDependencyError(f"gzclient not found next to {installation.where}")
+        raise MissingDependencyError(
+            f"gzclient not found next to {installation.where}; install Gazebo with its client"
+        )
 
 
 def serve(parameters: interface.SimulatorParameters) -> None:

@@ -128,7 +128,7 @@ class PropertyServices:
         name = self._link(request.link_name)
         inertial = self._loop.simulation.describe().links[name].inertial
         if inertial is None:
-            raise SimulatorError(f"{name!r} is static, so it has no mass")
+            raise SimulatorError(f"the link {name!r} has no mass, since its model is static")
         xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
         return srv.GetLinkPropertiesResponse(
             com=ros_messages.pose_message(Pose(inertial.center_m)),

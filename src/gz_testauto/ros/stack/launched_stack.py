@@ -103,7 +103,10 @@ class LaunchedStack:
         navigation is fast enough. Raises ``SimulatorError`` if the simulator rejects this."""
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
-            raise SimulatorError(f"the simulator reports a step of {now.step_size_s:g} s")
+            raise SimulatorError(
+                f"the simulator reports a physics step of {now.step_size_s:g} s, so its real-time "
+                "factor cannot be limited; remove stack.max_real_time_factor"
+            )
         rate_hz = factor / now.step_size_s
         if abs(now.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
             self._gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))

@@ -94,4 +94,4 @@ class RunningWorld(Simulation):
         raise SimulatorError("the robot of a stack cannot be driven, since the stack drives it")
 
     def _save_world(self, path: Path) -> None:
-        raise SimulatorError(f"saving the world of a stack is not supported ({path})")
+        raise SimulatorError(f"{path}: saving the world of a stack is not supported")
