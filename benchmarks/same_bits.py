@@ -40,6 +40,7 @@ RENAMED_NAMES = {
     f"mover_{metric}": f"object_{metric}"
     for metric in ("distance_min_m", "drac_max_mps2", "pet_min_s", "tet_s", "tit_s2", "ttc_min_s")
 }
+RENAMED_NAMES["worth"] = "rewards"
 """Array, column or metric in one checkout -> its name in the other."""
 
 WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall_time")
