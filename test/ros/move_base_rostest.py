@@ -262,7 +262,7 @@ class MoveBaseTest(unittest.TestCase):
         self.server.heed_cancels = False
         self.begin()
         self.await_acknowledged()
-        with self.assertRaisesRegex(NavigatorError, "did not cancel its goal"):
+        with self.assertRaisesRegex(NavigatorError, "did not cancel the goal"):
             self.client.end()
 
     def test_goal_without_a_server_raises_an_error_until_a_server_is_started(self):
