@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Iterator, Set
 
+from table_results import store_table
+
 from gz_testauto.cli.main import main
 
 OUTCOMES = ("collided", "timed_out", "stuck")
@@ -47,9 +49,7 @@ def outputs(folder: Path, draw: random.Random) -> Iterator[str]:
     for worlds in (40, 150):
         directories = [folder / f"before_{worlds}", folder / f"after_{worlds}"]
         for directory, shift in zip(directories, (0.0, draw.choice((-0.3, -0.02, 0.05)))):
-            table = directory.with_suffix(".csv")
-            table.write_text(random_table(draw, worlds, shift), "utf-8")
-            printed(["import", table, "--out", directory])
+            store_table(random_table(draw, worlds, shift), directory)
         before, after = directories
         page, tables = folder / "page.html", folder / "tables.tex"
         yield printed(["report", after])

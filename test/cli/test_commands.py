@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from table_results import store_table
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.cli.main import main
@@ -196,6 +197,12 @@ def test_replay_of_an_unknown_world_or_repetition_lists_the_known_ones(finished,
     assert "Known: world_0000, world_0001" in capsys.readouterr().err
     assert main(["replay", str(finished), "1", "fgm", "--repetition", "3"]) == 2
     assert "--repetition is 3" in capsys.readouterr().err
+
+
+def test_an_imported_trial_cannot_be_replayed(tmp_path, capsys):
+    out = store_table("world,planner,outcome\nw,p,reached\n", tmp_path / "theirs")
+    assert main(["replay", str(out), "w", "p"]) == 2
+    assert "results were imported" in capsys.readouterr().err
 
 
 def test_replay_accepts_a_moved_results_directory(finished, tmp_path, capsys):

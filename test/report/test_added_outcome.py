@@ -103,13 +103,9 @@ def test_log_and_progress_have_the_name_of_a_custom_outcome(drowned, tmp_path):
         assert "drowned" in stream.getvalue()
 
 
-def test_a_custom_crash_is_screened_and_its_outcome_can_be_imported(out, tmp_path):
+def test_a_custom_crash_is_screened(out):
     chosen = choose_trials(load_campaign(out).results, 1, 0, 0)
     assert chosen.reasons[4] == "drowned"
-    table, into = tmp_path / "trials.csv", tmp_path / "imported"
-    table.write_text("world,planner,outcome\nw,fgm,drowned\n")
-    assert main(["import", str(table), "--out", str(into)]) == 0
-    assert [one.outcome.value for one in load_campaign(into).results.trials] == ["drowned"]
 
 
 def test_every_color_is_defined_for_light_and_dark_pages():

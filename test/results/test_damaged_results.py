@@ -16,7 +16,7 @@ from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
 
@@ -254,3 +254,11 @@ def test_a_header_that_claims_4_gb_allocates_no_memory(tmp_path):
     (tmp_path / "t.npz").write_bytes(content.replace(size, (2**32 - 2).to_bytes(4, "little")))
     with pytest.raises(ResultsError, match="is larger than its file"):
         read_trajectory(tmp_path / "t.npz")
+
+
+def test_a_results_directory_without_results_is_rejected(directory, tmp_path):
+    with pytest.raises(ResultsError):
+        load_campaign(tmp_path)
+    directory.results.unlink()
+    with pytest.raises(ResultsError):
+        ResultStore.read(directory)

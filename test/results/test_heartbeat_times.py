@@ -1,4 +1,4 @@
-"""Times of a runner's heartbeat, and the cells of tables of other programs."""
+"""Times of a runner's heartbeat."""
 
 import sqlite3
 import threading
@@ -6,11 +6,8 @@ import time
 
 import pytest
 
-from gz_testauto.base.errors import ResultsError
 from gz_testauto.results import running
-from gz_testauto.results.imported import Columns, read_trials
 from gz_testauto.results.schema import create_tables
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 
 TRIALS = [Trial(index, f"w{index}", index, "fgm", 0, 5) for index in range(3)]
@@ -83,39 +80,3 @@ def test_without_a_change_a_heartbeat_follows_after_the_beat(database, monkeypat
 
 def test_the_standard_times_are_a_second_and_five():
     assert (running.GATHERING_S, running.BEAT_S) == (1.0, 5.0)
-
-
-def table(tmp_path, text, **columns):
-    path = tmp_path / "trials.csv"
-    path.write_text(text)
-    return read_trials(path, Columns(**columns))
-
-
-def test_a_quoted_cell_can_follow_a_space_and_contain_the_delimiter(tmp_path):
-    found = table(tmp_path, 'world, planner, outcome\nw, "a, b", reached\n')
-    assert [(one.world, one.planner) for one in found.rows] == [("w", "a, b")]
-    with pytest.raises(ResultsError):
-        table(tmp_path, 'world,planner,outcome\nw,"a"b,reached\n')
-
-
-def test_the_number_of_a_line_counts_lines_within_quotes(tmp_path):
-    with pytest.raises(ResultsError, match=r"trials\.csv:4: "):
-        table(tmp_path, 'world,planner,outcome\nw,"a\nb",1\nw,c,maybe\n')
-
-
-def test_a_column_of_the_csv_export_is_neither_read_nor_listed_as_ignored(tmp_path):
-    text = "world,planner,outcome,seed,wall_s,attempts,color\nw,a,reached,1,2,3,red\n"
-    assert table(tmp_path, text).ignored == ("color",)
-
-
-def test_a_metric_of_another_column_replaces_none_of_the_same_name(tmp_path):
-    text = "world,planner,outcome,length,time_s\nw,a,reached,2.5,7\n"
-    found = table(tmp_path, text, metrics={"length": "distance_m"})
-    assert found.rows[0].metrics == {"distance_m": 2.5, "time_s": 7.0}
-    assert found.ignored == ()
-
-
-def test_words_of_the_caller_replace_those_of_the_package(tmp_path):
-    text = "world,planner,outcome\nw,a,SUCCESS\nw,a,reached\n"
-    found = table(tmp_path, text, words={"success": Outcome.STUCK})
-    assert [one.outcome for one in found.rows] == [Outcome.STUCK, Outcome.REACHED]

@@ -4,8 +4,10 @@ import datetime
 import sqlite3
 
 import pytest
+from frozen_data import mutable_dataclasses
 from scripted import record
 
+from gz_testauto import results
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import METRICS, Metric
 from gz_testauto.results.records import CampaignResults, Runner, age_s, utc_now
@@ -80,3 +82,7 @@ def test_an_error_of_the_database_names_the_file_and_the_remedy(tmp_path, error,
     with matched as caught, reporting_errors(path):
         raise error
     assert ("run the same command" in str(caught.value)) == (words == "run the same command")
+
+
+def test_records_of_results_cannot_be_changed():
+    assert mutable_dataclasses(results) == []

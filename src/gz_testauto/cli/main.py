@@ -28,7 +28,6 @@ VERBS = Registry(
         "watch": "gz_testauto.cli.watch",
         "report": "gz_testauto.cli.report",
         "compare": "gz_testauto.cli.compare",
-        "import": "gz_testauto.cli.import_",
         "doctor": "gz_testauto.cli.doctor",
     },
 )

@@ -1,6 +1,6 @@
 """Results directories for gates, written as one letter per world."""
 
-from gz_testauto.cli.main import main
+from table_results import store_table
 
 OUTCOMES = {"1": "reached", "0": "collided", "x": "invalid"}
 
@@ -20,8 +20,6 @@ def table(first_world=0, **planners):
     return "\n".join(lines) + "\n"
 
 
-def import_table(folder, name, text):
-    """Create a results directory ``name`` in ``folder``."""
-    (folder / f"{name}.csv").write_text(text)
-    assert main(["import", str(folder / f"{name}.csv"), "--out", str(folder / name)]) == 0
-    return str(folder / name)
+def gate_results(folder, name, text):
+    """Write a results directory ``name`` in ``folder`` from a table; return its path."""
+    return str(store_table(text, folder / name))

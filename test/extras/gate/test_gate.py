@@ -5,7 +5,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from gate_tables import GOOD, WORSE, import_table, table
+from gate_tables import GOOD, WORSE, gate_results, table
 
 from gz_testauto.cli.main import main
 from gz_testauto.trial.plan import TrialSelection
@@ -14,7 +14,7 @@ from gz_testauto.trial.plan import TrialSelection
 @pytest.fixture
 def results(tmp_path):
     """Makes a results directory of a table."""
-    return lambda name, text: import_table(tmp_path, name, text)
+    return lambda name, text: gate_results(tmp_path, name, text)
 
 
 def test_a_planner_passes_against_itself(results, capsys):

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gate_tables import GOOD, PASSES, WORSE, import_table, table
+from gate_tables import GOOD, PASSES, WORSE, gate_results, table
 
 from gz_testauto.base.errors import SpecError
 
@@ -96,8 +96,8 @@ def test_unknown_planner_is_an_error_that_names_it(rostest_of_a_campaign):
 @pytest.mark.slow
 @pytest.mark.ros
 def test_passed_gate_prints_its_questions(rostest, tmp_path):
-    out = import_table(tmp_path, "prepared", table(fgm=PASSES))
-    old = import_table(tmp_path, "old", table(fgm=PASSES, dwa=PASSES))
+    out = gate_results(tmp_path, "prepared", table(fgm=PASSES))
+    old = gate_results(tmp_path, "old", table(fgm=PASSES, dwa=PASSES))
     ended, read = rostest(results=out, baseline=old, min_success=0.9, removed_planners="dwa")
     assert ended.returncode == 0, ended.stdout
     printed = console(ended)
@@ -113,7 +113,7 @@ def test_passed_gate_prints_its_questions(rostest, tmp_path):
 @pytest.mark.slow
 @pytest.mark.ros
 def test_failed_gate_prints_the_reason(rostest, tmp_path):
-    out = import_table(tmp_path, "prepared", table(mine=WORSE, theirs=GOOD))
+    out = gate_results(tmp_path, "prepared", table(mine=WORSE, theirs=GOOD))
     ended, read = rostest(results=out, planner="mine", baseline_planner="theirs", min_success=0.9)
     assert ended.returncode != 0
     printed = console(ended)
@@ -128,7 +128,7 @@ def test_failed_gate_prints_the_reason(rostest, tmp_path):
 @pytest.mark.slow
 @pytest.mark.ros
 def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
-    out = import_table(tmp_path, "prepared", table(fgm="1" * 8 + "x" * 2))
+    out = gate_results(tmp_path, "prepared", table(fgm="1" * 8 + "x" * 2))
     ended, read = rostest(results=out, min_success=0.9)
     assert ended.returncode != 0
     printed = console(ended)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
-from gate_tables import PASSES, WORSE, import_table, table
+from gate_tables import PASSES, WORSE, gate_results, table
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
@@ -57,7 +57,7 @@ def gate(tmp_path, capsys, monkeypatch):
 
 @pytest.fixture
 def results(tmp_path):
-    return lambda name, text: import_table(tmp_path, name, text)
+    return lambda name, text: gate_results(tmp_path, name, text)
 
 
 def require_error(ended, said):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from gate_tables import PASSES, import_table, table
+from gate_tables import PASSES, gate_results, table
 
 from gz_testauto.cli.main import main
 
@@ -20,8 +20,8 @@ from gz_testauto.cli.main import main
 def test_one_planner_is_compared_with_the_only_one_of_the_baseline(
     tmp_path, capsys, new, old, compared
 ):
-    given = import_table(tmp_path, "new_ones", table(**dict.fromkeys(new, PASSES)))
-    baseline = import_table(tmp_path, "old", table(**dict.fromkeys(old, PASSES)))
+    given = gate_results(tmp_path, "new_ones", table(**dict.fromkeys(new, PASSES)))
+    baseline = gate_results(tmp_path, "old", table(**dict.fromkeys(old, PASSES)))
     capsys.readouterr()
     status = main(["gate", given, "--baseline", baseline, "--json"])
     not_judged = json.loads(capsys.readouterr().out)["not_judged"]

@@ -24,8 +24,8 @@ from typing import Dict, List, Sequence, Tuple
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.import_results.imported import Columns, read_trials, write_imported
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
-from gz_testauto.results.imported import Columns, read_trials, write_imported
 from gz_testauto.spec.stack import NAME
 from gz_testauto.trial.outcome import Outcome
 

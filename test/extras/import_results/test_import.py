@@ -1,16 +1,12 @@
-"""The verbs import and compare: results of other software, and campaigns of different days."""
+"""The verb import: results of other software, which report and compare read."""
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from published_trials import REACHED_OF_TEN, trials_csv
 
-from gz_testauto.analysis.across import pair_campaigns
-from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import load_campaign
 from gz_testauto.trial.outcome import Outcome
 
@@ -175,140 +171,7 @@ def test_import_rejects_a_directory_with_results(imported, capsys):
     assert (out / "results.sqlite").read_bytes() == before
 
 
-def test_an_imported_trial_cannot_be_replayed(imported, capsys, tmp_path):
-    out = imported("world,planner,outcome\nw,p,1\n")
-    assert main(["replay", str(out), "w", "p"]) == 2
-    assert "results were imported" in capsys.readouterr().err
-
-
-def test_comparison_of_two_equal_campaigns_compares_each_planner_with_itself(run, tmp_path, capsys):
-    monday = run(out=tmp_path / "monday")
-    tuesday = run(
-        lambda t: Outcome.COLLIDED if t.planner == "fgm" else Outcome.REACHED,
-        out=tmp_path / "tuesday",
-    )
-    assert main(["compare", str(monday.out), str(tuesday.out)]) == 0
-    text = capsys.readouterr().out
-    assert "fgm (monday) and fgm (tuesday)" in text
-    assert "straight (monday) and straight (tuesday)" in text
-    assert "straight (monday) and fgm (tuesday)" not in text
-    assert " was +100.0 percentage points" in text
-
-
-def test_compare_excludes_campaigns_with_a_different_robot_or_simulator(
-    run, smoke, tmp_path, capsys
-):
-    one = run(out=tmp_path / "one")
-    limits = smoke.limits.model_copy(update={"timeout_s": 7.0, "max_attempts": 9})
-    robot = smoke.robot.model_copy(update={"max_linear_mps": 3.0})
-    other = run(
-        spec=smoke.model_copy(update={"limits": limits, "robot": robot, "seed": smoke.seed}),
-        version="2",
-        out=tmp_path / "other",
-    )
-    assert main(["compare", str(one.out), str(other.out)]) == 1
-    text = unwrapped(capsys.readouterr().out)
-    assert "other: is not comparable" in text
-    assert "limits.timeout_s: " in text
-    assert "robot.max_linear_mps: " in text
-    assert "simulator: scripted 1, and scripted 2" in text
-    assert "max_attempts" not in text
-    assert "against" not in text
-    assert main(["compare", str(one.out), str(other.out), "--ignore-differences"]) == 0
-    text = unwrapped(capsys.readouterr().out)
-    assert "compared although it differs" in text
-    assert "fgm (one) and fgm (other)" in text
-
-
-def test_compare_excludes_a_metric_with_different_parameters(run, smoke, tmp_path):
-    one = load_campaign(run(out=tmp_path / "one").out)
-    metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
-    changed = smoke.model_copy(update={"metrics": metrics})
-    other = load_campaign(run(spec=changed, out=tmp_path / "other").out)
-    across = pair_campaigns([one, other])
-    assert not across.sides[1].left_out
-    assert any("metrics.safety_distance_m" in note for note in across.sides[1].notes)
-    compared = {metric.name for metric in across.results.metrics if metric.in_comparison}
-    assert "safety" not in compared
-    assert {"distance_m", "time_s"} <= compared
-
-
-def test_compare_pairs_worlds_by_hash_and_lists_unpaired_worlds(imported, tmp_path, capsys):
-    files = {"first": ("a", "b"), "second": ("x", "y")}
-    for folder, names in files.items():
-        (tmp_path / folder).mkdir()
-        for name, content in zip(names, ("same", f"only in {folder}")):
-            (tmp_path / folder / f"{name}.world").write_text(content)
-    one = imported(
-        "world,planner,outcome\na,p,1\nb,p,1\n",
-        "--world-files",
-        str(tmp_path / "first"),
-        name="one",
-    )
-    other = imported(
-        "world,planner,outcome\nx,q,0\ny,q,1\n",
-        "--world-files",
-        str(tmp_path / "second"),
-        name="other",
-    )
-    assert main(["compare", str(one), str(other)]) == 0
-    text = unwrapped(capsys.readouterr().out)
-    assert "Only in one, not compared: 1 world b" in text
-    assert "Only in other, not compared: 1 world y" in text
-    assert "p and q 1 world with both" in text
-    assert " was +100.0 percentage points" in text
-
-
-def test_error_for_campaigns_without_common_worlds_has_remedies(imported, run, tmp_path, capsys):
-    one = run(out=tmp_path / "one")
-    other = imported("world,planner,outcome\nworld_0000,fgm,1\n")
-    assert main(["compare", str(one.out), str(other)]) == 2
-    printed = capsys.readouterr().err
-    assert "have no world in common" in printed
-    assert "import those trials again with --world-files" in printed
-
-
-def test_error_without_common_worlds_states_a_different_start_as_the_cause(imported, tmp_path):
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "a.world").write_text("the same")
-    options = ("--world-files", str(tmp_path / "files"))
-    one, other = (
-        load_campaign(imported("world,planner,outcome\na,p,1\n", *options, name=name))
-        for name in ("one", "other")
-    )
-    places = {"worlds.files[0].name": '"a"', "worlds.files[0].start.x_m": "1.0"}
-    content = {**other.manifest.content, "inputs": {**other.manifest.inputs, **places}}
-    moved = replace(other, manifest=Manifest(content))
-    with pytest.raises(ResultsError, match="the same hash have another start or goal"):
-        pair_campaigns([one, moved])
-
-
-def test_error_without_common_worlds_states_different_world_names_as_the_cause(imported):
-    one = load_campaign(imported("world,planner,outcome\na,p,1\n", name="one"))
-    other = load_campaign(imported("world,planner,outcome\nb,p,1\n", name="other"))
-    with pytest.raises(ResultsError, match=r"one, other: .* no two worlds have the same name"):
-        pair_campaigns([one, other])
-
-
-@pytest.mark.parametrize("damage", ["empty", "no store", "other version", "cut short"])
-def test_error_for_a_directory_without_results_contains_its_path(
-    imported, tmp_path, capsys, damage
-):
-    good = imported(trials_csv(REACHED_OF_TEN[:2]), name="good")
-    bad = imported(trials_csv(REACHED_OF_TEN[:2]), name="bad")
-    capsys.readouterr()
-    store = bad / "results.sqlite"
-    if damage == "empty":
-        for file in (store, bad / "manifest.json"):
-            file.unlink()
-    elif damage == "no store":
-        store.unlink()
-    elif damage == "other version":
-        manifest = bad / "manifest.json"
-        manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
-    else:
-        store.write_bytes(store.read_bytes()[:5000])
-    assert main(["compare", str(good), str(bad)]) == 2
-    printed = capsys.readouterr().err
-    assert printed.count("\n") == 1
-    assert str(bad) in printed
+def test_a_custom_outcome_can_be_imported(declare_outcome, imported):
+    declare_outcome(crash=True, rare=True)
+    out = imported("world,planner,outcome\nw,fgm,drowned\n")
+    assert [one.outcome.value for one in load_campaign(out).results.trials] == ["drowned"]

@@ -5,10 +5,9 @@ import hashlib
 import pytest
 
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.import_results.imported import TrialRow, TrialTable, write_imported
 from gz_testauto.metrics.interface import Metric, builtin_metrics
-from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.imported import TrialRow, TrialTable, write_imported
-from gz_testauto.results.store import ResultStore, load_campaign
+from gz_testauto.results.store import load_campaign
 from gz_testauto.trial.outcome import Outcome
 
 NOISE = Metric(name="noise", better="lower", completed_only=False, description="of the motors")
@@ -138,12 +137,3 @@ def test_a_failed_import_leaves_no_file(source, tmp_path):
     with pytest.raises(ResultsError):
         written(source, [row("a", "teb", 0), row("a", "teb", 0)])
     assert [entry.name for entry in tmp_path.iterdir()] == ["trials.csv"]
-
-
-def test_a_results_directory_without_results_is_rejected(source, tmp_path):
-    with pytest.raises(ResultsError):
-        load_campaign(tmp_path)
-    written(source)
-    CampaignDirectory(tmp_path / "out").results.unlink()
-    with pytest.raises(ResultsError):
-        ResultStore.read(CampaignDirectory(tmp_path / "out"))

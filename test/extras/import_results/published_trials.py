@@ -10,9 +10,9 @@ REACHED_OF_TEN = tuple(
 """``A`` is ten."""
 
 
-def trials_csv(reached=REACHED_OF_TEN, repetitions=10, planner="dwa", header=True):
+def trials_csv(reached=REACHED_OF_TEN, repetitions=10, planner="dwa"):
     """Return trials as a table of world, planner and 0 or 1, first those that reached the goal."""
-    lines = ["world,planner,outcome"] if header else []
+    lines = ["world,planner,outcome"]
     for world, count in enumerate(reached):
         lines += [f"{6 * world},{planner},{int(trial < count)}" for trial in range(repetitions)]
     return "\n".join(lines) + "\n"

@@ -5,9 +5,9 @@ import math
 import pytest
 from frozen_data import mutable_dataclasses
 
-from gz_testauto import results
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.results.imported import LONGEST_NAME, Columns, read_trials
+from gz_testauto.extras import import_results
+from gz_testauto.extras.import_results.imported import LONGEST_NAME, Columns, read_trials
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -130,5 +130,35 @@ def test_a_file_that_is_missing_or_is_no_text_is_named(tmp_path):
     assert read_trials(tmp_path / "mark.csv", Columns()).rows[0].world == "w"
 
 
-def test_records_of_results_cannot_be_changed():
-    assert mutable_dataclasses(results) == []
+def test_records_of_imported_trials_cannot_be_changed():
+    assert mutable_dataclasses(import_results) == []
+
+
+def test_a_quoted_cell_can_follow_a_space_and_contain_the_delimiter(tmp_path):
+    found = table(tmp_path, 'world, planner, outcome\nw, "a, b", reached\n')
+    assert [(one.world, one.planner) for one in found.rows] == [("w", "a, b")]
+    with pytest.raises(ResultsError):
+        table(tmp_path, 'world,planner,outcome\nw,"a"b,reached\n')
+
+
+def test_the_number_of_a_line_counts_lines_within_quotes(tmp_path):
+    with pytest.raises(ResultsError, match=r"trials\.csv:4: "):
+        table(tmp_path, 'world,planner,outcome\nw,"a\nb",1\nw,c,maybe\n')
+
+
+def test_a_column_of_the_csv_export_is_neither_read_nor_listed_as_ignored(tmp_path):
+    text = "world,planner,outcome,seed,wall_s,attempts,color\nw,a,reached,1,2,3,red\n"
+    assert table(tmp_path, text).ignored == ("color",)
+
+
+def test_a_metric_of_another_column_replaces_none_of_the_same_name(tmp_path):
+    text = "world,planner,outcome,length,time_s\nw,a,reached,2.5,7\n"
+    found = table(tmp_path, text, metrics={"length": "distance_m"})
+    assert found.rows[0].metrics == {"distance_m": 2.5, "time_s": 7.0}
+    assert found.ignored == ()
+
+
+def test_words_of_the_caller_replace_those_of_the_package(tmp_path):
+    text = "world,planner,outcome\nw,a,SUCCESS\nw,a,reached\n"
+    found = table(tmp_path, text, words={"success": Outcome.STUCK})
+    assert [one.outcome for one in found.rows] == [Outcome.STUCK, Outcome.REACHED]

@@ -1,0 +1,1 @@
+"""Conversion of results of other software into results directories."""
