@@ -360,6 +360,7 @@ def _in_context(paragraph: Sequence[str]) -> Iterator[str]:
 
 def draw_verdicts(seed: int, count: int = 20) -> List[str]:
     """Return sentences that table, page and gate print for random results of three planners."""
+    sys.path.append(str(CHECKOUT / "test"))  # pytest adds it by itself
     from language_verdicts import verdict_sentences
 
     return random.Random(seed).sample(sorted(verdict_sentences(seed)), count)

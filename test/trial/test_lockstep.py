@@ -110,7 +110,7 @@ def test_straight_collides_and_fgm_reaches_its_goals(drive):
     [
         ("Aborts", "walled in"),
         ("Crashes", "IndexError"),
-        ("CommandsNothingSane", "commanded"),
+        ("CommandsNothingSane", "nan, 0.0"),
     ],
 )
 def test_planner_that_fails_has_the_outcome_planner_aborted(drive, planner, says):
