@@ -107,7 +107,7 @@ def test_no_difference_is_no_evidence_and_no_value_has_no_mean():
     assert anytime.worlds_needed(np.empty((0, 64)), 0.05) is None
 
 
-def test_bounds_of_a_shift_are_mirrored_with_the_differences():
+def test_negating_the_differences_mirrors_the_bounds_of_the_shift():
     values = np.random.default_rng(3).normal(0.4, 1.0, 40)
     low, high = anytime.shift_bounds(values, 0.05)
     assert low < float(np.median(values)) < high

@@ -100,7 +100,7 @@ def test_no_folder_has_more_odd_words_than_its_limit(figures):
     assert exceeded == {}, "python test/architecture/language.py list PATH prints each place"
 
 
-def test_new_folders_and_pages_have_at_most_two_odd_words_per_thousand(figures):
+def test_texts_of_new_folders_contain_at_most_two_unusual_words_per_thousand(figures):
     new = {group: row for group, row in figures.items() if group not in LIMITS}
     assert {
         group: row for group, row in new.items() if row.per_thousand > AIM and row.odd > 1

@@ -56,6 +56,6 @@ def test_shares_of_uneven_periods_are_weighted_by_time():
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_one_sample_or_a_nan_has_no_average(name):
+def test_average_is_undefined_for_one_sample_and_for_nan(name):
     assert math.isnan(FUNCTIONS[name](np.array([1.0]), np.array([2.0])))
     assert math.isnan(FUNCTIONS[name](np.array([1.0, np.nan, 1.0]), np.arange(3.0)))

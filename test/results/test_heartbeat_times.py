@@ -65,7 +65,7 @@ def test_a_trial_that_starts_between_two_writes_is_in_the_second(database, monke
     assert running_trials(database) is None
 
 
-def test_without_a_change_a_heartbeat_follows_after_the_beat(database, monkeypatch):
+def test_heartbeat_is_written_after_its_interval_if_nothing_changes(database, monkeypatch):
     monkeypatch.setattr(running, "BEAT_S", 0.5)
     monkeypatch.setattr(running, "GATHERING_S", 0.1)
     heartbeat = running.Heartbeat(database)

@@ -254,7 +254,7 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual((self.progress.last.finished, self.progress.last.trials), (2, 2))
         self.assert_no_process_left()
 
-    def test_9_parallel_trials_equal_those_in_process_although_a_worker_is_killed(self):
+    def test_9_parallel_trials_equal_trials_without_ros_even_if_a_worker_is_killed(self):
         process = self.launch(f"campaign:={SMOKE}", "workers:=2", "simulator:=embedded")
         self.await_trials(1)
         self.kill("simulator")

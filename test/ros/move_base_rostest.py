@@ -170,7 +170,7 @@ class MoveBaseTest(unittest.TestCase):
         self.server.finish(GoalStatus.ABORTED, "no valid plan")
         self.assertEqual(self.await_raised(PlannerAborted), "no valid plan")
 
-    def test_a_lost_result_is_replaced_by_the_status(self):
+    def test_lost_action_result_is_recovered_from_the_goal_status(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "oscillating", by_result=False)

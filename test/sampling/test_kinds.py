@@ -95,7 +95,7 @@ def test_obstacles_of_an_added_kind_are_in_world_and_manifest(worlds, tmp_path):
     assert set(data["worlds"][0]["obstacles"][0]["size"]) == {"radius_m", "length_m"}
 
 
-def test_added_kind_obstructs_a_robot_at_the_heights_of_the_robot():
+def test_added_obstacle_kind_obstructs_only_within_the_heights_of_the_robot():
     model = ObstacleModel.unit("capsule")
     assert model.height_m((0.5, 0.8)) == pytest.approx(1.8)
     assert model.cut((0.5, 0.8), Heights(0.0, 1.0)).polygon.area == pytest.approx(0.785, abs=0.002)

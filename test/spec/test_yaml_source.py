@@ -43,7 +43,7 @@ def test_dates_are_read_as_text(text):
     assert YamlSource(f"a: {text}", "x.yaml").data == {"a": text}
 
 
-def test_aliases_that_do_not_multiply_are_read():
+def test_yaml_aliases_without_exponential_expansion_are_read():
     source = YamlSource("a: &size {x: 1}\nb: *size\nc: {<<: *size, y: 2}\n", "x.yaml")
     assert source.data == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
 

@@ -248,7 +248,9 @@ def test_unreachable_goal_is_rejected_before_a_simulator_starts(
         drive("fgm", simulator=Unstartable, spec={"goal": goal, "worlds": worlds})
 
 
-def test_start_inside_an_obstacle_is_rejected_with_world_and_obstacle(drive, smoke, tmp_path):
+def test_error_for_a_start_inside_an_obstacle_names_the_world_and_the_obstacle(
+    drive, smoke, tmp_path
+):
     ready = tmp_path / "ready"
     ready.mkdir()
     crate = (

@@ -188,7 +188,7 @@ def test_a_trial_below_the_parallel_real_time_factor_is_repeated_once_alone(smok
 
 
 @pytest.mark.slow
-def test_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
+def test_overloaded_trial_is_repeated_alone_and_is_invalid_if_still_overloaded(tmp_path):
     example = CONFIG / "own_stack_campaign.yaml"
     text = re.sub("  min_real_time_factor.*\n", "", example.read_text())
     spec = parse(text, CampaignSpec, example)

@@ -139,7 +139,7 @@ def test_an_oblique_ray_intersects_the_side_of_a_box():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_points_are_inside_or_outside_a_body(kind):
+def test_points_are_classified_as_inside_or_outside_a_body(kind):
     bodies = placed(Sphere(0.1), KINDS[kind], turned(5, 1, 0))
     points = [(5, 1, 0), (5.99, 1, 0), (6.01, 1, 0), (5, 0.01, 0), (5, -0.01, 0), (0, 0, 0)]
     assert bodies.contains("other", np.array(points)).tolist() == [1, 1, 0, 1, 0, 0]
@@ -217,7 +217,7 @@ def test_an_unknown_collider_is_rejected_with_the_known_names():
         placed(Sphere(1), Sphere(1), Pose()).intersects("one", "c")
 
 
-def test_an_image_has_depth_along_the_axis_and_the_visible_colliders():
+def test_image_contains_the_depth_and_the_index_of_each_visible_collider():
     bodies = placed(Box((0.2, 40, 40)), Sphere(1), Pose((5, 1, 0.5)))
     view = Frustum(Pose((-2, 0, 0)), math.radians(90), 64 / 48, near_m=0.1, far_m=50.0)
     image = depth_image(bodies, view, 64, 48)

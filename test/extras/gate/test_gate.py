@@ -42,7 +42,7 @@ def test_planner_that_is_worse_fails_and_the_worlds_are_named(results, tmp_path,
     assert root.get("failures") == "1"
 
 
-def test_too_few_worlds_are_undecided_and_the_required_number_is_reported(results, capsys):
+def test_gate_with_too_few_worlds_is_undecided_and_reports_the_required_number(results, capsys):
     new, old = results("new_ones", table(fgm="1" * 10)), results("old_ones", table(fgm="1" * 10))
     assert main(["gate", new, "--baseline", old]) == 2
     said = capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_two_planners_of_one_campaign_are_compared(results, capsys):
     assert "unknown planner 'nobody'" in capsys.readouterr().err
 
 
-def test_required_success_rate(results, capsys):
+def test_gate_fails_below_the_required_success_rate(results, capsys):
     out = results("new_ones", table(fgm=GOOD))
     assert main(["gate", out, "--min-success", "0.75"]) == 0
     assert main(["gate", out, "--min-success", "0.99"]) == 1

@@ -146,7 +146,7 @@ def test_the_number_of_a_line_counts_lines_within_quotes(tmp_path):
         table(tmp_path, 'world,planner,outcome\nw,"a\nb",1\nw,c,maybe\n')
 
 
-def test_a_column_of_the_csv_export_is_neither_read_nor_listed_as_ignored(tmp_path):
+def test_column_that_only_the_csv_export_writes_is_ignored_without_a_notice(tmp_path):
     text = "world,planner,outcome,seed,wall_s,attempts,color\nw,a,reached,1,2,3,red\n"
     assert table(tmp_path, text).ignored == ("color",)
 

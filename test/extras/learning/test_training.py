@@ -77,7 +77,7 @@ def test_the_better_half_of_a_generation_runs_in_more_worlds(trained):
     )
 
 
-def test_a_share_of_the_steps_is_used_for_the_selection_of_a_mean(trained):
+def test_given_fraction_of_the_steps_is_used_to_select_the_mean_of_a_generation(trained):
     searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
     batches = entries(trained[1] / "selection.jsonl")
     steps = [batch["steps"] for batch in batches]

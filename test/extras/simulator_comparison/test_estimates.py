@@ -60,7 +60,7 @@ def test_ties_are_tested_only_with_enough_permutations():
     assert p_tie((2, 2), (2, 2), (2, 2)) == pytest.approx(1 / 27, abs=0.02)
 
 
-def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
+def test_reference_with_one_repetition_has_neither_a_noise_floor_nor_ties():
     """With a floor and ties, an entry would incorrectly seem to have no error."""
     random = np.random.default_rng(1)
     cases = ["a/x", "b/x", "c/x"]

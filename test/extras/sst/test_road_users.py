@@ -108,7 +108,7 @@ def plan(speeds, y_m):
     return Trajectory(np.zeros((1, 2)), np.array([len(speeds) - 1]), states, 0.5, 7.0)
 
 
-def test_plans_are_evaluated_from_the_time_at_the_desired_speed():
+def test_quality_of_plans_is_averaged_from_the_start_of_travel_at_the_desired_speed():
     quality, lanes = PlanQuality(), [Lane(np.array([[0.0, 0.0], [100.0, 0.0]]), np.full(2, 3.5))]
     quality.add(plan([0.0, 1.0], 1.0), 2.0, lanes, 1.0)
     assert quality.numbers == {}

@@ -214,7 +214,7 @@ def test_a_page_that_cannot_be_created_does_not_fail_the_campaign(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_campaign_ends_with_its_page(run):
+def test_campaign_writes_its_report_page_at_the_end(run):
     done = run(lambda trial: Outcome.REACHED)
     assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
     page = Parsed((done.out / PAGE).read_text())

@@ -57,7 +57,7 @@ def timed_out(request, serve):
     return srv.SpawnModelResponse(False, "SpawnModel: Entity pushed to spawn queue, but timed out")
 
 
-def test_spawned_models_have_the_requested_pose_only(fake, client):
+def test_spawned_models_have_the_requested_poses(fake, client):
     client.spawn_models([a("one"), a("two")])
     assert fake.names() == ["floor", "one", "two"]
     assert fake.pose("two").position == pytest.approx(PLACE.position)
@@ -107,7 +107,7 @@ def test_rejected_spawn_fails_immediately_and_removes_the_other_models(fake, cli
     assert fake.names() == ["floor"]
 
 
-def test_spawn_that_reports_an_existing_entity_succeeds_if_the_model_is_new(fake, client):
+def test_spawn_succeeds_on_an_entity_exists_reply_if_the_model_was_absent_before(fake, client):
     def twice(request, serve):
         serve(request)
         return serve(request)
