@@ -2,12 +2,14 @@
 
 import json
 import re
+from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
 from gate_tables import GOOD, WORSE, gate_results, table
 
 from gz_testauto.cli.main import main
+from gz_testauto.extras.gate.report import _further
 from gz_testauto.trial.plan import TrialSelection
 
 
@@ -50,6 +52,15 @@ def test_gate_with_too_few_worlds_is_undecided_and_reports_the_required_number(r
     enough = "1" * (10 + more)
     new, old = results("more", table(fgm=enough)), results("more_old", table(fgm=enough))
     assert main(["gate", new, "--baseline", old]) == 0
+
+
+@pytest.mark.parametrize(
+    ("needed", "printed"),
+    [(1, "1 more world "), (66, "66 more"), (101, "110 more"), (7882, "7900 more")],
+)
+def test_number_of_further_worlds_is_rounded_up_to_two_digits(needed, printed):
+    answer = mock.Mock(more_worlds=needed, value=0.5)
+    assert f"about {printed}" in _further(answer)
 
 
 def test_two_planners_of_one_campaign_are_compared(results, capsys):
