@@ -240,17 +240,18 @@ class SpawnerTest(unittest.TestCase):
 
     def test_wrong_arguments_are_rejected_with_the_fault(self):
         for spec, seed, said in (
-            ("nonsense", 0, "neither a name nor a file"),
-            ("", 0, "spec is empty"),
-            ("{obstacles: [{type: cube, count: 1}]}", 0, "unknown type"),
-            ("{obstacles: [{type: box, count: -1}]}", 0, "count is -1; it must be >= 0"),
+            ("nonsense", 0, "nonsense"),
+            ("", 0, "spec"),
+            ("{obstacles: [{type: cube, count: 1}]}", 0, "cube"),
+            ("{obstacles: [{type: box, count: -1}]}", 0, "count is -1"),
             (SPEC, -1, "seed is -1"),
         ):
             response = self.spawn(spec, seed, True)
             self.assertFalse(response.success)
             self.assertIn(said, response.message)
         response = self.save_world("/nowhere/at/all.world")
-        self.assertIn("there is no directory /nowhere/at", response.message)
+        self.assertFalse(response.success)
+        self.assertIn("/nowhere/at", response.message)
 
     def test_a_specification_is_found_by_name(self):
         self.assertEqual(self.load_scene(LoadSceneRequest(world=str(ARENA))).success, True)
