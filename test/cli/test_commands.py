@@ -1,4 +1,4 @@
-"""The commands run, report, replay and agree, as a user calls them."""
+"""The commands run, report and replay, as a user calls them."""
 
 import json
 import os
@@ -353,21 +353,3 @@ def test_an_unknown_simulator_option_is_rejected_before_worlds_are_generated(tmp
     assert main(["run", str(campaign), "--out", str(tmp_path / "out")]) == 2
     assert "'trials_per_sever'; did you mean 'trials_per_server'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_agreement_command_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
-    command = ["agreement", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
-    assert main([*command, "--simulators", "kinematic", "embedded"]) == 0
-    printed = capsys.readouterr().out
-    unwrapped = " ".join(printed.split())
-    assert (
-        "2 of 2 trials have the same outcome in kinematic and embedded; mean over wor" in unwrapped
-    )
-    assert "distance_m (m)" in printed
-    assert max(map(len, printed.splitlines())) <= 80
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
-        "embedded",
-        "kinematic",
-        "open_loop",
-    ]

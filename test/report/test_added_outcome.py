@@ -13,7 +13,6 @@ from scripted import record, short_recording
 
 import gz_testauto.report.page
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.analysis.screening import choose_trials
 from gz_testauto.campaign.progress import Progress
 from gz_testauto.cli.main import main
 from gz_testauto.cli.progress import BarListener, LineListener
@@ -101,11 +100,6 @@ def test_log_and_progress_have_the_name_of_a_custom_outcome(drowned, tmp_path):
         stream = io.StringIO()
         listener(stream).trial_ended(ended, progress)
         assert "drowned" in stream.getvalue()
-
-
-def test_a_custom_crash_is_screened(out):
-    chosen = choose_trials(load_campaign(out).results, 1, 0, 0)
-    assert chosen.reasons[4] == "drowned"
 
 
 def test_every_color_is_defined_for_light_and_dark_pages():

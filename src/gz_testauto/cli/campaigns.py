@@ -4,18 +4,17 @@ import argparse
 import functools
 import sys
 from pathlib import Path
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
-from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import chosen_executor, simulator_options, with_simulator
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors, whole_number
 from gz_testauto.results.records import CampaignResults
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.executor import StopRequest
@@ -46,6 +45,34 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that select trials of a new or continued campaign, and ``--json``."""
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="only continue a campaign in DIR; do not start a new campaign",
+    )
+    parser.add_argument(
+        "--worlds",
+        type=int,
+        metavar="N",
+        help="run only the first N worlds (default: all); the other worlds can run later",
+    )
+    parser.add_argument(
+        "--planners",
+        type=_names,
+        metavar="A,B",
+        help="run only these planners (default: all); the other planners can run later",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the results as JSON instead of a table"
+    )
+
+
+def _names(text: str) -> Optional[Tuple[str, ...]]:
+    return tuple(name.strip() for name in text.split(",") if name.strip()) or None
+
+
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     """Return the campaign in the file ``arguments.campaign`` with ``--seed`` and ``--no-plugins``.
 
@@ -57,36 +84,6 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     if arguments.no_plugins:
         update["worlds"] = spec.worlds.model_copy(update={"plugins": False})
     return spec.model_copy(update=update)
-
-
-def on_two_simulators(
-    spec: CampaignSpec, first: str, second: str, options: str
-) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
-    """Return the campaign with the simulator ``first``, and with the simulator ``second``.
-
-    Raises ``SpecError`` if the simulators are equal, or a simulator rejects ``simulator_options``.
-    ``options`` names the command-line options in the error.
-    """
-    one, other = with_simulator(spec, first), with_simulator(spec, second)
-    if one.simulator == other.simulator:
-        raise SpecError(f"{options} are both {one.simulator}; use two different simulators")
-    simulator_options(one)
-    simulator_options(other)
-    return one, other
-
-
-def run_in_simulator(
-    spec: BuiltinCampaignSpec,
-    arguments: argparse.Namespace,
-    selection: TrialSelection,
-    should_stop: StopRequest,
-    resume: bool = False,
-) -> CampaignResults:
-    """Run or continue a campaign of :func:`on_two_simulators` in ``arguments.out``/SIMULATOR."""
-    print(f"{spec.simulator}:", file=sys.stderr, flush=True)
-    return run_trials(
-        spec, arguments.out / spec.simulator, arguments, selection, should_stop, resume
-    )
 
 
 def run_trials(
@@ -123,6 +120,19 @@ def run_trials(
         for line in write_final_page(out):
             print(escape_text(line), file=sys.stderr)
     return results
+
+
+def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
+    """Print the table of the results or JSON, and on standard error the results directory."""
+    from gz_testauto.analysis.overview import analyze
+    from gz_testauto.report.export import to_json
+    from gz_testauto.report.table import print_report
+
+    if as_json:
+        sys.stdout.write(to_json(analyze(results)))
+    else:
+        print_report(analyze(results))
+    print(f"results: {out}", file=sys.stderr)
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:

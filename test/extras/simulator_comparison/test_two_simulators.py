@@ -20,8 +20,8 @@ SIMULATORS.register("embedded_again", EmbeddedSimulator)
 
 
 def run(out, *more):
-    arguments = ["--screen", "embedded", "--confirm", "kinematic", "--workers", "1"]
-    return command.main(["run", str(CAMPAIGN), "--out", str(out), *arguments, *more])
+    arguments = ["--fast", "embedded", "--slow", "kinematic", "--workers", "1"]
+    return command.main(["screen", str(CAMPAIGN), "--out", str(out), *arguments, *more])
 
 
 @pytest.mark.slow
@@ -41,19 +41,19 @@ def test_screening_runs_all_trials_and_confirms_the_selected_trials(tmp_path, ca
     assert "ended" not in again.err and again.out == said.out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--screen", "embedded"],
-        ["--confirm", "embedded"],
-        ["--screen", "embedded", "--confirm", "embedded"],
-        ["--screen", "embedded", "--confirm", "kinematic", "--simulator", "embedded"],
-    ],
-)
-def test_screening_with_one_simulator_is_rejected(tmp_path, capsys, arguments):
-    assert command.main(["run", str(CAMPAIGN), "--out", str(tmp_path / "out"), *arguments]) == 2
-    assert "--screen and --confirm" in capsys.readouterr().err
+def test_screening_in_one_simulator_is_rejected(tmp_path, capsys):
+    options = ["--out", str(tmp_path / "out"), "--fast", "embedded", "--slow", "embedded"]
+    assert command.main(["screen", str(CAMPAIGN), *options]) == 2
+    assert "--fast and --slow" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--fast", "--slow"])
+def test_screening_without_a_second_simulator_is_rejected(tmp_path, capsys, option):
+    with pytest.raises(SystemExit) as stopped:
+        command.main(["screen", str(CAMPAIGN), "--out", str(tmp_path / "out"), option, "embedded"])
+    assert stopped.value.code == 2
+    assert ("--slow" if option == "--fast" else "--fast") in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -102,3 +102,30 @@ def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, c
         command_line += ["--simulators", "embedded", "embedded_again"]
         assert command.main(command_line) == 128 + signal.SIGINT
     assert not (tmp_path / "out" / "embedded").exists()
+
+
+@pytest.mark.slow
+def test_agreement_command_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
+    options = [
+        "agreement",
+        str(CAMPAIGN),
+        "--out",
+        str(tmp_path / "o"),
+        "--workers",
+        "1",
+        "--worlds",
+        "1",
+    ]
+    assert command.main([*options, "--simulators", "kinematic", "embedded"]) == 0
+    printed = capsys.readouterr().out
+    unwrapped = " ".join(printed.split())
+    assert (
+        "2 of 2 trials have the same outcome in kinematic and embedded; mean over wor" in unwrapped
+    )
+    assert "distance_m (m)" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
+        "embedded",
+        "kinematic",
+        "open_loop",
+    ]

@@ -21,8 +21,8 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 from scipy.stats import norm, t
 
-from gz_testauto.analysis.correlation import correlation
 from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.extras.simulator_comparison.correlation import correlation
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     RecordingsByCase,

@@ -1,1 +1,1 @@
-"""Command-line verbs ``simulators`` and ``agreement``."""
+"""Verbs ``simulators``, ``agreement`` and ``screen``."""

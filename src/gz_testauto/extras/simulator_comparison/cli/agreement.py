@@ -8,7 +8,8 @@ them. The report has the share of trials with the same outcome, the differences 
 and clearance, whether both find the same significant differences between planners, and the trials
 with different outcomes.
 
-docs/simulators.md lists the commands that compare simulators, and the question each answers.
+docs/simulator_comparison.md lists the commands that compare simulators, and the question each
+answers.
 
 example:
   gz_testauto agreement config/campaign.yaml --out results/agreement --worlds 20
@@ -20,23 +21,25 @@ import tempfile
 from pathlib import Path
 from typing import Sequence
 
-from gz_testauto.analysis.agreement import agreement
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     exit_status,
     load_campaign,
+)
+from gz_testauto.cli.progress import announce_stop, print_status
+from gz_testauto.extras.simulator_comparison.agreement import agreement
+from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
+from gz_testauto.extras.simulator_comparison.cli.two_simulators import (
     on_two_simulators,
     run_in_simulator,
 )
-from gz_testauto.cli.progress import announce_stop, print_status
-from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
-from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
+from gz_testauto.extras.simulator_comparison.report.agreement import print_agreement
 from gz_testauto.extras.simulator_comparison.report.terminal import print_open_loop
-from gz_testauto.report.agreement import print_agreement
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 

@@ -9,8 +9,8 @@ import   read recordings (CSV or rosbag) as BENCH.yaml specifies, validate them,
 
 docs/simulator_comparison.md describes BENCH.yaml.
 
-For two simulators in a campaign, use gz_testauto agreement, or run --screen --confirm.
-docs/simulators.md states which of the three commands answers which question.
+For two simulators in a campaign, use gz_testauto agreement or gz_testauto screen.
+docs/simulator_comparison.md states which of the three commands answers which question.
 
 exit status of compare: 0 if all runs are done and compared, 1 if something was left out, 128 +
 signal after Ctrl-C (the same command continues); of probe: 0 if all grounds are correct, else 1

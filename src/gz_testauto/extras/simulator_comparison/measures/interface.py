@@ -11,9 +11,9 @@ the reference's campaign.
 from dataclasses import dataclass
 from typing import Callable, Optional, Tuple
 
-from gz_testauto.analysis.correlation import PlannerCorrelation, Resampled
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry
+from gz_testauto.extras.simulator_comparison.correlation import PlannerCorrelation, Resampled
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 
 Between = Callable[[RunRecording, RunRecording], float]

@@ -9,10 +9,10 @@ from typing import List, Optional, Sequence
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
-from gz_testauto.analysis.agreement import Confirmation, Pair, SimulatorAgreement
 from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.screening import possible_reasons
 from gz_testauto.base.escaping import escape_all_texts
+from gz_testauto.extras.simulator_comparison.agreement import Confirmation, Pair, SimulatorAgreement
+from gz_testauto.extras.simulator_comparison.screening import possible_reasons
 from gz_testauto.report.plain import (
     interval_text,
     methods_text,

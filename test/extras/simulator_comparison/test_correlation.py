@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from gz_testauto.analysis.correlation import SUCCESS, correlation
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.simulator_comparison.correlation import SUCCESS, correlation
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome

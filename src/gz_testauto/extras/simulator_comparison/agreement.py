@@ -3,7 +3,8 @@
 Two campaigns that differ only in the simulator are paired trial by trial: the share with the same
 outcome, with an interval over worlds, and the differences of the metrics that declare
 ``in_agreement``, over trials in which both reached the goal.
-:mod:`gz_testauto.analysis.correlation` computes the correlation of planners in both.
+:mod:`gz_testauto.extras.simulator_comparison.correlation` computes the correlation of planners in
+both.
 """
 
 import math
@@ -13,14 +14,14 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis import rounding
-from gz_testauto.analysis.correlation import (
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.signed_rank import shift
+from gz_testauto.analysis.summary import clustered_rate
+from gz_testauto.extras.simulator_comparison.correlation import (
     PlannerCorrelation,
     correlation,
     require_same_worlds,
 )
-from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.signed_rank import shift
-from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.metrics.interface import SUCCESS, Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from scripted import record
 
-from gz_testauto.analysis.screening import choose_trials
+from gz_testauto.extras.simulator_comparison.screening import choose_trials
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
@@ -78,3 +78,9 @@ def test_the_control_sample_is_drawn_from_the_rest_by_the_seed():
 def test_a_larger_number_than_trials_selects_all_trials():
     found = choose_trials(campaign(FINE, FINE), seed=1, closest=1, control=50)
     assert found.trials == {0, 1, 2, 3}
+
+
+def test_trials_with_a_custom_crash_are_selected(declare_outcome):
+    drowned = declare_outcome(crash=True, rare=True)
+    found = choose_trials(campaign((drowned, drowned)), seed=1, closest=0, control=0)
+    assert found.reasons == {0: "drowned", 1: "drowned"}

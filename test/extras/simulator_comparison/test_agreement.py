@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from gz_testauto.analysis.agreement import agreement, confirmation
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.simulator_comparison.agreement import agreement, confirmation
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord

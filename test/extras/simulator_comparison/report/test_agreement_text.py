@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from scripted import record
 
-from gz_testauto.analysis.agreement import agreement
-from gz_testauto.report.agreement import print_agreement
+from gz_testauto.extras.simulator_comparison.agreement import agreement
+from gz_testauto.extras.simulator_comparison.report.agreement import print_agreement
 from gz_testauto.report.plain import report_console
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
