@@ -50,8 +50,8 @@ def chosen_simulator(name: str) -> str:
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``, which can be ``auto``; ``options`` are the
-    parameters of the simulator's constructor. Raises the errors of
+    """Start the simulator registered as ``name``, which can be ``auto``. ``options`` contains the
+    arguments of the simulator's constructor. Raises the errors of
     :func:`~gz_testauto.base.parameters.construct`."""
     simulator: Simulator = construct(SIMULATORS, chosen_simulator(name), options)
     return simulator
@@ -64,5 +64,5 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
 
 
 def options_taken(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the options of a simulator: the parameters of its constructor, by their names."""
+    """Return the parameters of a simulator's constructor, by name."""
     return parameters_of(SIMULATORS.get(chosen_simulator(name)))

@@ -2,10 +2,10 @@
 properties.
 
 :meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of changes. A change
-has the scoped name of the changed part, as in Gazebo (``model::link::collision``), and the new
-values; a property whose value is None does not change. The constructor raises ``ValueError`` for an
-invalid value; the simulation checks that the named part exists. Positions are in m, angles in rad.
-Poses, twists and forces are in the world frame unless documented otherwise.
+contains the new values and the scoped name of the changed part, as in Gazebo
+(``model::link::collision``). A property whose value is None does not change. The constructor raises
+``ValueError`` for an invalid value. The simulation checks that the named part exists. Positions are
+in m, angles in rad. Poses, twists and forces are in the world frame unless documented otherwise.
 """
 
 import math
@@ -21,8 +21,8 @@ Vector = Tuple[float, float, float]
 @dataclass(frozen=True)
 class Change:
     """A change of one part of a simulated world. ``part`` is the type of the changed part, such as
-    ``link``; ``name`` is the scoped name of that part; ``properties`` lists the changed properties
-    for messages."""
+    ``link``, and ``name`` is its scoped name. ``properties`` lists the changed properties in error
+    messages."""
 
     part = "world"
     properties = ""
@@ -127,8 +127,8 @@ class SetGravity(Change):
 
 @dataclass(frozen=True)
 class Push(Change):
-    """A force (N) through a link's center of mass and a torque (N m) on the link. They act from now
-    on for ``duration_s``, at least for one physics step."""
+    """A force (N) through a link's center of mass and a torque (N m) on the link. They act for
+    ``duration_s``, but at least for one physics step, from the current simulated time."""
 
     part = "link"
     properties = "force and torque on a link"
@@ -191,7 +191,7 @@ ChangeKind = Type[Change]
 ALL: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetMass, SetFriction, SetGravity, Push, SetVisual, SetLight)
 )
-"""The set of all kinds of property changes."""
+"""The classes of all property changes."""
 
 
 def set_fields(change: Change) -> Dict[str, Any]:

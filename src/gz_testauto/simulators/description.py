@@ -1,8 +1,8 @@
 """Description of a world: links, joints, collisions, visuals, lights and their properties.
 
 A description is read from the loaded SDF and updated with every property change, since simulators
-report the properties only in part. Poses and twists of models are in a snapshot, not in the
-description. This module also writes the changed properties into a saved world.
+do not report all properties. The description does not contain the poses and twists of models, which
+are part of a snapshot. This module also writes the changed properties into a saved world.
 """
 
 import copy
@@ -82,7 +82,8 @@ class CollisionDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """The properties of a world that can be changed, by scoped name."""
+    """The links, joints, collisions, visuals and lights of a world with their changeable
+    properties, each by scoped name."""
 
     gravity_mps2: Tuple[float, float, float]
     links: Dict[str, LinkDescription] = field(default_factory=dict)
@@ -93,8 +94,8 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """The links, joints, collisions, visuals and lights, each a dictionary by scoped name, by
-        the values of :attr:`Change.part` and in the order of the fields."""
+        """One dictionary by scoped name for each type of part. The keys are the values of
+        :attr:`Change.part`, in the order of the fields."""
         return {
             "link": self.links,
             "joint": self.joints,
@@ -109,11 +110,11 @@ class Description:
 
 
 class DescribedWorld:
-    """A description of a world that is updated with every property change. ``now`` contains all
-    changes; ``before`` is the description without them."""
+    """A description of a world that is updated with every property change. ``now`` describes the
+    world with all changes, ``before`` describes it without them."""
 
     def __init__(self, scene: WorldScene) -> None:
-        """Read the description of a world. Raises ``SdfError``."""
+        """Read the description of a world. Raises ``SdfError`` if the SDF is invalid."""
         self._library = ModelLibrary()
         gravity = GRAVITY_MPS2
         if scene.document.world is not None:
@@ -126,11 +127,12 @@ class DescribedWorld:
         self.before = copy.deepcopy(self.now)
 
     def copy(self) -> Description:
-        """Return a copy of the present description, which later changes do not affect."""
+        """Return a copy of the current description. Later changes do not affect the copy."""
         return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
-        """Add a spawned model under ``name``, from its SDF text. Raises ``SdfError``."""
+        """Add a spawned model with the name ``name`` and this SDF text. Raises ``SdfError`` if the
+        text is invalid."""
         self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self.before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
@@ -143,8 +145,8 @@ class DescribedWorld:
                     del table[scoped]
 
     def require(self, change: Change) -> None:
-        """Raise ``SimulatorError`` if the changed part does not exist, or if no simulator supports
-        the change."""
+        """Raise ``SimulatorError`` if the part to change does not exist, or if no simulator can
+        change it in the requested way."""
         table = self.now.parts.get(change.part)
         if table is not None and change.name not in table:
             model = change.name.split("::")[0]
@@ -181,8 +183,8 @@ class DescribedWorld:
             self.now = replace(now, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write the changed properties into a saved world that contains the models under their
-        names. Raises ``SdfError``."""
+        """Write the changed properties into a saved world, in which the models have their current
+        names. Raises ``SdfError`` if the world cannot be read."""
         changed = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()
@@ -228,8 +230,8 @@ class DescribedWorld:
 
 
 class _PropertyWriter:
-    """A writer of properties into the model elements that :func:`model_elements` finds in an SDF
-    document."""
+    """A writer that sets properties in the model elements of an SDF document (see
+    :func:`model_elements`)."""
 
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
         self._document, self._library = document, library

@@ -1,7 +1,7 @@
 """Robots in a simulation: velocity commands, sensor readings and the states of links.
 
-A sensor with an update rate measures in the first physics step that ends *k* periods after the
-start or later, for each integer *k*.
+A sensor with an update rate measures, for each integer *k*, in the first physics step that ends at
+or after *k* periods of the sensor.
 """
 
 import abc
@@ -71,8 +71,8 @@ def measured_scan(
     noise_m: Tuple[float, float],
     generator: np.random.Generator,
 ) -> LaserScan:
-    """Return a scan with the distances ``ranges_m`` (samples,), an array that is modified in place
-    and used by the scan.
+    """Return a scan with the distances ``ranges_m`` (samples,). The array is modified in place, and
+    the scan refers to it.
 
     ``noise_m`` is the mean and the standard deviation of the noise that is drawn from
     ``generator``. With the noise, distances at or beyond the range become infinite, and distances
@@ -88,8 +88,8 @@ def measured_scan(
 
 
 class LazyImuSamples(Sequence[ImuSample]):
-    """IMU samples in order of time, computed when the first sample is read, since few callers read
-    any."""
+    """A sequence of IMU samples in order of time. The samples are computed when the first one is
+    read, since few callers read them."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -97,7 +97,8 @@ class LazyImuSamples(Sequence[ImuSample]):
         self._computed: List[ImuSample] = []
 
     def add(self, count: int, compute: Callable[[], List[ImuSample]]) -> None:
-        """Append ``count`` samples, which the function ``compute`` returns when they are read."""
+        """Append ``count`` samples. The function ``compute`` is called for them when a sample is
+        read."""
         self._count += count
         self._pending.append(compute)
 
@@ -115,14 +116,14 @@ class LazyImuSamples(Sequence[ImuSample]):
 
 
 class LazyLinkStates(Mapping[str, ModelState]):
-    """The states of links by scoped name. A state is computed when it is read, since planners read
-    none."""
+    """A mapping of scoped names to states of links. A state is computed when it is read, since
+    planners do not read these states."""
 
     def __init__(
         self, names: Callable[[], Collection[str]], state: Callable[[str], ModelState]
     ) -> None:
-        """Store a function that returns the names of all links, and a function that returns the
-        state of the link with a name."""
+        """Set the function that returns the names of all links, and the function that returns the
+        state of a link from its name."""
         self._names, self._state = names, state
 
     def __getitem__(self, link: str) -> ModelState:
@@ -213,7 +214,7 @@ class SimulatedRobot(abc.ABC):
             self._scan = measured_scan(lidar, time_s, self._ranges_m(), noise_m, self._noise)
 
     def sensed(self) -> SensorReadings:
-        """Return the IMU samples and contacts since the previous call, and the latest scan."""
+        """Return the latest scan, and the IMU samples and contacts since the previous call."""
         imu, contacts = self._imu, tuple(self._contacts)
         self._imu = LazyImuSamples()
         self._contacts.clear()
@@ -223,7 +224,7 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _set_motors(self) -> None:
-        """Set the speeds of the motors to the speeds for the velocity command."""
+        """Set the motors to the speeds that correspond to the velocity command."""
 
     @abc.abstractmethod
     def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
@@ -246,7 +247,7 @@ class OnboardRobot(Protocol):
     """A simulated robot: it accepts velocity commands and returns sensor readings."""
 
     def drive(self, command: Twist2D) -> None:
-        """Set the velocity command from now on."""
+        """Set the velocity command, which applies until the next one."""
 
     def sensed(self) -> SensorReadings:
         """Return the sensor readings since the previous call."""
@@ -258,7 +259,7 @@ Robot = TypeVar("Robot", bound=OnboardRobot)
 class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     """A world with robots, each with its own drive controller and sensors.
 
-    An adaptor sets ``_onboard``, the present robots by name. See
+    An adaptor sets ``_onboard``, which contains the robots of the scene by name. See
     :class:`~gz_testauto.simulators.interface.Simulation`.
     """
 

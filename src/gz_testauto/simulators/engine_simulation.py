@@ -1,8 +1,8 @@
 """Simulators in this process whose physics engine represents models as trees of bodies.
 
-This module contains the parts that such simulators share: reading the world, property changes,
-stepping and snapshots. An adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion
-of models.
+This module contains the code that these simulators share. It reads the world, applies property
+changes, advances time and creates snapshots. An adaptor adds its :class:`PhysicsEngine`, its
+robots, and the conversion of models.
 """
 
 import abc
@@ -53,11 +53,11 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 class PhysicsEngine(Protocol):
-    """One world in a physics engine. All states that are passed to its methods or returned have a
+    """One world in a physics engine. All states that its methods accept or return include a
     twist."""
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which the forces of ``pushes`` act."""
+        """Advance by one physics step, during which the forces of ``pushes`` act."""
 
     def check(self) -> None:
         """Raise ``SimulatorError`` if the state of the world has diverged."""
@@ -86,7 +86,8 @@ class PhysicsEngine(Protocol):
         ``state``."""
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis; a value of None is not set."""
+        """Set the position and speed of a joint with one axis. A value of None leaves the position
+        or speed unchanged."""
 
     def set_mass(self, link: str, mass_kg: float) -> None:
         """Set the mass of a link (kg) and scale its inertia by the same factor."""
@@ -104,11 +105,12 @@ Robot = TypeVar("Robot", bound=SimulatedRobot)
 class EngineSimulation(SeveralRobotsSimulation[Robot]):
     """A world in a physics engine; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    A snapshot contains the contacts of a robot's body in every physics step. IMU samples and the
-    latest due scan are measured in the physics step in which they are due; the first scan has the
-    time 0.
+    A snapshot contains the contacts of a robot's body in every physics step. IMU samples and scans
+    are measured in the physics steps in which they are due. A snapshot contains the latest scan.
+    The first scan is measured at time 0.
 
-    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and then calls :meth:`_begin`.
+    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and then calls
+    :meth:`_begin`.
     """
 
     changes = ALL
@@ -117,7 +119,8 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def __init__(
         self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
     ) -> None:
-        """Read the world and the models of a scene. Raises ``SdfError`` and ``SimulatorError``."""
+        """Read the world and the models of a scene. Raises ``SdfError`` for unsupported SDF, and
+        ``SimulatorError`` if models have the same name."""
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []
@@ -142,12 +145,12 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     @abc.abstractmethod
     def _link_states(self) -> Mapping[str, ModelState]:
-        """Return the present states of all links."""
+        """Return the current states of all links."""
 
     @abc.abstractmethod
     def _add(self, models: Dict[str, EngineModel]) -> None:
-        """Add models to the world. Raises ``SdfError`` for an unsupported model, and then adds
-        none."""
+        """Add models to the world. If one of them is not supported, raises ``SdfError`` and adds
+        none of them."""
 
     @abc.abstractmethod
     def _remove(self, names: Sequence[str]) -> None:
@@ -225,8 +228,8 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._update()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property. Changes of visuals and lights have no effect, since rays do not detect
-        colors."""
+        """Set a property. Changes of visuals and lights have no effect, since the lidar does not
+        detect colors."""
         present = self._described_world.now
         if isinstance(change, SetMass):
             inertial = present.links[change.name].inertial
@@ -309,8 +312,8 @@ def _with_twist(present: ModelState, change: SetModel) -> ModelState:
 
 
 def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """Return the velocity of the point ``at`` of a rigid body whose point ``origin`` has the
-    velocity ``linear``, and which rotates with the angular velocity ``angular``."""
+    """Return the velocity of the point ``at`` of a rigid body. The point ``origin`` of the body has
+    the velocity ``linear``, and the body rotates with the angular velocity ``angular``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
@@ -332,8 +335,8 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
     """A simulator whose physics engine is a library in this process. It starts no process and opens
     no port.
 
-    Only the robots that were read and the warnings that were logged are kept for later scenes, so a
-    scene does not affect later ones.
+    A scene does not affect later scenes. Only the parsed robots and the set of logged warnings are
+    kept between scenes.
     """
 
     several_robots = True
@@ -349,7 +352,8 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _read_robot(self, robot: RobotModel) -> ReadRobot:
-        """Return the robot as the physics engine needs it. Raises ``SdfError``."""
+        """Return the robot as the physics engine needs it. Raises ``SdfError`` for unsupported
+        elements."""
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:

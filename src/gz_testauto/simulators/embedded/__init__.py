@@ -1,5 +1,5 @@
-"""The simulator ``embedded``: MuJoCo in this process, for machines without Gazebo and for many
-trials."""
+"""The simulator ``embedded``: MuJoCo in the Python process. It needs no Gazebo and is fast enough
+for large numbers of trials."""
 
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 

@@ -45,8 +45,8 @@ _DROPPED_CONTACTS = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjW
 each other."""
 
 SETTLING_STEPS = 40
-"""Number of physics steps after a placement in which bodies are separated. Each step reduces the
-overlap to a quarter, so that no overlap of a realistic size remains."""
+"""Number of physics steps for which overlapping bodies are separated after a body was placed. Each
+step reduces the overlap to a quarter, so that no overlap of a realistic size remains."""
 
 OVERLAP_M = 0.002
 """Largest overlap (m) of bodies that is not corrected. MuJoCo's resting contacts are a millimeter
@@ -93,7 +93,7 @@ class Engine:
             raise self._too_much(str(error).splitlines()[0]) from error
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which the forces of ``pushes`` act."""
+        """Advance by one physics step, during which the forces of ``pushes`` act."""
         for push in pushes:
             forces = self.data.xfrc_applied[self.body(push.name)]
             forces += (*push.force_n, *push.torque_nm)
@@ -207,7 +207,8 @@ class Engine:
         self._set_velocity(link, state.pose, *_twist(state))
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis; a value of None is not set."""
+        """Set the position and speed of a joint with one axis. A value of None leaves the position
+        or speed unchanged."""
         slots = self._joints[joint]
         if position is not None:
             self.data.qpos[slots.position] = position
@@ -275,16 +276,17 @@ class Engine:
     # contacts
 
     def geoms_of(self, shapes: FrozenSet[str]) -> FrozenSet[int]:
-        """Return the ids of all MuJoCo geoms of the collisions with these names."""
+        """Return the ids of all MuJoCo geoms of the collisions in ``shapes``."""
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any of these geoms has a contact candidate. The test is fast, since it
-        runs in every physics step."""
+        """Return whether any geom in ``geoms`` has a contact candidate. This fast test runs in
+        every physics step."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
-        """Return the present contacts of these geoms, one for each pair of collisions."""
+        """Return the current contacts of the geoms in ``geoms``, one for each pair of
+        collisions."""
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         found: Dict[Tuple[str, str], List[int]] = {}
@@ -311,8 +313,8 @@ class Engine:
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """Return the vertical force (N) on each collision that has contacts, by the name of the
-        collision."""
+        """Return the vertical force (N) on each collision that touches another one, by the
+        collision's name."""
         mujoco.mj_forward(self.model, self.data)
         found: Dict[str, float] = {}
         force = np.empty(6)
@@ -348,17 +350,17 @@ class Engine:
 
 
 class MujocoSettling:
-    """The separation of overlapping bodies in one MuJoCo world, without accelerating the bodies.
+    """A corrector that separates overlapping bodies in one MuJoCo world without accelerating them.
 
-    MuJoCo separates overlapping bodies within a few steps, and the bodies keep that speed: a tray
-    of 70 g that starts 25 mm deep in its table leaves the table at 5 m/s. Gazebo corrects the poses
-    only. This class does the same in the first steps after a body was placed; a later overlap
-    results from motion. Bodies with motors are excluded.
+    MuJoCo separates overlapping bodies within a few steps, and the bodies keep the speed of the
+    separation: a 70 g tray that starts 25 mm below the surface of its table leaves the table at 5
+    m/s. Gazebo corrects only the poses. This class does the same in the first steps after a body
+    was placed, since a later overlap results from motion. Bodies with motors are excluded.
     """
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Find the trees of joined bodies that can move and have no motor. ``held`` are joints with
-        motors that are not actuators of MuJoCo."""
+        """Find the trees of joined bodies that can move and have no motor. ``held`` are joints
+        whose motors are not MuJoCo actuators."""
         self._model, self._data = model, data
         driven = _driven_trees(model)
         driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
@@ -401,7 +403,7 @@ def _driven_trees(model: Any) -> Set[int]:
 
 
 def mujoco_link_states(engine: Engine, models: Sequence[EngineModel]) -> LazyLinkStates:
-    """Return the present states of the links of all models in a MuJoCo world."""
+    """Return the current states of the links of all models in a MuJoCo world."""
     data, rootids = engine.data, engine.model.body_rootid
     positions, turns = data.xpos.copy(), data.xquat.copy()
     velocities, centers = data.cvel.copy(), data.subtree_com.copy()

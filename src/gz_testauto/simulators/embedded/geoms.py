@@ -1,7 +1,7 @@
 """SDF shapes as MuJoCo geoms, and the mesh files that some geoms need.
 
-A shape can have different geoms for contacts and for the lidar, since contacts need convex bodies:
-a mesh consists of convex pieces for contacts, and of its triangles for the lidar.
+A shape can have different geoms for contacts and for the lidar, since contacts need convex bodies.
+A mesh is divided into convex pieces for contacts, and the lidar uses its triangles.
 """
 
 import enum
@@ -25,23 +25,23 @@ MAX_FACES = 100_000
 
 MAX_PIECES = 2000
 MAX_MOVING_PIECES = 200
-"""Target for the number of convex pieces of a mesh that does not move, or that moves. Each piece
-costs time in every step, and a moving piece costs more."""
+"""Target numbers of convex pieces for a static mesh and for a moving mesh. Each piece takes
+computing time in every step, and a moving piece takes more."""
 
 TOO_MANY_PIECES = 10_000
 """Number of convex pieces of one mesh above which the mesh is rejected."""
 
 MAX_WORLD_PIECES = 100_000
-"""Number of convex pieces in one world above which the world is rejected: to compile more would
-take minutes and gigabytes."""
+"""Number of convex pieces in one world above which the world is rejected, since compiling it would
+take minutes and gigabytes of memory."""
 
 WARN_ERROR_M = 0.01
-"""Error (m) of a contact surface above which a warning is logged."""
+"""Deviation (m) of the convex pieces from the surface of a mesh above which a warning is logged."""
 
 
 class Role(enum.IntEnum):
     """The use of a geom: for contacts, for the lidar, or for both. The value is the geom's group in
-    MuJoCo, by which rays select geoms."""
+    MuJoCo, which determines the geoms that a ray can hit."""
 
     BOTH = 0
     CONTACT = 1
@@ -58,7 +58,7 @@ class Geom:
 
 
 class GeomFactory:
-    """A factory of MuJoCo geoms and their mesh files. Equal surfaces share a file."""
+    """A factory of MuJoCo geoms and their mesh files. Equal meshes share a file."""
 
     def __init__(self, coverage: SdfCoverage) -> None:
         self._coverage = coverage
@@ -69,8 +69,8 @@ class GeomFactory:
         self._pieces = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
-        """Return the geoms of a shape, which ``moves`` if its body can move. Raises ``SdfError``
-        for an unsupported shape."""
+        """Return the geoms of a shape. ``moves`` is True if the body of the shape can move. Raises
+        ``SdfError`` for an unsupported shape."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
             return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
@@ -131,8 +131,8 @@ class GeomFactory:
         return self._touching[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
-        """Log a warning if the pieces of a mesh differ too much from its surface. Raises
-        ``SdfError`` for a mesh with too many pieces."""
+        """Log a warning if the convex pieces of a mesh deviate by more than the limit from its
+        surface. Raises ``SdfError`` for a mesh with too many pieces."""
         count = len(parts.boxes) + len(parts.hulls)
         if count > TOO_MANY_PIECES:
             raise SdfError(
@@ -208,12 +208,12 @@ class GeomFactory:
 
 
 _TILTED = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)
-"""Tilt of a movable cylinder in its body. MuJoCo divides rounding errors by each other for a
-cylinder that is exactly upright on a plane, and computes a penetration as large as the radius. The
-tilt is far larger than rounding errors, and far smaller than the penetration of contacts: at 1e-5
-the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation about
-the cylinder's axis makes MuJoCo keep the tilt, since MuJoCo replaces a frame within 1e-6 of the
-body's frame by that frame."""
+"""Tilt of a movable cylinder in its body. For a cylinder that is exactly upright on a plane, MuJoCo
+divides one rounding error by another and computes a penetration as large as the radius. The tilt is
+far larger than rounding errors, and far smaller than the penetration of contacts. With a tilt of
+1e-5, the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation
+about the cylinder's axis makes MuJoCo keep the tilt, since MuJoCo replaces a frame within 1e-6 of
+the body's frame by that frame."""
 
 MIN_AREA_M2 = 1e-12
 """Area (m²) of a mesh below which the mesh is omitted. MuJoCo rejects a mesh of less than 1e-15 m²,

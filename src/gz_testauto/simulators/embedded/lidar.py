@@ -1,12 +1,13 @@
-"""Distances along the rays of a robot's lidar in MuJoCo.
+"""Simulation of a robot's lidar in MuJoCo.
 
-If a scene consists of boxes, cylinders, spheres, ellipsoids and planes, the compiled functions of
-this module cast the rays; with any other geom, MuJoCo's ``mj_multiRay`` casts them. Both return
-identical ranges.
+If a scene consists of boxes, cylinders, spheres, ellipsoids and planes, compiled functions in this
+module cast the rays. If it contains any other geom, MuJoCo's ``mj_multiRay`` casts them. Both
+return identical ranges.
 
-Every convex solid is an intersection of slabs and quadrics, so a ray is inside the solid for one
-interval. Each solid is tested only against the rays that point at its bounding box, which makes the
-compiled functions several times faster than a general ray caster. Solids can have any pose.
+Every convex solid is an intersection of slabs and quadrics, so a ray is inside the solid along a
+single interval. Each solid is tested only against the rays that point at its bounding box, which
+makes the compiled functions several times faster than a general ray caster. Solids can have any
+pose.
 """
 
 import math
@@ -21,7 +22,7 @@ from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.mujoco_geoms import cast_fan
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
-"""MuJoCo's numbers of the geom types that the compiled functions support."""
+"""MuJoCo's numbers for the geom types that the compiled functions support."""
 
 _PARALLEL = 1e-15
 
@@ -57,8 +58,8 @@ class MujocoLidar:
         self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
     def ranges_m(self) -> np.ndarray:
-        """Return the distances (m) along all rays, shape (samples,), infinite beyond the lidar's
-        range. MuJoCo's positions must be up to date."""
+        """Return the distances (m) along all rays, shape (samples,). Distances beyond the lidar's
+        range are infinite. MuJoCo's positions must be up to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
@@ -119,8 +120,8 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 @compiled
 def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
-    """Return the distance along a ray to the surface of a solid; inf without an intersection. The
-    ray starts at ``o`` in the direction ``d``, both in the frame of the solid."""
+    """Return the distance along a ray to the surface of a solid, or inf if they do not intersect.
+    The ray starts at ``o`` in the direction ``d``, both in the frame of the solid."""
     near, far = -np.inf, np.inf
     if kind == BOX:
         for axis in range(3):
@@ -154,7 +155,8 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 @compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
     """Return the bearing of a box from the sensor, and the angles (rad) by which the box extends to
-    the right and left of that bearing. If the sensor is inside, they are a full turn."""
+    the right and left of that bearing. If the sensor is inside the box, both angles are a full
+    turn."""
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0
     for corner in range(8):
@@ -172,8 +174,8 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten the rays with the indices ``first`` to ``last`` to their intersection with a
-    solid."""
+    """Reduce the ranges of the rays ``first`` to ``last`` to the distance of the solid that they
+    hit."""
     o, d = np.empty(3), np.empty(3)
     for axis in range(3):
         o[axis] = -(
@@ -187,7 +189,7 @@ def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges): 
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten all rays to their intersection with the front of a plane."""
+    """Reduce the ranges of all rays that hit the front of a plane to the distance of the plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -199,8 +201,8 @@ def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untype
 def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
 ):
-    """Shorten the rays that point at a solid. Bearings that differ by a full turn are also
-    tested."""
+    """Reduce the ranges of the rays that hit a solid. Rays whose angle differs by a full turn from
+    the bearing of the solid are tested too."""
     bearing, low, high = _angles_at(center, axes, half)
     for turns in range(-1, 2):
         start = bearing + low + turns * 2 * math.pi - angle_min
@@ -241,13 +243,14 @@ def cast(  # type: ignore[no-untyped-def]
     range_max,
     ranges,
 ):
-    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface; inf beyond
-    ``range_max``.
+    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface. Distances
+    beyond ``range_max`` are infinite.
 
     ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
     ``positions`` (:, 3) and ``rotations`` (:, 9), which are in the world frame. The sensor is at
     ``origin`` (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing``
-    in the sensor's xy plane; ``cosines`` and ``sines`` are those of the angles.
+    in the sensor's xy plane; ``cosines`` and ``sines`` contain the cosines and sines of these
+    angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))

@@ -1,7 +1,7 @@
 """Conversion of engine models to MJCF, MuJoCo's format: bodies, joints, geoms, collisions and the
 solver.
 
-The friction of a pair is the smaller of the two coefficients, as in Gazebo. MuJoCo uses the
+Between two collisions, the smaller friction coefficient applies, as in Gazebo. MuJoCo uses the
 coefficient of the geom with the higher priority, so geoms with lower friction get a higher
 priority.
 """
@@ -27,19 +27,19 @@ from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 from gz_testauto.simulators.mujoco_geoms import text
 
 MAX_FRICTION = 10.0
-"""Largest friction coefficient. Larger ones have no further effect, but make the solver's problem
-ill-conditioned."""
+"""Largest friction coefficient. Larger coefficients have no further effect, but make the solver's
+problem ill-conditioned."""
 
 MIN_RANGE = 1e-6
 """Range (rad or m) of motion of a locked joint."""
 
 MANY_BODIES = 2000
 MIN_MEMORY_BYTES = 64_000_000
-"""Number of bodies above which this package sets MuJoCo's memory size, and the smallest size that
-it sets."""
+"""Number of bodies above which MuJoCo's memory size is set explicitly, and the smallest size that
+is set."""
 
 IMU = "{robot} imu"
-"""Name of the site of a robot's IMU and of its sensors in MuJoCo."""
+"""Name of the MuJoCo site of a robot's IMU, and of the MuJoCo sensors at this site."""
 
 BASE = "{robot} base"
 """Name of the site in MuJoCo at which servos act, which is the origin of a robot's model."""
@@ -51,10 +51,10 @@ _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "pri
 class Blueprint:
     """A MuJoCo model to compile.
 
-    ``xml`` is the MJCF text, and ``assets`` the content of the files that it uses. ``shapes`` has
-    the name of the collision of each geom, by the geom's name. With ``grip``, the model needs
+    ``xml`` is the MJCF text, and ``assets`` contains the files that the text references. ``shapes``
+    maps the name of each geom to the name of its collision. With ``grip``, the model needs
     :class:`~gz_testauto.simulators.embedded.coulomb_friction.CoulombFriction`; ``held`` are the
-    joints of the wheels that drive by friction.
+    joints of the wheels that move the robot by friction.
     """
 
     xml: str
@@ -80,9 +80,10 @@ def write_mjcf(
     robots: Mapping[str, RobotEquipment],
     grip: bool = False,
 ) -> Blueprint:
-    """Write models at their poses as a MuJoCo model. ``robots`` has the drivetrain and the IMU of
-    each robot by the robot's name; MuJoCo's sensor data have the order of these IMUs. With ``grip``
-    bodies slide by Coulomb's law, which wheels that drive by friction need."""
+    """Convert models at their poses to a MuJoCo model. ``robots`` contains the drivetrain and the
+    IMU of each robot, by the robot's name. MuJoCo's sensor data have the order of these IMUs. With
+    ``grip``, bodies slide according to Coulomb's law, as required by wheels that move the robot by
+    friction."""
     return _MjcfWriter(models, coverage, robots, grip).write(step_s, gravity_mps2)
 
 
@@ -152,8 +153,9 @@ class _MjcfWriter:
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
-        """Set MuJoCo's memory size, so that it suffices for all pairs of many bodies, which
-        MuJoCo's own estimate omits. The system allocates the memory when it is used."""
+        """Set MuJoCo's memory size, so that it is sufficient for the contacts of many bodies.
+        MuJoCo's own estimate is too small for them. The system allocates the memory when it is
+        used."""
         bodies = sum(
             1 if model.static else sum(len(walk(root)) for root in model.roots)
             for model in self._models
@@ -277,8 +279,8 @@ class _MjcfWriter:
 
 
 def condim(friction: float) -> int:
-    """Return MuJoCo's dimension of a contact: 3, or 1 without friction, where a force acts along
-    the normal only."""
+    """Return MuJoCo's dimension of a contact: 3 with friction, or 1 without friction, if the force
+    acts only along the normal."""
     return 3 if friction > 0 else 1
 
 
@@ -315,7 +317,7 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
 
 
 def _hold(joint: Element, wheel: Wheel) -> None:
-    """Set up the friction of a joint as the motor that keeps the rate of a wheel."""
+    """Configure the joint friction of a wheel as the motor that keeps the wheel's speed."""
     limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
     joint.set("frictionloss", text(limit))
     joint.set("solimpfriction", STIFFNESS)

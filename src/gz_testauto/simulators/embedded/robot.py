@@ -1,9 +1,9 @@
 """A robot in MuJoCo: its drivetrain, motors and sensors.
 
-A robot has wheels with limited torque, wheels that are held at their rates, or servos. The torque
-that a wheel can transmit depends on its load on level ground. The load results from a simulation of
-the robot on a plane until it is at rest. A world can be recompiled during a trial; then
-:meth:`MujocoRobot.attach` finds the motors and sensors again.
+The robot is driven by wheels with limited torque, by wheels that keep their commanded speeds, or by
+servos on its base. The torque that a wheel can transmit depends on its load on level ground. The
+load is determined by simulating the robot on a plane until it is at rest. After a world was
+recompiled during a trial, :meth:`MujocoRobot.attach` finds the motors and sensors again.
 """
 
 from dataclasses import replace
@@ -34,7 +34,7 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 STEP_S = 0.002
 SETTLING_STEPS = 500
 """Number of physics steps until a robot on a plane is at rest: one second, since robots start at
-most some millimeters above the ground."""
+most a few millimeters above the ground."""
 
 IMU_NUMBERS = 10
 """Number of values that MuJoCo's sensors report for one IMU: quaternion wxyz, angular velocity
@@ -65,7 +65,8 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
 def _loaded_wheels(
     model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage
 ) -> Tuple[Wheel, ...]:
-    """Return wheels whose torque limit is the torque that they can transmit to the ground."""
+    """Return the wheels with a torque limit, which is the torque that they can transmit to the
+    ground."""
     shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
     loads = _at_rest(model, wheels, coverage).loads_n()
     found = []

@@ -76,7 +76,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._engine.refresh()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property of the world, and store the change, which is applied again after a
+        """Set a property of the world, and store the change to apply it again after a
         recompilation."""
         super()._set_property(change)
         self._lasting[type(change), change.name] = change
@@ -107,7 +107,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         return Engine(blueprint, engine_models)
 
     def _recompile(self, models: Mapping[str, EngineModel]) -> None:
-        """Compile a world with these models, and copy the state of the models that already
+        """Compile a world with the specified models, and copy the states of the models that already
         existed."""
         engine = self._compiled(models)
         engine.copy_state(self._engine)
@@ -129,10 +129,11 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
 class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     """The simulator MuJoCo in this process. It starts no process and opens no port.
 
-    ``step_s`` is the physics step, independent of the world: for a robot on wheels, 5 ms is as good
-    as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges. ``skid``
-    selects the method to turn a robot with more than two driven wheels: ``servo`` turns the robot
-    as commanded; ``wheels`` uses motors and friction, and the result depends on ``step_s``.
+    ``step_s`` is the physics step, independent of the world: for a robot on wheels, 5 ms is as
+    accurate as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges.
+    ``skid`` selects the method to turn a robot with more than two driven wheels: ``servo`` turns
+    the robot as commanded. ``wheels`` uses motors and friction, and the result depends on
+    ``step_s``.
     """
 
     name = "embedded"

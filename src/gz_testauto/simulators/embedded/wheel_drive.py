@@ -2,9 +2,10 @@
 
 Gazebo's drive plugins set the speed of the wheels in every physics step, and friction moves the
 robot; the plugins of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive
-must slide to turn. Either the wheels roll without friction, and servos move and turn the base as
-commanded, with the force that the tires could transmit; or motors keep the rates of the wheels, and
-friction moves the robot (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
+must slide to turn. One method lets the wheels roll without friction, while servos move and turn the
+base as commanded, with the force that the tires could transmit. With the other method, motors keep
+the speeds of the wheels, and friction moves the robot
+(:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 
 from dataclasses import dataclass, replace
@@ -17,12 +18,12 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
-"""Method to turn a robot with more than two driven wheels: by servos on its base, or by its
-wheels."""
+"""The methods to turn a robot with more than two driven wheels: ``servo`` uses servos on its base,
+and ``wheels`` uses its wheels."""
 
 RESPONSE_S = 0.0015
 """Time (s) in which a wheel without load reaches its commanded speed. The value was fitted to
-Gazebo, whose plugin sets the speed in every physics step and whose solver reduces it again."""
+Gazebo, in which the plugin sets the speed in every physics step and the solver reduces it again."""
 
 SERVO_RESPONSE_S = 0.05
 """Time (s) in which a skid-steer base reaches its commanded speed."""
@@ -30,15 +31,15 @@ SERVO_RESPONSE_S = 0.05
 STANDARD_GRAVITY_MPS2 = 9.8
 
 PUSH = 0.5
-"""Share of its load with which a wheel without a torque limit pushes. In Gazebo the wheel would
-spin and push with its whole load; MuJoCo lifts a fast sliding body, so a spinning wheel would
-hop."""
+"""Largest driving force of a wheel without a torque limit, relative to the friction force that its
+load allows. In Gazebo, the wheel would spin and use the full friction force. In MuJoCo, a spinning
+wheel would hop, since MuJoCo lifts a body that slides fast."""
 
 
 @dataclass(frozen=True)
 class Wheel(DrivenWheel):
     """A driven wheel and its motor. ``axis`` is the axis of rotation in the frame of the wheel's
-    link; ``gain`` is the motor's torque (N m) per rad/s of the rate error."""
+    link; ``gain`` is the motor's torque (N m) per rad/s of speed error."""
 
     axis: Tuple[float, float, float]
     gain: float
@@ -72,7 +73,7 @@ class Servo:
 @dataclass(frozen=True)
 class Drivetrain:
     """The motors of a robot. A drivetrain has servos if its wheels roll without friction. With
-    ``held``, the wheels keep their rates and slide."""
+    ``held``, the wheels keep their commanded speeds and can slide."""
 
     wheels: Tuple[Wheel, ...] = ()
     servos: Tuple[Servo, ...] = ()
@@ -80,7 +81,7 @@ class Drivetrain:
 
     @property
     def motors(self) -> Tuple[Union[Wheel, Servo], ...]:
-        """All motors of wheels and servos, each of which has a commanded speed."""
+        """The motors of all wheels, followed by the servos."""
         return (*self.wheels, *self.servos)
 
     def speeds(self, twist: Twist2D) -> List[float]:

@@ -1,9 +1,9 @@
 """Gazebo 11 as a simulator: a gzserver process, controlled through Gazebo's transport.
 
-It needs neither gazebo_ros nor a plugin. From the bottom up: ``messages`` and ``transport``
-implement the transport; ``installation`` and ``server`` manage processes; ``world`` is the client
-of one server; ``split_world``, ``engines``, ``instruments`` and ``readings`` convert models and
-messages; ``robot``, ``simulation`` and ``simulator`` implement the interface.
+The simulator needs neither gazebo_ros nor a plugin. ``messages`` and ``transport`` implement the
+transport, and ``installation`` and ``server`` manage processes. ``world`` is the client of one
+server. ``split_world``, ``engines``, ``instruments`` and ``readings`` convert models and messages.
+``robot``, ``simulation`` and ``simulator`` implement the interface of simulators.
 """
 
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo

@@ -1,10 +1,10 @@
 """Property changes of a world on a gzserver, as messages of Gazebo's transport.
 
 Masses and friction are sent with the ids of links and collisions, and take effect within 0.2 s of
-wall time. A force is a wrench that acts on a link for one physics step, in the link frame; a twist
-is set by the force that causes the difference. Lights and visuals affect rendering only, so the
-client does not wait for their effect. Joints cannot be set, since Gazebo uses another transport for
-them.
+wall time. A force is sent as a wrench that acts on a link for one physics step, in the link frame.
+A twist is set by the force that causes the required change of velocity. Lights and visuals affect
+rendering only, so the client does not wait for their effect. The state of a joint cannot be set,
+since Gazebo's transport has no message for it.
 """
 
 from dataclasses import dataclass
@@ -68,11 +68,11 @@ def check(change: Change, description: Callable[[], Description]) -> None:
 
 
 class PropertyMessages:
-    """The publishers of changes of masses, friction, gravity, lights and visuals."""
+    """A publisher of property changes of masses, friction, gravity, lights and visuals."""
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """Set the link to the world, and the function ``on_server`` that returns the name of a
-        model on the server."""
+        """Use the connection ``link`` to the world. The function ``on_server`` returns the name
+        that a model has on the server."""
         self._link, self._on_server = link, on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
@@ -185,7 +185,7 @@ class PropertyMessages:
 
 @dataclass
 class _GazeboPush:
-    """An active push with its remaining time (s), and the time (s) of the previous interval whose
+    """An active push with its remaining time (s), and the part (s) of the previous interval whose
     impulse was deferred."""
 
     push: Push
@@ -194,12 +194,12 @@ class _GazeboPush:
 
 
 class Impulses:
-    """The pushes and impulses that act on links from the start of the next interval of physics.
+    """The pushes and impulses on links that start with the next interval of physics.
 
-    A push acts during physics, but a link accepts a wrench for one step only. So the impulse of
-    each interval is divided: the link gets one part at the start, which causes the displacement of
-    the whole push, and the remaining part at the start of the next interval, which corrects the
-    velocity.
+    A push acts for many physics steps, but Gazebo applies a wrench for one step only. So the
+    impulse of each interval is divided. The first part acts at the start of the interval and causes
+    the displacement of the whole push. The remaining part acts at the start of the next interval
+    and corrects the velocity.
     """
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
@@ -214,8 +214,8 @@ class Impulses:
 
     def set_impulse(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
         """Set the impulse through a link's center of mass (N s) and the angular impulse (N m s), in
-        the world frame, for the next interval of physics. They replace earlier impulses of the
-        link."""
+        the world frame, for the next interval of physics. They replace impulses of the link that
+        were set before."""
         self._link_topic(link)
         self._impulses[link] = (linear_ns, angular_nms)
 

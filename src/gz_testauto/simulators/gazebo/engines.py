@@ -1,16 +1,17 @@
-"""Adaptation of a world to Gazebo's physics engines, so that it has the same meaning in each of
+"""Adaptation of a world to each of Gazebo's physics engines, so that it behaves equally in all of
 them.
 
 All engines read friction from the ODE elements, and the smaller friction of two surfaces applies.
-But in Bullet and DART a link has one friction: in Bullet that of its last collision, in DART the
-mean. If the collisions of a link differ, all get the friction of the collisions that touch the
-floor.
+But in Bullet and DART, a link has a single friction coefficient: that of its last collision in
+Bullet, and the mean in DART. If the coefficients in a link differ, all of its collisions get the
+coefficient of the collisions that touch the ground.
 
-Bullet places the middle of a height map's heights, not their zero, at the height of the collision,
-moves the height map with its model, and spreads it over one vertex less than its size. ODE
-represents a height map by the planes of its triangles and by its vertices, but not by its edges: a
-wheel at the edge of a step sinks into the step by almost its height. So height maps can become
-meshes in ODE. In DART bodies fall through height maps, and rays detect nothing.
+Bullet differs from ODE in three properties of height maps. It places the middle of the range of
+heights, instead of zero, at the height of the collision. It moves a height map with its model, and
+makes it smaller by one vertex. ODE represents a height map by the planes of its triangles and by
+its vertices, but not by its edges: a wheel at the edge of a step sinks into the step by almost its
+height. So height maps can become meshes in ODE. In DART, bodies fall through height maps, and rays
+do not detect them.
 
 The adaptations are reverted in a saved world.
 """
@@ -44,8 +45,8 @@ ENGINES = ("ode", "bullet", "dart")
 """The supported physics engines."""
 
 NOT_REUSABLE = ("dart",)
-"""Physics engines whose results differ in the last bits if the process has simulated other worlds
-before."""
+"""Physics engines whose results differ in the last bits if the gzserver process has already
+simulated other worlds."""
 
 UNSUPPORTED_CHANGES: Mapping[str, FrozenSet[ChangeKind]] = {
     "ode": frozenset(),
@@ -66,15 +67,16 @@ CHANGED = ("pose", "geometry", "surface")
 _Collision = Tuple[CollisionShape, Element]
 
 _SAMPLING = 2
-"""Number of vertices of a height map per pixel, if it has no ``<sampling>`` element."""
+"""Default of ``<sampling>``, the number of vertices of a height map per pixel."""
 
 _ASIDE_M = (1.1e-6, 0.7e-6)
-"""Horizontal offset (m) of a mesh from its height map. In ODE a ball that is exactly above a vertex
-falls through the mesh (6 of 200 balls at grid points); next to a vertex no ball does."""
+"""Horizontal offset (m) of a mesh from its height map. In ODE, a ball that is exactly above a
+vertex can fall through the mesh (6 of 200 balls at grid points). No ball falls through next to a
+vertex."""
 
 
 def check_engine(name: str) -> None:
-    """Raise ``ValueError`` if the name is not that of a supported physics engine."""
+    """Raise ``ValueError`` if no supported physics engine has this name."""
     if name == "simbody":
         raise ValueError(f"engine: {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:
@@ -82,8 +84,8 @@ def check_engine(name: str) -> None:
 
 
 def stated_engine(world: Element) -> str:
-    """Return the name of the physics engine that a world specifies, by default Gazebo's; it can be
-    unsupported."""
+    """Return the name of the physics engine that a world specifies, or Gazebo's default. The engine
+    can be unsupported."""
     physics = chosen_physics(world)
     return "ode" if physics is None else str(physics.get("type", "ode"))
 
@@ -122,10 +124,10 @@ def adapt_model(
     engine: str,
     meshes: Optional[Path] = None,
 ) -> Dict[str, Element]:
-    """Change a model, whose includes are expanded, so that it has the same meaning in the physics
-    engine. ``place`` is the pose of the model in the world. For ODE, height maps become meshes in
-    the folder ``meshes``, unless it is None. Return copies of the original collisions that were
-    changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support."""
+    """Adapt a model, whose includes are expanded, to the physics engine. ``place`` is the pose of
+    the model in the world. For ODE, height maps become meshes in the folder ``meshes``, unless it
+    is None. Return copies of the original collisions that were changed, by scoped name. Raises
+    ``SdfError`` for shapes that the engine does not support."""
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
     before: Dict[str, Element] = {}
@@ -167,7 +169,7 @@ def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
 def _as_meshes(
     document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
 ) -> Dict[str, Element]:
-    """Replace height maps by meshes, for ODE. Return the original collisions by scoped name."""
+    """Replace height maps by meshes, for ODE. Return the original collisions, by scoped name."""
     before: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
@@ -259,9 +261,9 @@ def _element_of(model: Element, shape: CollisionShape) -> Element:
 def _share_friction(
     document: SdfDocument, scene: SceneModel, parts: Sequence[_Collision], engine: str
 ) -> Dict[str, Element]:
-    """Set one friction for all collisions of a link: the smallest of the collisions that touch the
-    floor or are floor, or of all collisions if there are none. Return the original collisions by
-    scoped name."""
+    """Set the same friction for all collisions of a link: the smallest friction among the
+    collisions that touch or are ground, or among all collisions if the link has none of these.
+    Return the original collisions by scoped name."""
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}

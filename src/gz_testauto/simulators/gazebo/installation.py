@@ -1,8 +1,9 @@
 """Search for Gazebo 11 on this machine, and the command and environment to start it.
 
-The search uses an environment variable, PATH and the per-user cache. An unpacked tree of another
-distribution is started with the dynamic loader of that tree, so it needs neither root nor a chroot.
-This module starts no server. It converts URDF to SDF with Gazebo's program ``gz``.
+The search uses an environment variable, PATH and the per-user cache. Gazebo can be an unpacked
+directory tree of another distribution. It is then started with the dynamic loader of that tree, and
+needs neither root nor a chroot. This module also converts URDF to SDF with Gazebo's program ``gz``,
+but starts no server.
 """
 
 import os
@@ -21,14 +22,15 @@ ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 from Debian 11's packages."""
 
 MODEL_DATABASE = "http://127.0.0.1:9/"
-"""Address of the model database for gzserver, where no server runs. Gazebo's online database is
-slow or unavailable, and a world that silently depends on it is not repeatable."""
+"""Address that replaces Gazebo's model database for gzserver. No server runs at this address.
+Gazebo's online database is slow or unavailable, and the results of a world that silently depends on
+it are not reproducible."""
 
 URDF_TIMEOUT_S = 60.0
 """Timeout (s of wall time) for the conversion of URDF to SDF."""
 
 _VERSION_ATTEMPTS = 3
-"""Maximum number of calls of ``gzserver --version``, which is called again if a signal killed
+"""Maximum number of attempts to run ``gzserver --version``, which is run again if a signal killed
 it."""
 
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
@@ -47,9 +49,9 @@ _LIBRARY_DIRECTORIES = (
 class GazeboInstallation:
     """An installed Gazebo that can be started.
 
-    ``kind`` is ``"tree"`` for an unpacked tree with its own dynamic loader, or ``"system"``.
-    ``where`` describes the location in messages. ``environment`` is added to the environment of the
-    process.
+    ``kind`` is ``"tree"`` for an unpacked tree with its own dynamic loader, or ``"system"`` for a
+    Gazebo on PATH. ``where`` describes the location in error messages. ``environment`` is added to
+    the environment of the process.
     """
 
     kind: str
@@ -64,9 +66,9 @@ class GazeboInstallation:
     ) -> Dict[str, str]:
         """Return the environment of a gzserver or gzclient process.
 
-        Gazebo connects to loopback and accepts connections from loopback only, although it cannot
-        be restricted to listen there. ``model_path`` is searched before the model path of the
-        user's environment.
+        With it, Gazebo connects to loopback only and accepts connections from loopback only. It
+        still listens on all network interfaces, since Gazebo has no option to change this.
+        ``model_path`` is searched before the model path of the user's environment.
         """
         environment = {**os.environ, **self.environment}
         first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
@@ -98,7 +100,8 @@ def find_gazebo() -> GazeboInstallation:
     """Return the Gazebo to use: the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver``
     11 on PATH, otherwise the tree in the per-user cache.
 
-    Raises ``MissingDependencyError`` with the searched locations and a method to install Gazebo.
+    Raises ``MissingDependencyError``, which names the searched locations and how to install Gazebo,
+    if Gazebo is not found.
     """
     named = os.environ.get(ROOT_VARIABLE)
     if named:
@@ -121,8 +124,8 @@ def find_gazebo() -> GazeboInstallation:
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Return the Gazebo in an unpacked tree. Raises ``MissingDependencyError`` if the tree has no
-    Gazebo 11."""
+    """Return the Gazebo in an unpacked tree. Raises ``MissingDependencyError`` if the tree does not
+    contain Gazebo 11."""
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(
@@ -196,11 +199,11 @@ def _version(command: Tuple[str, ...], where: str) -> str:
 
 
 def convert_urdf(urdf: str) -> str:
-    """Return the SDF text of a URDF text.
+    """Convert URDF text to SDF text.
 
-    gazebo_ros calls the same code in Gazebo's library, so the result is equal to that of
-    gazebo_ros. Raises ``MissingDependencyError`` if Gazebo is not installed, and ``SimulatorError``
-    with the converter's message if the conversion fails.
+    The result is the same as in gazebo_ros, which calls the same code in Gazebo's library. Raises
+    ``MissingDependencyError`` if Gazebo is not installed, and ``SimulatorError`` with the
+    converter's message if the conversion fails.
     """
     installation = find_gazebo()
     with tempfile.TemporaryDirectory() as directory:
@@ -225,7 +228,8 @@ def convert_urdf(urdf: str) -> str:
 
 
 def _converter(installation: GazeboInstallation) -> List[str]:
-    """Return the command to start the program ``gz``, which is in the folder of ``gzserver``."""
+    """Return the command to start the program ``gz``, which is located in the folder of
+    ``gzserver``."""
     server = Path(installation.server[-1])
     gz = server.with_name(server.name.replace("gzserver", "gz", 1))
     if not gz.is_file():

@@ -1,10 +1,10 @@
 """Sensors that the adaptor adds to models, and that it removes from saved worlds.
 
 Every link of a movable model gets a *probe*: a ray sensor with one ray of a centimeter, whose
-messages contain the exact pose of the link. The robot gets a contact sensor on the parts of its
-body that should not touch the floor, since this is the cheapest method by which Gazebo reports
-contacts. All sensors get the period that lock-step needs. Added elements have a common prefix and
-do not affect physics.
+messages contain the exact pose of the link. The robot gets a contact sensor on the collisions that
+should not touch the ground, since this is the fastest method to get contacts from Gazebo. All
+sensors get the period that lock-step requires. Added elements have a common prefix and do not
+affect physics.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ PREFIX = "gz_testauto_"
 """Prefix of the names of all elements that this adaptor adds."""
 
 SUFFIX = "__gz_testauto"
-"""Suffix of the names of models on the server, in every other scene. The name of a deleted model
-cannot be used again for more than half a second (see
-:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), and this wait would be
+"""Suffix that is appended to the names of models on the server in every second scene. The name of a
+deleted model cannot be reused for more than half a second (see
+:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), and this delay would be
 most of the time between trials. The suffix is not visible outside of this adaptor."""
 
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
@@ -39,7 +39,7 @@ RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
 
 PROBE, SPAWNED_PROBE = PREFIX + "probe", PREFIX + "spawned_probe"
 """Names of the probes of models that are loaded with a scene, and of those that are spawned later.
-They have different topics, since only those of the latter are canceled."""
+Their names differ, since only the subscriptions to the probes of spawned models are canceled."""
 
 _PROBE = """<sensor name="{name}" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
@@ -50,12 +50,12 @@ _PROBE = """<sensor name="{name}" type="ray"><ray><scan><horizontal><samples>1</
 class InstrumentedModel:
     """A model with the added sensors.
 
-    ``model`` has the name on the server, and ``name`` is the name in the scene, which is also used
-    in scoped names of links. ``links`` has the pose of every link in the model frame, by scoped
-    name; the first is the canonical link. ``probes`` has the links by the topics of their probes;
-    it is empty for a static model. Topics are relative to the world's namespace. ``rates`` has the
-    original update rates of the model's sensors, and ``before`` the original collisions that were
-    adapted to the physics engine.
+    The name of ``model`` is the one on the server. ``name`` is the name in the scene, which is also
+    used in scoped names of links. ``links`` contains the pose of every link in the model frame, by
+    scoped name, starting with the canonical link. ``probes`` maps the topic of each probe to its
+    link, and is empty for a static model. Topics are relative to the world's namespace. ``rates``
+    contains the original update rates of the model's sensors, and ``before`` the original
+    collisions that were adapted to the physics engine.
     """
 
     name: str
@@ -70,7 +70,7 @@ class InstrumentedModel:
 class InstrumentedRobot:
     """A robot with the added sensors, and the topics of its sensors.
 
-    ``contact_topics`` has one topic for each link that has a part of the body.
+    ``contact_topics`` contains one topic for each link with a contact sensor.
     """
 
     robot: RobotModel
@@ -98,8 +98,8 @@ def instrument_robot(
     robot: RobotModel, start: Pose2D, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
 ) -> InstrumentedRobot:
     """Add sensors to a robot, and add ``suffix`` to its name. The robot is adapted to the physics
-    engine ``engine``, and gets the pose ``start`` and the height of its SDF. Raises
-    ``SimulatorError``."""
+    engine ``engine``, and placed at the pose ``start`` and the height that its SDF specifies.
+    Raises ``SimulatorError`` if the SDF cannot be read."""
     document, scene = _read(NamedModel(robot.name, robot.sdf), suffix)
     assert document.model is not None, "checked by _read()"
     name = scene.name
@@ -136,7 +136,8 @@ def instrument_robot(
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
     """Remove all sensors that this adaptor added to ``models`` from a saved world, and restore the
-    update rates and names of the models, also in the ``<state>`` of the world."""
+    names of the models and the update rates of their sensors, also in the ``<state>`` of the
+    world."""
     for parent in (world, *world.iterchildren("state")):
         for model in parent.iterchildren("model"):
             model.set("name", own_name(model.get("name", "")))
@@ -152,8 +153,8 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
 
 
 def own_name(scoped: str) -> str:
-    """Return the name of a model, or of a part of a model, in the scene: without the suffix that it
-    has on the server."""
+    """Return the name in the scene of a model or of its part, without the suffix that is used on
+    the server."""
     model, separator, rest = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]
