@@ -56,7 +56,8 @@ BEHAVIORS = Registry("behavior", BUILT_IN)
 :class:`~gz_testauto.actors.actor.Actor` if the parameters of its constructor suffice."""
 
 CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
-"""The specification of an actor whose registered type is a subclass of ``Actor``."""
+"""The specification of an actor whose registered type is a subclass of ``Actor``, and not of
+:class:`ActorSpec`."""
 
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y, z]`` in meters."""
@@ -80,30 +81,31 @@ class BodySpec(Spec):
 
     @property
     def reach_m(self) -> float:
-        """Return the radius (m) of the circle around the body, seen from above."""
+        """Return the radius (m) of the smallest circle around the actor's origin that contains the
+        body, seen from above."""
         if self.size_m is None:
             return self.radius_m
         return 0.5 * float(self.size_m[0] ** 2 + self.size_m[1] ** 2) ** 0.5
 
 
 class ActorSpec(Spec):
-    """The keys that all actors have in common."""
+    """The keys that the entries of all types of actors have in common."""
 
     name: str = Field(pattern=NAME)
-    """The name of the actor's model. If ``count`` is above 1, the names are ``name_0``, ``name_1``
-    and so on."""
+    """The name of the actor's model. If ``count`` is greater than 1, the models are named
+    ``name_0``, ``name_1`` and so on."""
     count: int = Field(1, ge=1, le=MOST_ACTORS)
-    """Number of actors of this entry."""
+    """Number of actors that are created from this entry."""
     model: Optional[SpecPath] = None
-    """A model of one link, as SDF, URDF or xacro, that replaces ``body``. It moves at the requested
-    velocity and has no weight, regardless of its file."""
+    """An SDF, URDF or xacro file with a model of one link, which replaces ``body``. The model moves
+    at the requested velocity, and gravity has no effect on it, regardless of the file."""
     body: BodySpec = BodySpec()
     """The shape and mass of an actor without ``model``."""
     height_above_ground_m: float = Field(0.02, ge=0, le=100)
     """Height (m) of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A
     gap avoids friction on the ground."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """Words by which behaviors select actors."""
+    """Labels by which the behaviors of other actors select this actor."""
     behavior: str
     """The registered name of the actor type, such as ``wander``."""
 
@@ -116,40 +118,42 @@ class ActorSpec(Spec):
 
     @property
     def path(self) -> Optional[BaseGeometry]:
-        """Return the path of the actor's origin, or the area of a door, in the plane (m, world
-        frame). Returns None if it is not known before a trial."""
+        """Return the path of the actor's origin in the plane (m, world frame). For a door, return
+        the area that it blocks. Returns None if the path is not known before the trial."""
         return None
 
     @property
     def ground(self) -> Optional[BaseGeometry]:
-        """Return the area that the actor's origin can reach (m, world frame), or None if it is not
-        known."""
+        """Return the area that the actor's origin can reach (m, world frame). Returns None if the
+        area is not known before the trial."""
         return self.path
 
     @property
     def swept_area(self) -> Optional[BaseGeometry]:
-        """Return the area that the body of the actor, or the leaf of a door, passes over."""
+        """Return the area that the body of the actor, or the leaf of a door, can cover (m, world
+        frame). Returns None if it is not known before the trial."""
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 
     # a behavior
 
     has_several_starts: ClassVar[bool] = False
-    """True if the actors of one entry have different starts."""
+    """True if each actor of an entry has a separate start; False if all have the same start."""
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
-        """Return the actor (:class:`~gz_testauto.actors.actor.Actor`) that ``new``
-        (:class:`~gz_testauto.actors.creation.NewActor`) describes, and its start. Draw random
-        numbers from ``new`` only, in the same order each time."""
+        """Create an actor (:class:`~gz_testauto.actors.actor.Actor`) from ``new``
+        (:class:`~gz_testauto.actors.creation.NewActor`), and return it with its start pose. An
+        implementation must draw random numbers from ``new`` only, and always in the same order."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Check the parameters of a plug-in before the first trial. Raises ``SpecError``."""
+        """Validate the parameters of the behavior before the first trial. Raises ``SpecError`` for
+        an invalid parameter."""
         return
 
     @property
     def needs_free_path(self) -> bool:
-        """Return whether no obstacle must touch :attr:`path`."""
+        """Return whether :attr:`path` must be free of obstacles."""
         return True
 
     @property
@@ -164,8 +168,8 @@ class ActorSpec(Spec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the specification that is registered for ``behavior``. Returns the general one for
-        a registered subclass of ``Actor``. It is also returned for an unknown name, which is
+        """Return the class of specifications that is registered for ``behavior``. For a registered
+        subclass of ``Actor``, and for an unknown name, return the general class. An unknown name is
         reported when the actor is created."""
         if cls is not ActorSpec:
             return cls
@@ -199,20 +203,20 @@ class ActorSpec(Spec):
 
 
 class PlacedActorSpec(ActorSpec):
-    """The keys of an actor with a fixed start."""
+    """The keys of an actor that has a fixed start pose."""
 
     start: PoseSpec
     """Pose of the actor at the start of a trial."""
 
     @property
     def path(self) -> BaseGeometry:
-        """Return the start position."""
+        """Return the start position (m, world frame)."""
         return shapely.Point(self.start.x_m, self.start.y_m)
 
 
 class TrackingNoiseSpec(Spec):
-    """Standard deviations of normally distributed noise. It is drawn for each object and stamp, and
-    is the same for all planners."""
+    """Standard deviations of the normally distributed noise of a tracked object. The noise is drawn
+    for each object and time stamp, and is identical for all planners."""
 
     position_m: NotNegative = 0.0
     """Noise (m) of the position along x and along y."""
@@ -223,23 +227,24 @@ class TrackingNoiseSpec(Spec):
 
 
 class TrackingSpec(Spec):
-    """The errors of a tracker on the robot. The tracker reports each moving object except the
+    """The errors of a simulated tracker on the robot, which reports each moving object except the
     robot."""
 
     range_m: Optional[Positive] = None
-    """Largest distance (m) between the origins of robot and object; null: no limit."""
+    """Largest distance (m) between the origins of the robot and a reported object; null: no
+    limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Age (s) of the reported state, which is rounded up to a control period."""
     occlusion: bool = False
-    """True if an object is not reported while another object hides it, seen from the robot's origin
-    in the plane."""
+    """True if an object is not reported while another object occludes it, seen from the robot's
+    origin in the plane."""
     hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """Time (s) for which an object that is no longer visible is reported at its last pose."""
+    """Time (s) for which an occluded object is still reported at its last visible pose."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
     """Noise of the reported state; default: none."""
     prediction: Literal["script", "constant_velocity"] = "script"
-    """The predicted path of an object: ``script`` for the path of its script, if it has one, or
-    ``constant_velocity``."""
+    """Method that predicts the path of an object. ``script`` uses the scripted path of the object,
+    if it has one; ``constant_velocity`` extrapolates its velocity."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
     """Duration (s) of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1

@@ -62,8 +62,8 @@ class GoalSpec(ViaSpec):
     yaw_rad: Bounded = 0.0
     """Heading (rad) that the planner receives. The goal can be reached with any heading."""
     tolerance_m: float = Field(0.5, gt=0)
-    """Largest distance (m) between the true position of the robot's base and a goal that counts as
-    reached."""
+    """Largest distance (m) from a goal at which the goal counts as reached, measured to the true
+    position of the robot's base."""
 
     @property
     def pose(self) -> Pose2D:
@@ -73,25 +73,25 @@ class GoalSpec(ViaSpec):
 
 
 class PlannerSpec(LocatedSpec):
-    """A planner under test."""
+    """A planner that the campaign tests."""
 
     name: str = Field(pattern=NAME)
-    """Name of the planner in tables and file names."""
+    """Name of the planner in tables and in names of result files."""
 
 
 class BuiltinPlannerSpec(PlannerSpec):
     """A planner plug-in with its parameters.
 
-    A plug-in can be in several entries with different parameters.
+    The same plug-in can be listed several times with different names and parameters.
     """
 
     plugin: str = ""
-    """The registered name of the planner plug-in; default: ``name``."""
+    """The registered name of the planner plug-in. The default is the value of ``name``."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """Parameters of the planner's constructor. A value that starts with ``./``, ``../``,
     ``package://`` or ``file://`` is the path of a file."""
     launch: None = None
-    """Always None; results have this key for every planner."""
+    """Always None. The key exists because results contain it for every planner."""
 
     @model_validator(mode="before")
     @classmethod
@@ -111,15 +111,16 @@ class BuiltinPlannerSpec(PlannerSpec):
 
 
 class StackPlannerSpec(PlannerSpec):
-    """A planner of a stack: changes of the launch ``stack.navigation``, or a separate
-    launch file."""
+    """A planner of a navigation stack. It either changes arguments of the launch file in
+    ``stack.navigation``, or has a separate launch file."""
 
     plugin: Literal[""] = ""
-    """Always empty; results have this key for every planner."""
+    """Always empty. The key exists because results contain it for every planner."""
     parameters: Annotated[Dict[str, Any], Field(max_length=0)] = Field(default_factory=dict)
-    """Always empty; results have this key for every planner."""
+    """Always empty. The key exists because results contain it for every planner."""
     launch: LaunchSpec
-    """Arguments that are added to those of ``stack.navigation``, or a separate launch file."""
+    """A launch file, or only arguments, which are added to the arguments of
+    ``stack.navigation``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -138,30 +139,32 @@ class StackPlannerSpec(PlannerSpec):
 
 
 class LimitsSpec(Spec):
-    """The limits of a trial that does not reach its goal, in simulated seconds."""
+    """The limits that end a trial before the robot reaches its goal. Times are simulated unless
+    stated otherwise."""
 
     timeout_s: float = Field(180.0, gt=0)
-    """Simulated time (s) after which a trial ends ``timed_out``."""
+    """Simulated time (s) after which a trial ends with the outcome ``timed_out``."""
     stuck_window_s: float = Field(20.0, gt=0)
-    """Simulated time (s) that a robot must remain within ``stuck_distance_m`` to be stuck."""
+    """Simulated time (s) after which a robot that stays within ``stuck_distance_m`` counts as
+    stuck."""
     stuck_distance_m: float = Field(0.25, gt=0)
-    """Radius (m) of the circle that a stuck robot does not leave."""
+    """Radius (m) of the circle that a robot must leave so that it does not count as stuck."""
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
     """Angle (rad) by which the robot's vertical axis can tilt before the robot counts as tipped
     over; null: no check. The default is 46 degrees, more than any slope that a wheel can climb."""
     max_attempts: int = Field(3, ge=1)
-    """Largest number of attempts of a trial that ends ``invalid``."""
+    """Largest number of attempts for a trial that ends with the outcome ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)
-    """Largest number of attempts of a trial whose worker process dies."""
+    """Largest number of attempts for a trial whose worker process terminates unexpectedly."""
     stall_timeout_s: float = Field(30.0, gt=0)
-    """Wall time (s) without progress after which a simulator counts as dead, and so does a worker
-    process without a heartbeat."""
+    """Wall time (s) without progress after which a simulator counts as dead. A worker process
+    without a heartbeat for this time counts as dead, too."""
     hang_timeout_s: float = Field(1800.0, gt=0)
-    """Wall time (s) after which a worker process counts as hung if it does not finish its start or
-    a control period. It is also the limit for one cycle of a planner."""
+    """Wall time (s) after which a worker process counts as hung if it has not finished its start or
+    a control period. The same limit applies to one cycle of a planner."""
     min_parallel_real_time_factor: float = Field(0.0, ge=0)
-    """Real-time factor below which a trial that ran in parallel is repeated alone. Below it, wall
-    times depend more on the other trials than on the planner."""
+    """Real-time factor below which a trial that ran in parallel with others is repeated alone. At a
+    lower factor, measured wall times depend more on the other trials than on the planner."""
 
 
 Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
@@ -169,62 +172,66 @@ Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
 
 
 class MetricsSpec(Spec):
-    """Parameters of the metrics, relevant differences, and lines and areas in which metrics are
-    measured."""
+    """Parameters of the metrics, the smallest relevant differences, and the lines and areas for
+    which metrics are measured."""
 
     safety_distance_m: float = Field(1.0, gt=0)
-    """Smallest distance (m) to an obstacle that does not count as a danger, d_0 of the safety
-    metric."""
+    """Distance (m) to an obstacle below which the robot counts as in danger. It is the parameter
+    d_0 of the safety metric."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
     """Cut-off frequency (Hz) of the zero-phase low-pass filter that is applied to velocities before
     they are differentiated."""
     barn_k: float = Field(2.0, gt=0, le=8)
-    """Factor k of the BARN score, which does not increase below k times the best time. The BARN
-    challenge first used 4 and now uses 2."""
+    """Factor k of the BARN score. Times below k times the best time do not increase the score. The
+    BARN challenge first used 4 and now uses 2."""
     smallest_relevant: Dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """Smallest relevant difference by metric, in the unit of the metric; for ``success`` as a
-    share. The default is in the declaration of each metric."""
+    """Smallest relevant difference of each metric, in the unit of the metric. The difference of
+    ``success`` is a share from 0 to 1. Each metric declares a default."""
     gates_m: List[Gate] = Field(default_factory=list)
-    """Lines that the robot's base must cross, in this order."""
+    """Lines that the robot's base must cross in the given order."""
     track: Optional[Regions] = None
     """The area in which the robot's base must stay."""
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
-    """Areas by name. The time that the robot's base spends in each area is measured."""
+    """Named areas. The time that the robot's base spends in each area is measured."""
 
 
 class GlobalPlanSpec(Spec):
-    """Parameters of the global plan on the static map."""
+    """Parameters of the global plan, which is computed on the static map."""
 
     resolution_m: float = Field(0.1, gt=0)
-    """Size (m) of a cell of the static map."""
+    """Side length (m) of a grid cell of the static map."""
     margin_m: float = Field(0.2, ge=0)
-    """Distance (m) that is added to the circumscribed radius of the footprint when the static map
-    is inflated."""
+    """Distance (m) that is added to the circumscribed radius of the footprint to obtain the
+    inflation radius of the static map."""
 
 
 class StopSpec(Spec):
     """A rule that stops a campaign as soon as every pair of planners is decided. A pair is decided
-    if one planner succeeds more often, or if the success rates differ by less than
-    ``equivalence_margin``."""
+    if one planner succeeds significantly more often, or if the success rates differ significantly
+    less than ``equivalence_margin``."""
 
     when: Literal["decided"]
-    """The event that stops the campaign; ``decided`` means that all pairs are decided."""
+    """The event that stops the campaign. The only value, ``decided``, means that every pair of
+    planners is decided."""
     alpha: float = Field(0.05, gt=0, lt=0.5)
-    """Largest probability that any of the decisions is wrong."""
+    """Largest accepted probability that at least one of the decisions is wrong."""
     max_worlds: Optional[int] = Field(None, ge=2)
-    """Number of worlds after which the campaign stops without a decision; default: all worlds."""
+    """Largest number of worlds, after which the campaign stops even without a decision; default:
+    all worlds."""
     baseline: str = ""
-    """Name of the planner with which the others are compared; default: every pair is compared."""
+    """Name of the planner with which all other planners are compared. By default, each pair of
+    planners is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
-    """A difference of success rates without practical meaning; default: none."""
+    """Largest difference of success rates that has no practical meaning. By default, no difference
+    is negligible."""
 
 
 class CampaignSpec(LocatedSpec):
-    """A campaign of one of the two kinds, which :meth:`kind_of` selects. Paths are absolute after
-    loading."""
+    """The common fields of :class:`BuiltinCampaignSpec` and :class:`StackCampaignSpec`.
+    :meth:`kind_of` selects the class for a campaign. Paths are absolute after loading."""
 
     name: str = Field(pattern=NAME)
-    """Name of the campaign in reports. It is also the name of the default results directory."""
+    """Name of the campaign in reports, and of its default results directory."""
     seed: int = Field(0, ge=0, lt=SEEDS)
     """The seed from which all random numbers of the campaign derive."""
     worlds: SerializeAsAny[WorldsSpec]
@@ -232,12 +239,12 @@ class CampaignSpec(LocatedSpec):
     robot: RobotSpec
     """The robot under test."""
     goal: GoalSpec
-    """The goal in all worlds without a separate goal."""
+    """The goal of the robot in each world that does not set its own goal."""
     planners: Tuple[PlannerSpec, ...]
-    """The planners to compare, at least one. For a plug-in without parameters, its name
-    suffices."""
+    """The planners to compare, at least one. A plug-in without parameters can be given by its name
+    alone."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
-    """Number of trials for each world and planner."""
+    """Number of trials of each planner in each world."""
     control_period_s: float = Field(0.1, gt=0)
     """Simulated time (s) between two velocity commands."""
     limits: LimitsSpec = LimitsSpec()
@@ -251,9 +258,9 @@ class CampaignSpec(LocatedSpec):
     robots: Annotated[
         Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
     ] = ()
-    """Further robots in the same worlds."""
+    """Additional robots that drive in the same worlds."""
     actors: Annotated[Tuple[SerializeAsAny[ActorSpec], ...], BeforeValidator(as_tuple)] = ()
-    """Actors in the worlds."""
+    """Actors that move in the worlds."""
     randomize: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
     """Random properties of worlds, sensors and drive controllers."""
     tracking: Optional[TrackingSpec] = None
@@ -263,7 +270,8 @@ class CampaignSpec(LocatedSpec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class that validates the campaign ``data``."""
+        """Return the class of campaigns that validates ``data``: :class:`StackCampaignSpec` if
+        ``data`` has the key ``stack``, otherwise :class:`BuiltinCampaignSpec`."""
         if cls is not CampaignSpec:
             return cls
         kind = BuiltinCampaignSpec if data.get("stack") is None else StackCampaignSpec
@@ -271,23 +279,25 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def others_move(self) -> bool:
-        """Return whether actors, agents or further robots move in the worlds."""
+        """Return whether actors, agents or further robots move in the worlds, in addition to the
+        robot."""
         return bool(self.actors or self.robots or self.worlds.has_agents)
 
     @property
     def changes_worlds(self) -> bool:
-        """Return whether trials have movements or random properties that are not in the world
-        files."""
+        """Return whether trials have moving objects or random properties that the world files do
+        not contain."""
         return bool(self.actors or self.randomize or self.worlds.has_agents)
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
-        """Return the numbers that the stack publishes."""
+        """Return the specifications of the numbers that the navigation stack publishes."""
         return ()
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Return the real-time factor below which a trial is invalid; None: no limit."""
+        """Return the real-time factor below which a trial is invalid, or None if there is no
+        limit."""
         return None
 
     @model_validator(mode="before")
@@ -334,12 +344,12 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def most_worlds(self) -> Optional[int]:
-        """Return the largest number of worlds, or None for all worlds."""
+        """Return the largest number of worlds, or None if all worlds are used."""
         return None if self.stop is None else self.stop.max_worlds
 
     @property
     def has_road(self) -> bool:
-        """Return whether any world has a road."""
+        """Return whether the campaign or at least one of its worlds specifies a road."""
         return self.road is not None or any(one.road is not None for one in self.worlds.files or ())
 
     @field_validator("robot")
@@ -398,10 +408,10 @@ def _require_unless_set_by_source(
 
 
 class BuiltinCampaignSpec(CampaignSpec):
-    """A campaign with planners of this package, in a simulator that the package starts."""
+    """A campaign that runs planners of this package in a simulator that the package starts."""
 
     stack: None = None
-    """Always None; results have this key for every campaign."""
+    """Always None. The key exists because results contain it for every campaign."""
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: str = "auto"
@@ -412,15 +422,15 @@ class BuiltinCampaignSpec(CampaignSpec):
 
 
 class _OnStack(Spec):
-    """The field ``stack``. It is in a base class so that it is validated before the fields that
-    refer to it."""
+    """A base class with the field ``stack``. Pydantic validates fields of base classes first, and
+    the fields of the subclass refer to ``stack``."""
 
     stack: StackSpec
     """The user's simulator, robot and navigation, in place of those of this package."""
 
 
 class StackCampaignSpec(CampaignSpec, _OnStack):
-    """A campaign with the user's simulator, robot and navigation."""
+    """A campaign that runs the user's simulator, robot and navigation."""
 
     robot: StackRobotSpec
     planners: Annotated[Tuple[StackPlannerSpec, ...], BeforeValidator(as_tuple)]
@@ -436,8 +446,8 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Return ``stack.min_real_time_factor``, since simulated time does not wait for the
-        navigation."""
+        """Return ``stack.min_real_time_factor``. The factor is limited because simulated time does
+        not wait for the navigation."""
         return self.stack.min_real_time_factor
 
     def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:

@@ -2,15 +2,14 @@
 
 Defines four distributions and their YAML forms::
 
-
     radius_m: 0.5                                          # fixed
     radius_m: [0.3, 1.1]                                   # uniform, short
     radius_m: {min: 0.3, max: 1.1}                         # uniform
     radius_m: {mean: 0.6, stddev: 0.2, min: 0.3, max: 1.1} # normal, truncated
     radius_m: {choice: [0.3, 0.6, 1.1], weights: [1, 2, 1]}
 
-Each maps a number in [0, 1) to a value by its quantile function, so that stratified numbers give
-stratified values. :mod:`gz_testauto.sampling` draws the numbers.
+Each distribution maps a number in [0, 1) to a value by its quantile function. Stratified numbers
+therefore result in stratified values. :mod:`gz_testauto.sampling` draws the numbers.
 """
 
 from functools import lru_cache
@@ -35,7 +34,7 @@ class Fixed(Spec):
         return (self.value, self.value)
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of ``probability``, in [0, 1)."""
+        """Return the quantile of ``probability``, a number in [0, 1)."""
         return self.value
 
 
@@ -43,7 +42,7 @@ class _Range(Spec):
     min: Bounded
     """The smallest value, in the unit of the key."""
     max: Bounded
-    """The largest value."""
+    """The largest value, in the unit of the key."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -61,17 +60,17 @@ class Uniform(_Range):
     """The uniform distribution between ``min`` and ``max``."""
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of ``probability``, in [0, 1)."""
+        """Return the quantile of ``probability``, a number in [0, 1)."""
         return self.min + probability * (self.max - self.min)
 
 
 class TruncatedNormal(_Range):
-    """A normal distribution, truncated to ``min`` … ``max``."""
+    """A normal distribution that is truncated to the range from ``min`` to ``max``."""
 
     mean: Bounded
     """The mean before the truncation, in the unit of the key."""
     stddev: float = Field(gt=0, le=LARGEST)
-    """The standard deviation before the truncation."""
+    """The standard deviation before the truncation, in the unit of the key."""
 
     @model_validator(mode="after")
     def _has_values(self) -> Self:
@@ -84,7 +83,7 @@ class TruncatedNormal(_Range):
         return self
 
     def quantile(self, probability: float) -> float:
-        """Return the quantile of ``probability``, in [0, 1)."""
+        """Return the quantile of ``probability``, a number in [0, 1)."""
         from scipy.special import ndtri  # imported late: it takes as long as all specifications
 
         low, high = _tails(self.mean, self.stddev, self.min, self.max)
@@ -98,7 +97,7 @@ class Choice(Spec):
     choice: List[Bounded] = Field(min_length=1)
     """The possible values, in the unit of the key."""
     weights: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
-    """The relative probability of each value; default: all are equal."""
+    """The relative probability of each value. By default, all values have the same probability."""
 
     @model_validator(mode="after")
     def _weights_fit(self) -> "Choice":
@@ -117,7 +116,8 @@ class Choice(Spec):
         return (min(self.choice), max(self.choice))
 
     def quantile(self, probability: float) -> float:
-        """Return the value at ``probability``, in [0, 1), in the order of the list."""
+        """Return the value at ``probability``, a number in [0, 1), with the values in the order of
+        the list."""
         weights = self.weights or [1.0] * len(self.choice)
         remaining = probability * sum(weights)
         for value, weight in zip(self.choice, weights):
@@ -173,7 +173,7 @@ Distribution = Annotated[
     ),
     BeforeValidator(_expand),
 ]
-"""A number, a range or a distribution; see the module's docstring for the forms."""
+"""A number, a range or a distribution. The docstring of this module lists the forms."""
 
 
 def _positive(distribution: Any) -> Any:
@@ -185,4 +185,4 @@ def _positive(distribution: Any) -> Any:
 
 
 PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
-"""A :data:`Distribution` of which every value is greater than 0: a size, a mass."""
+"""A :data:`Distribution` with only positive values, for example of a size or a mass."""

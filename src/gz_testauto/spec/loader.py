@@ -1,7 +1,7 @@
-"""Read a specification from YAML, and report each error with file and line.
+"""Read a specification from YAML, and report each error with its file and line.
 
-All errors are reported together, one per line, as ``file:line: field ...``. Duplicate and unknown
-keys are errors. The class of each specification documents its fields.
+All errors are reported together, one per line, as ``file:line: field ...``. Duplicate keys and
+unknown keys are errors. The class of each specification documents its fields.
 """
 
 import contextlib
@@ -19,15 +19,17 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 SpecType = TypeVar("SpecType", bound=Spec)
 
 SUBPATH = "subpath"
-"""Key in the context of an error whose value is the path below the location that pydantic
-reports."""
+"""Key in the context of a pydantic error. Its value is the path from the location that pydantic
+reports to the location of the error."""
 
 MOST_ERRORS = 100
-"""Largest number of errors in a message. More errors indicate that the file is of another kind."""
+"""Largest number of errors in a message. A file with more errors is probably not a specification of
+the expected class."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
-    """Read ``path`` as a ``spec_class``. Relative paths in it are relative to its directory.
+    """Read the file ``path`` as a specification of ``spec_class``. Relative paths in the file are
+    relative to its directory.
 
     Raises ``SpecError`` with one line per error.
     """
@@ -38,8 +40,9 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
 def parse(
     text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
 ) -> SpecType:
-    """Parse a text as :func:`load` does. Relative paths in it are relative to the file ``source``.
-    ``called`` is the name in messages if this file does not exist."""
+    """Parse YAML text as :func:`load` does. Relative paths in the text are relative to the
+    directory of the file ``source``. ``called`` replaces the name of ``source`` in error messages,
+    for text that was not read from a file."""
     name = str(source) if called is None else called
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
@@ -84,9 +87,9 @@ def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[An
 def _describe(
     error: Mapping[str, Any], document: YamlSource, classes: Mapping[int, Type[Spec]]
 ) -> Tuple[int, str]:
-    """Return the line and the text of one of pydantic's errors.
+    """Return the line number and the message of a pydantic error.
 
-    ``classes`` has the class that validated each mapping of the document, by the mapping's ``id``.
+    ``classes`` maps the ``id`` of each mapping in the document to the class that validated it.
     """
     missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
@@ -134,7 +137,7 @@ _COMPARISONS = {
 
 
 def fault_text(field: str, error: Mapping[str, Any]) -> str:
-    """Return the text of one of pydantic's errors, which starts with the name ``field``."""
+    """Return the message for a pydantic error. The message starts with the name ``field``."""
     kind, context = error["type"], error.get("ctx", {})
     found = f"{field} is {_shown(error['input'])}"
     if kind in _COMPARISONS:

@@ -1,7 +1,7 @@
-"""The base class of specifications, and common field types.
+"""The base class of specifications, and common types of fields.
 
-Defines the rules for all specifications: an unknown key is an error, a quoted number is not a
-number, and a path is absolute once read. It does not depend on any specification.
+Defines the rules for all specifications: unknown keys are errors, quoted numbers are not accepted
+as numbers, and paths are absolute after loading. The module does not depend on any specification.
 """
 
 import contextlib
@@ -36,16 +36,15 @@ from gz_testauto.base.errors import (
 from gz_testauto.base.pose import Pose2D
 
 CLASSES = "classes"
-"""Key in the context of a validation: a dict for the class of each mapping, by its ``id``."""
+"""Key in the context of a validation. Its value is a dict that maps the ``id`` of each mapping to
+the class that validates it."""
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
 
 class Spec(BaseModel):
-    """An immutable record that is read from YAML. An unknown key is an error.
-
-    Types are strict: ``"8"`` is not accepted as a number, and ``yes`` is not accepted as a name.
-    """
+    """An immutable record that is read from YAML. Unknown keys are errors. Types are strict:
+    ``"8"`` is not accepted as a number, and ``yes`` is not accepted as a name."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=()
@@ -69,8 +68,8 @@ class Spec(BaseModel):
 @dataclass(frozen=True, eq=False)
 class YamlLocation:
     """The location of a specification in a YAML file: the file, the path of keys, the line, and the
-    lines of its fields. All instances are equal, so that equal specifications can have different
-    locations."""
+    lines of the fields. All instances compare equal, so that specifications from different
+    locations can be equal."""
 
     file: str = ""
     path: str = ""
@@ -84,8 +83,9 @@ class YamlLocation:
         return 0
 
     def of(self, field: str) -> str:
-        """Return ``file:line: path.of.field`` for a field of a specification, or of a mapping in it
-        (``parameters.rays``). Empty if the specification was not read from a file."""
+        """Return ``file:line: path.of.field`` for a field of a specification. A key of a mapping in
+        a field is accepted as ``field.key``, such as ``parameters.rays``. Returns an empty string
+        if the specification was not read from a file."""
         if not self.file:
             return ""
         line = self.lines.get(field, self.lines.get(field.partition(".")[0], self.line))
@@ -93,15 +93,16 @@ class YamlLocation:
 
 
 class LocatedSpec(Spec):
-    """A specification that names a plug-in and stores its own location in the YAML file. Errors of
-    the plug-in's constructor report this location."""
+    """A specification that names a plug-in and stores its location in the YAML file, so that errors
+    of the plug-in's constructor can report this location."""
 
     _location: YamlLocation = PrivateAttr(default_factory=YamlLocation)
 
     @contextlib.contextmanager
     def locating(self, name: str, parameters: str) -> Iterator[None]:
-        """Return a context in which errors of a plug-in's constructor start with file, line and
-        field. ``name`` and ``parameters`` are the fields of the plug-in."""
+        """Return a context that adds the file, line and field to errors of a plug-in's constructor.
+        ``name`` is the field with the name of the plug-in, and ``parameters`` is the field with its
+        parameters."""
         try:
             yield
         except (SpecError, PluginError, MissingDependencyError) as error:
@@ -112,8 +113,8 @@ class LocatedSpec(Spec):
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Return an absolute path. A relative path is relative to the current file (context
-    ``source``), and ``$(env NAME)`` is replaced as in roslaunch."""
+    """Return an absolute path. A relative path is relative to the directory of the file ``source``
+    in the validation context. ``$(env NAME)`` is replaced as in roslaunch."""
     if not isinstance(value, str):
         return value
     value = _ENVIRONMENT.sub(_variable, value)
@@ -138,20 +139,20 @@ def _variable(match: "re.Match[str]") -> str:
 
 
 def repeated(names: Sequence[str]) -> List[str]:
-    """Return the names that occur more than once, sorted."""
+    """Return the names that occur more than once, in alphabetical order."""
     return sorted({name for name in names if names.count(name) > 1})
 
 
 def require_different(names: Sequence[str], what: str = "names", remedy: str = "") -> None:
-    """Raise ``ValueError`` with ``remedy`` if names repeat. ``what`` describes the names in the
-    message."""
+    """Raise ``ValueError`` if any name occurs more than once. ``what`` describes the names in the
+    message, and ``remedy`` is appended to it."""
     twice = repeated(names)
     if twice:
         raise ValueError(f"{what} must differ; these appear twice: {', '.join(twice)}{remedy}")
 
 
 def fault(reason: str) -> PydanticCustomError:
-    """Return an error whose message is the path of the field, followed by ``reason``."""
+    """Return a pydantic error. Its message is ``reason``, preceded by the path of the field."""
     return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
@@ -164,12 +165,13 @@ def _expression(text: str) -> str:
 
 
 def as_tuple(value: Any) -> Any:
-    """Return a list as a tuple, since strict validation rejects lists."""
+    """Return a list as a tuple, and any other value unchanged. Pydantic does not accept a list for
+    a tuple in strict mode."""
     return tuple(value) if isinstance(value, list) else value
 
 
 Expression = Annotated[str, AfterValidator(_expression)]
-"""A regular expression of Python."""
+"""A regular expression in the syntax of Python's ``re`` module."""
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 """The path of a file or directory: absolute, relative to the file that names it, ``package://`` or
@@ -177,11 +179,11 @@ SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 loading."""
 
 LARGEST = 1e6
-"""Largest coordinate or size (m). Above it, 32-bit numbers of simulators do not resolve
-centimeters, and areas and volumes can overflow."""
+"""Largest coordinate or size (m). Larger values are rejected because the 32-bit numbers of
+simulators cannot resolve centimeters, and areas and volumes can overflow."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A coordinate, a size, or another number that is random or measured in a world."""
+"""A bounded number, such as a coordinate, a size or a random value in a world."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -190,11 +192,11 @@ Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y]`` in meters."""
 
 Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
-"""``[lowest, highest]``."""
+"""An interval as ``[lowest, highest]``."""
 
 
 class PoseSpec(Spec):
-    """A planar pose in the world (map) frame: meters and radians."""
+    """A planar pose in the world (map) frame, in meters and radians."""
 
     x_m: Bounded
     """x coordinate (m) in the world frame."""
@@ -205,12 +207,13 @@ class PoseSpec(Spec):
 
     @property
     def pose(self) -> Pose2D:
-        """Return the pose."""
+        """Return the pose as a :class:`Pose2D`."""
         return Pose2D(self.x_m, self.y_m, self.yaw_rad)
 
 
 class ViaSpec(Spec):
-    """A specification with a goal and optional goals before it."""
+    """A specification of a goal and optional intermediate goals."""
 
     via: List[PoseSpec] = Field(default_factory=list)
-    """Goals that the robot must reach before the goal, in this order; default: none."""
+    """Intermediate goals that the robot must reach before the goal, in this order; default:
+    none."""

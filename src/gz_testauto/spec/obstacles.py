@@ -1,11 +1,11 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
-Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. The kinds are
+Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. Obstacle kinds are
 classes in :mod:`gz_testauto.sampling.kinds` that are registered in :data:`OBSTACLE_KINDS`.
 :mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
 
-A size without a distribution is that of the obstacle in a saved world, or that of ``model``, or
-else 1 m as in the unit shapes of Gazebo.
+If a size has no distribution, the obstacle keeps its size in the saved world or in ``model``.
+Without either, the size is 1 m, as in the unit shapes of Gazebo.
 """
 
 from pathlib import Path
@@ -30,8 +30,8 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
-"""Largest number of obstacles in one world. Placing them takes seconds, and no simulator can
-simulate more."""
+"""Largest number of obstacles in one world. Placing this number takes seconds, and simulators
+cannot simulate more."""
 
 OBSTACLE_KINDS = Registry(
     "obstacle_kind",
@@ -49,7 +49,8 @@ FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
 class CountRange(Spec):
-    """A random count: each integer from ``min`` to ``max`` has the same probability."""
+    """A random number of obstacles. Each integer from ``min`` to ``max`` has the same
+    probability."""
 
     min: int = Field(ge=0)
     """The smallest count."""
@@ -63,7 +64,7 @@ class CountRange(Spec):
         return self
 
     def quantile(self, probability: float) -> int:
-        """Return the count at ``probability``, in [0, 1)."""
+        """Return the count at ``probability``, a number in [0, 1)."""
         return min(self.min + int(probability * (self.max - self.min + 1)), self.max)
 
 
@@ -80,31 +81,32 @@ def _count(value: Any) -> Any:
 
 
 class ObstacleGroup(Spec):
-    """The keys that the entries of ``obstacles`` of all kinds have in common."""
+    """The keys that the entries of ``obstacles`` have in common for all obstacle kinds."""
 
     size_names: ClassVar[Tuple[str, ...]] = ()
-    """Names of the fields that are sizes. The ``size`` of an obstacle has their values in this
-    order."""
+    """Names of the fields that are sizes, in the order of the values in the ``size`` of an
+    obstacle."""
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
-    """Label in the names of the obstacles, ``obstacle_<name>_<index>``; default: the type."""
+    """Label in the names of the obstacles, ``obstacle_<name>_<index>``. The default is the type."""
     count: Annotated[CountRange, BeforeValidator(_count)]
     """Number of obstacles in each world: an integer, or ``[min, max]``."""
     region: Optional[Regions] = None
-    """The area of the obstacles' centers; default: the ``region`` of the specification. Without
-    ``x_m`` and ``y_m``, the centers are uniformly distributed in it."""
+    """The area of the obstacles' centers. The default is the ``region`` of the whole specification.
+    Without ``x_m`` and ``y_m``, the centers are uniformly distributed in the area."""
     x_m: Optional[Distribution] = None
     """x coordinate (m, world frame) of a center. A center outside the region is drawn again."""
     y_m: Optional[Distribution] = None
     """y coordinate (m, world frame) of a center."""
     yaw_rad: Distribution = FULL_TURN
-    """Heading (rad); default: any."""
+    """Heading (rad). By default, all headings have the same probability."""
     static: Optional[bool] = None
-    """True if a robot cannot push the obstacle; default: as in the model."""
+    """True if a robot cannot push the obstacle. The default is the value in the obstacle's
+    model."""
     type: str
     """Name of the obstacle kind, such as ``box``."""
     model: Optional[SpecPath] = None
-    """An SDF file with a model that replaces the unit model of the kind."""
+    """An SDF file whose model replaces the unit shape of the obstacle kind."""
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
@@ -114,18 +116,19 @@ class ObstacleGroup(Spec):
 
     @property
     def label(self) -> str:
-        """Return the label in the obstacles' names: ``name``, or the type."""
+        """Return the label in the names of the obstacles: ``name``, or the type if ``name`` is not
+        set."""
         return self.name or self.type
 
     @property
     def sizes(self) -> Tuple[Tuple[str, Optional[Distribution]], ...]:  # type: ignore[valid-type]
-        """Return the size parameters of the kind by name, in the order in which they are drawn."""
+        """Return the distributions of the sizes by name, in the order in which they are drawn."""
         return tuple((name, getattr(self, name)) for name in self.size_names)
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the registered class for the ``type`` in ``data``, or this class for an unknown
-        type."""
+        """Return the class that is registered for the ``type`` in ``data``. For an unknown type,
+        return this class."""
         try:
             return cast(Type[Self], OBSTACLE_KINDS.get(str(data.get("type"))))
         except UnknownNameError:
@@ -150,36 +153,33 @@ AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)
 
 
 class SolvableMissionSpec(Spec):
-    """The mission that must be possible in each world. In a campaign, the mission of the campaign
-    is used instead.
-
-    The robot is represented by the circle around the origin of its frame that contains its outline,
-    so that it can turn anywhere.
-    """
+    """The mission that must be possible in each world. A campaign uses its own mission instead. The
+    robot is represented by the circle around the origin of its base frame that contains its
+    outline, since such a robot can turn anywhere."""
 
     start: Optional[Point] = None
     """Start ``[x, y]`` (m, world frame)."""
     goal: Optional[Point] = None
     """Goal ``[x, y]`` (m, world frame)."""
     robot: Optional[SpecPath] = None
-    """The file of the robot's SDF model, which has its outline and height."""
+    """The SDF file of the robot's model, from which its outline and height are read."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     """Corners ``[x, y]`` (m) of the robot's outline in its base frame, in place of ``robot``."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point (m) of the robot's body above its origin; default: those of
-    ``robot``. Higher shapes do not obstruct the robot."""
+    """Lowest and highest point (m) of the robot's body above its origin. The default is computed
+    from ``robot``. Shapes above the highest point do not obstruct the robot."""
 
 
 class SolvableSpec(Spec):
-    """The condition that a path leads from the start to the goal. Worlds without a path are drawn
-    again.
+    """The requirement that each world has a path from the start to the goal. Worlds without a path
+    are drawn again.
 
     A path exists if the circle around the robot's outline, enlarged by ``margin_m``, can move from
     the start to the goal without touching an obstacle.
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
-    """Distance (m) by which the circle is enlarged."""
+    """Distance (m) by which the radius of the circle is enlarged."""
 
 
 class SamplingSpec(Spec):
@@ -200,9 +200,9 @@ class SamplingSpec(Spec):
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
-    """The method, as listed above."""
+    """The sampling method: ``uniform``, ``lhs`` or ``sobol``."""
     block: int = Field(100, ge=2, le=10_000)
-    """Number of worlds in a block of ``lhs``."""
+    """Number of worlds in a block of the method ``lhs``."""
 
 
 def _method(value: Any) -> Any:
@@ -219,28 +219,28 @@ class ObstacleSpec(Spec):
     """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
-    """Groups of obstacles, each of one kind."""
+    """Groups of obstacles; all obstacles of a group are of the same obstacle kind."""
     region: Optional[Regions] = None
-    """The area of the centers in groups without a separate ``region``."""
+    """The area of the obstacles' centers in groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)
     """Areas in which no part of an obstacle is allowed; default: none."""
     min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
     """Smallest distance (m) between the outlines of two obstacles."""
     wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Smallest distance (m) between an obstacle and a shape of the base world; default:
+    """Smallest distance (m) between an obstacle and a shape of the base world. The default is
     ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
     """Height (m) of the ground on which obstacles are placed."""
     mission: Optional[SolvableMissionSpec] = None
     """Start, goal and robot for ``gz_testauto multiply``. Campaigns ignore this key."""
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
-    """True, or parameters, if worlds without a path for the robot are drawn again; default:
+    """True, or parameters, if worlds without a path for the robot are drawn again. The default is
     false."""
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
-    """The name of a sampling method, or the method with its parameters."""
+    """The sampling method, either as a name or as a mapping with its parameters."""
     max_tries: int = Field(5000, ge=1, le=100_000)
-    """Number of positions that are tried for the obstacles of one world before an error is
-    reported."""
+    """Number of positions that are tried for the obstacles of one world before placement fails with
+    an error."""
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
@@ -262,12 +262,13 @@ class ObstacleSpec(Spec):
 
     @property
     def gap_to_walls_m(self) -> float:
-        """Return ``wall_gap_m``, or ``min_gap_m`` if that is not set."""
+        """Return ``wall_gap_m``, or ``min_gap_m`` if ``wall_gap_m`` is not set."""
         return self.min_gap_m if self.wall_gap_m is None else self.wall_gap_m
 
     @property
     def files(self) -> List[Path]:
-        """Return all files that the specification names, sorted and unique."""
+        """Return the paths of all files that the specification names, sorted and without
+        duplicates."""
         named = [group.model for group in self.obstacles]
         named.append(self.mission.robot if self.mission else None)
         return sorted({path for path in named if path is not None})

@@ -25,40 +25,41 @@ from gz_testauto.spec.stack import NAME
 
 
 class EverySpec(Spec):
-    """A repetition after random intervals."""
+    """The times of a repeated draw: simulated time is divided into random intervals."""
 
     every_s: PositiveDistribution
-    """Interval between two draws (s of simulated time)."""
+    """Length (s of simulated time) of an interval between two draws."""
 
 
 class SelectSpec(Spec):
-    """The elements of the world that a term changes."""
+    """A selection of elements of the world, such as links or collisions, that a term changes."""
 
     names: Expression
     """A regular expression that matches the full scoped names of the elements
     (``model::link::collision``)."""
     number: Optional[int] = Field(None, ge=1)
-    """Number of matching elements that are selected at random; default: all."""
+    """Number of matching elements that are selected at random. By default, all are selected."""
 
 
 class RandomizationTermSpec(Spec):
-    """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` must
-    have a distribution."""
+    """The keys that all terms have in common. A term must set exactly one of ``set``, ``add`` and
+    ``scale`` to a distribution."""
 
     name: str = Field(pattern=NAME)
-    """Name of the term. Results have its value as ``drawn_<name>``."""
+    """Name of the term. Results contain the drawn value as ``drawn_<name>``."""
     term: str
-    """The property or fault that the term changes, or the name of a plug-in."""
+    """The property or fault that the term changes, or the registered name of a plug-in."""
     when: Union[Literal["world", "trial"], EverySpec] = "trial"
-    """Time of the draws: once per world, once per trial, or at intervals."""
+    """The times at which a value is drawn: once per world, once per trial, or at intervals."""
     set: Optional[Distribution] = None
-    """The new value, in the unit of the term."""
+    """Distribution of a new value, in the unit of the term."""
     add: Optional[Distribution] = None
-    """A value that is added to the value in the world."""
+    """Distribution of a number that is added to the value in the world."""
     scale: Optional[Distribution] = None
-    """A factor of the value in the world."""
+    """Distribution of a factor that multiplies the value in the world."""
     shared: bool = False
-    """True if all selected elements get the same value; otherwise, each gets a separate value."""
+    """True if all selected elements get the same value. False if a separate value is drawn for each
+    element."""
 
     @model_validator(mode="after")
     def _has_one_operation(self) -> "RandomizationTermSpec":
@@ -74,37 +75,37 @@ class _Selecting(RandomizationTermSpec):
 
 
 class FrictionTerm(_Selecting):
-    """Coulomb's friction coefficient of collisions, equal in both directions."""
+    """The Coulomb friction coefficient of collisions, which is equal in both directions."""
 
     term: Literal["friction"]
 
 
 class MassTerm(_Selecting):
-    """The mass (kg) of links, with their inertia."""
+    """The mass (kg) of links. The inertia changes proportionally."""
 
     term: Literal["mass"]
 
 
 class GravityTerm(RandomizationTermSpec):
-    """The magnitude of gravity (m/s²), downwards."""
+    """The magnitude of gravity (m/s²), which acts downwards."""
 
     term: Literal["gravity"]
 
 
 class ColorTerm(_Selecting):
-    """Red, green and blue of visuals, drawn independently (0 to 1)."""
+    """Red, green and blue (0 to 1) of visuals. The three components are drawn independently."""
 
     term: Literal["color"]
 
 
 class LightTerm(_Selecting):
-    """Red, green and blue of lights, with equal values (0 to 1)."""
+    """Red, green and blue (0 to 1) of lights. All three components get the same value."""
 
     term: Literal["light"]
 
 
 class PushTerm(_Selecting):
-    """A horizontal force (N) on links, in a random direction."""
+    """A horizontal force (N) that acts on links in a random direction."""
 
     term: Literal["push"]
     duration_s: PositiveDistribution = Fixed(value=0.1)
@@ -112,11 +113,12 @@ class PushTerm(_Selecting):
 
 
 class PoseTerm(_Selecting):
-    """A displacement (m) of models in the plane, with independent draws for x and y."""
+    """A displacement (m) of models in the plane. The displacements along x and y are drawn
+    independently."""
 
     term: Literal["pose"]
     yaw_rad: Distribution = Fixed(value=0.0)
-    """A rotation (rad) that is added to the heading."""
+    """A rotation (rad) that is added to the heading of the models."""
 
     @model_validator(mode="after")
     def _adds(self) -> "PoseTerm":
@@ -135,10 +137,13 @@ PROPERTIES = ("friction", "mass", "gravity", "color", "light", "push", "pose")
 class FaultTerm(RandomizationTermSpec):
     """A fault of a sensor or of the drive controller.
 
-    ``scan_noise``: standard deviation (m) of every range. ``scan_bias``: offset of all ranges (m).
-    ``scan_dropout``: share of rays without a return. ``scan_delay``: age (s) of a scan when the
-    planner receives it. ``actuator_lag``: time constant (s) with which the base follows commands.
-    ``wheel_slip``: lost share of a wheel's commanded speed, drawn for left and right.
+    - ``scan_noise``: standard deviation (m) of every range.
+    - ``scan_bias``: offset (m) of all ranges.
+    - ``scan_dropout``: share of rays without a return.
+    - ``scan_delay``: age (s) of a scan when the planner receives it.
+    - ``actuator_lag``: time constant (s) with which the base follows commands.
+    - ``wheel_slip``: lost share of a wheel's commanded speed, drawn separately for the left and the
+      right wheels.
     """
 
     term: Fault
@@ -157,12 +162,13 @@ class FaultTerm(RandomizationTermSpec):
 
 
 class PluginTerm(RandomizationTermSpec, LocatedSpec):
-    """A term of another package, by its registered name."""
+    """A term that a plug-in of another package implements, selected by its registered name."""
 
     select: Optional[SelectSpec] = None
-    """The elements that the term changes, if it requires a selection."""
+    """The elements that the term changes. Required only by terms that change elements of the
+    world."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the constructor of the plug-in."""
+    """Parameters of the plug-in's constructor."""
 
 
 def _kind(value: Any) -> Optional[str]:
@@ -194,4 +200,4 @@ Term = Annotated[
         ),
     ),
 ]
-"""One entry of ``randomize:``."""
+"""An entry of ``randomize:``, of any term."""

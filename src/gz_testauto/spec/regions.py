@@ -20,17 +20,17 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
-"""Number of segments per quarter circle of a circular region, which gives an error of at most 0.03
-% of the radius."""
+"""Number of segments per quarter circle in the polygon of a circular region. The area has an error
+of at most 0.03 % with this number."""
 
 
 class Rectangle(Spec):
-    """A rectangle whose sides are parallel to the axes."""
+    """A rectangle with sides along the x and y axes."""
 
     x_m: Interval
-    """Lowest and highest x coordinate (m)."""
+    """Lowest and highest x coordinate (m, world frame)."""
     y_m: Interval
-    """Lowest and highest y coordinate (m)."""
+    """Lowest and highest y coordinate (m, world frame)."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "Rectangle":
@@ -41,25 +41,25 @@ class Rectangle(Spec):
 
 
 class Circle(Spec):
-    """The area of a circle."""
+    """A circular area."""
 
     x_m: Bounded
-    """x coordinate (m) of the center."""
+    """x coordinate (m, world frame) of the center."""
     y_m: Bounded
-    """y coordinate (m) of the center."""
+    """y coordinate (m, world frame) of the center."""
     radius_m: float = Field(gt=0, le=LARGEST)
-    """Radius (m)."""
+    """Radius (m) of the circle."""
 
 
 class Region(Spec):
     """One shape: a rectangle, a polygon or a circle."""
 
     rectangle: Optional[Rectangle] = None
-    """The area of a rectangle along the axes."""
+    """A rectangular area with sides along the axes."""
     polygon: Optional[List[Point]] = Field(None, min_length=3)
-    """The area of a polygon: its corners ``[x, y]`` (m), in order."""
+    """A polygonal area as a list of its corners ``[x, y]`` (m, world frame), in order."""
     circle: Optional[Circle] = None
-    """The area of a circle."""
+    """A circular area."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> "Region":
@@ -72,7 +72,7 @@ class Region(Spec):
 
     @property
     def geometry(self) -> shapely.Polygon:
-        """Return the shape in the world frame, in meters."""
+        """Return the shape as a shapely geometry (m, world frame)."""
         if self.rectangle:
             (x_min, x_max), (y_min, y_max) = self.rectangle.x_m, self.rectangle.y_m
             return shapely.box(x_min, y_min, x_max, y_max)
@@ -83,16 +83,16 @@ class Region(Spec):
 
 
 class KeepOut(Spec):
-    """An area in which no part of an obstacle is allowed: a shape, or a disc around the start or
-    the goals."""
+    """An area in which no part of an obstacle is allowed. It is a fixed shape, or a disc around the
+    start or the goals."""
 
     center: Optional[Literal["start", "goal"]] = None
     """The center of a disc: the robot's start, or each of its goals."""
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
     """Radius (m) of the disc."""
     shape: Optional[Region] = None
-    """The shape of an area. ``rectangle``, ``polygon`` or ``circle`` can also be written without
-    this key."""
+    """A fixed area. The keys ``rectangle``, ``polygon`` and ``circle`` can also be written directly
+    in the entry of ``keep_out``, without this key."""
 
     @model_validator(mode="before")
     @classmethod
@@ -117,9 +117,9 @@ def _several(value: Any) -> Any:
 
 
 Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
-"""One region or a list of them; a list is their union."""
+"""A region, or a list of regions that stands for their union."""
 
 
 def union_of(regions: List[Region]) -> shapely.Geometry:
-    """Return the union of regions."""
+    """Return the union of all ``regions`` (m, world frame)."""
     return shapely.unary_union([region.geometry for region in regions])

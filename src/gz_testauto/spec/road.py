@@ -1,8 +1,7 @@
-"""Lanes, and the route through them.
+"""Lanes, and the route of the robot along these lanes.
 
 Defines the keys of ``road:`` in a campaign, of one world in ``worlds.files``, or of a separate
 file::
-
 
     road:
       lanes:
@@ -10,8 +9,7 @@ file::
         - {name: left, center_m: [[-30, 1.75], [150, 1.75]], width_m: 3.5, right: right}
       route: [right]
 
-or, from OpenDRIVE, with lanes called road.section.lane::
-
+The lanes can also be read from an OpenDRIVE file. They are then named road.section.lane::
 
     road: {opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}
 """
@@ -29,8 +27,8 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Point, Spec, as_tuple, require_different, resolve_path
 
 ROAD_READERS = Registry("road reader", {})
-"""Registered functions that read lanes from a file. Each returns the fields of ``LaneSpec`` for a
-path and the types of lanes to read."""
+"""Registered functions that read lanes from a file. The arguments of each function are the path of
+the file and the types of lanes to read. It returns the fields of a ``LaneSpec`` for each lane."""
 
 JOIN_M = 0.5
 """Largest distance (m) between the end of a lane and the start of its successor."""
@@ -39,20 +37,22 @@ Width = Annotated[float, Field(gt=0, le=100)]
 
 
 class LaneSpec(Spec):
-    """A lane, in its direction of driving."""
+    """A lane with a driving direction."""
 
     name: str = Field(min_length=1)
-    """The name by which routes and other lanes refer to it."""
+    """The name of the lane, by which routes and other lanes refer to it."""
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
-    """Points ``[x, y]`` (m, world frame) of its center line."""
+    """Points ``[x, y]`` (m, world frame) of the lane's center line, in the driving direction."""
     width_m: Union[Width, List[Width]] = 3.5
-    """Width (m) of the whole lane, or a list with the width at each point of the center line."""
+    """Width (m) of the lane, or a list with the width at each point of the center line."""
     left: Optional[str] = None
-    """Name of the lane to the left that can be used too, in either direction; default: none."""
+    """Name of the adjacent lane on the left that the robot can also use, in either direction;
+    default: none."""
     right: Optional[str] = None
-    """Name of the lane to the right that can be used too, in either direction; default: none."""
+    """Name of the adjacent lane on the right that the robot can also use, in either direction;
+    default: none."""
     successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """Names of the lanes that start at the end of this lane."""
+    """Names of the lanes that start where this lane ends."""
 
     @property
     def widths_m(self) -> Tuple[float, ...]:
@@ -73,8 +73,9 @@ class LaneSpec(Spec):
 
 
 class RoadSpec(Spec):
-    """Lanes, and the route of the robot. Instead of ``lanes``, ``opendrive`` can name an OpenDRIVE
-    file. ``lane_types`` then selects the types of lanes to read from it (default: ``driving``)."""
+    """Lanes, and the route of the robot. The lanes can be read from an OpenDRIVE file with the key
+    ``opendrive`` in place of ``lanes``. ``lane_types`` then selects the types of lanes to read
+    (default: ``driving``)."""
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     """The lanes of the road."""
@@ -102,7 +103,7 @@ class RoadSpec(Spec):
 
     @property
     def by_name(self) -> Dict[str, LaneSpec]:
-        """Return the lanes by name."""
+        """Return a dict of the lanes by name."""
         return {lane.name: lane for lane in self.lanes}
 
     @field_validator("lanes")

@@ -1,9 +1,8 @@
-"""The robots of a campaign: model, start, and the limits of the base.
+"""The robots of a campaign: their models, start poses and velocity limits.
 
-Defines the keys of ``robot:``, which has two kinds, as campaigns have, and of ``robots:``, further
-robots in the same worlds. Each has a separate velocity command, scan and outcome, and is an
-obstacle for the others::
-
+Defines the keys of ``robot:`` and ``robots:``. The keys of ``robot:`` depend on whether the
+campaign uses a navigation stack. ``robots:`` lists further robots in the same worlds. Each of them
+has a separate velocity command, scan and outcome, and is an obstacle for the other robots::
 
     robots:
       - {name: porter, start: {x_m: 8, y_m: 2}, goal: {x_m: -8, y_m: 2}}
@@ -22,39 +21,41 @@ from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME, with_files
 
 MOST_ROBOTS = 20
-"""Largest number of further robots, since each needs a planner cycle in every control period."""
+"""Largest number of further robots. The number is limited because each robot requires a planner
+cycle in every control period."""
 
 BODY_MISSING = "has no model; add footprint_m and height_m"
 
 
 class SteeringSpec(Spec):
-    """Car-like steering of a base whose rear axle is at the origin of the base frame."""
+    """Car-like steering of a base. The origin of the base frame is on the rear axle."""
 
     wheelbase_m: float = Field(gt=0, le=100)
-    """Distance (m) between the axles."""
+    """Distance (m) between the front and the rear axle."""
     max_rad: float = Field(gt=0, lt=1.5)
     """Largest steering angle (rad) of the front wheels."""
 
 
 class RobotSpec(Spec):
-    """The robot: its model, its start, and the limits of its base."""
+    """A robot with its model, start pose and velocity limits."""
 
     model: Optional[SpecPath] = None
-    """The file of the robot's SDF model. On a stack, it is optional if ``footprint_m`` and
+    """The SDF file of the robot's model. It is optional for a stack if ``footprint_m`` and
     ``height_m`` are set."""
     name: str = "robot"
-    """The model's name in the simulator."""
+    """Name of the robot's model in the simulator."""
     start: Optional[PoseSpec] = None
-    """Pose of the robot at the start of a trial. It is required unless a world source sets it
-    (``mission.start`` of ``scenic``)."""
+    """Pose of the robot at the start of a trial. It is required unless the world source sets it,
+    for example by ``mission.start`` of ``scenic``."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     """Corners ``[x, y]`` (m) of the robot's outline in its base frame. The default is the convex
     outline of the collision shapes of the model, except the contact patches of drive wheels."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point (m) of the body above the model's origin; default: from the model.
-    The origin is that of the pose in the simulator (for a URDF, the root link)."""
+    """Lowest and highest point (m) of the robot's body above the model's origin, which is the root
+    link of a URDF. The default is computed from the model."""
     scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height (m) of the lidar, for which the static map is computed; default: from the model."""
+    """Height (m) of the lidar, at which the static map is computed. The default is read from the
+    model."""
     max_linear_mps: float = Field(1.0, gt=0)
     """Largest linear velocity (m/s) of a command."""
     max_angular_radps: float = Field(1.5, gt=0)
@@ -64,9 +65,9 @@ class RobotSpec(Spec):
     max_angular_accel_radps2: float = Field(3.0, gt=0)
     """Largest angular acceleration (rad/s²) between two commands."""
     can_reverse: bool = False
-    """True if planners can command negative linear velocities."""
+    """True if planners can command backward motion."""
     steering: Optional[SteeringSpec] = None
-    """Car-like steering; default: the robot turns in place."""
+    """Car-like steering. By default, the robot can turn in place."""
 
     @field_validator("name")
     @classmethod
@@ -89,7 +90,7 @@ class RobotSpec(Spec):
 
 
 class BuiltinRobotSpec(RobotSpec):
-    """A robot that this package spawns from its ``model``, with a name that is valid in ROS."""
+    """A robot that this package spawns from ``model``. Its name must be valid in ROS."""
 
     model: SpecPath
 
@@ -104,8 +105,9 @@ class BuiltinRobotSpec(RobotSpec):
 
 
 class StackRobotSpec(RobotSpec):
-    """A robot that the user's launch files spawn. Its name can be any name that Gazebo accepts,
-    such as ``limo/``. Without ``model``, ``footprint_m`` and ``height_m`` describe its body."""
+    """A robot that the user's launch files spawn. The name can be any name that Gazebo accepts,
+    such as ``limo/``. If ``model`` is not set, ``footprint_m`` and ``height_m`` specify the robot's
+    extent."""
 
     @model_validator(mode="after")
     def _has_a_body(self) -> Self:
@@ -115,21 +117,21 @@ class StackRobotSpec(RobotSpec):
 
 
 class CompanionSpec(Spec):
-    """A further robot. Its velocity limits, tolerance and time limits are those of ``robot:`` and
+    """A further robot. The velocity limits, tolerance and time limits are those of ``robot:`` and
     ``goal:``."""
 
     name: str = Field(pattern=NAME)
-    """The model's name in the simulator, and the prefix of its results."""
+    """Name of the robot's model in the simulator, and prefix of the robot's results."""
     model: Optional[SpecPath] = None
-    """The file of its SDF model; default: the model of ``robot:``."""
+    """The SDF file of the robot's model. The default is the model of ``robot:``."""
     start: PoseSpec
     """Pose of the robot at the start of each trial."""
     goal: PoseSpec
     """Pose that the robot must reach."""
     planner: str = ""
-    """Name of a planner plug-in for this robot; default: the planner under test."""
+    """Name of the planner plug-in for this robot. By default, the planner under test is used."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
-    """Parameters of the planner plug-in ``planner``."""
+    """Parameters of the plug-in ``planner``."""
 
     @model_validator(mode="after")
     def _parameters_of_a_planner(self) -> "CompanionSpec":

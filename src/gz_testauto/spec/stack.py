@@ -24,16 +24,16 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.model import Spec, fault, require_different, resolve_path
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
-"""Names that are valid as a ROS name, a file name and a column heading."""
+"""Pattern of names that are valid as a ROS name, a file name and a column heading."""
 
 TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
 
 MIN_REAL_TIME_FACTOR = 0.8
-"""Real-time factor below which a stack counts as overloaded. A navigation with less than four
-fifths of the simulated time plans late, executes old commands, and collides where it would
-otherwise reach the goal. One fifth allows for the slow start of a trial."""
+"""Real-time factor below which a navigation stack counts as overloaded. A navigation that runs at
+less than four fifths of its required speed plans late, executes old commands, and collides where it
+would otherwise reach the goal. The remaining fifth allows for the slow start of a trial."""
 
 PLACEHOLDERS = {
     "world": "the trial's .world file, obstacles included",
@@ -54,11 +54,11 @@ PLACEHOLDERS = {
     "control_period": "control_period_s (s)",
     "logs": "a directory for the files of the trial's processes",
 }
-"""Each placeholder with its meaning."""
+"""The supported placeholders with their descriptions."""
 
 PER_TRIAL = ("world", "world_name", "seed", "trial", "logs")
-"""The placeholders that differ between trials of one launch. In a warm run they keep the values of
-the trial with which the launch was started."""
+"""The placeholders whose values differ between the trials of one launch. In a warm run, they keep
+the values of the trial for which the launch was started."""
 
 _WORD = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -66,9 +66,9 @@ Argument = Union[bool, int, float, str, Path]
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """Return ``text`` with every ``{word}`` replaced; ``{{`` and ``}}`` become braces. Other
-    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` with the known
-    placeholders."""
+    """Replace each placeholder ``{word}`` in ``text``; ``{{`` and ``}}`` become braces. Other
+    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` with the supported
+    placeholders if a word is not one of them."""
 
     def value(match: "re.Match[str]") -> str:
         word = match.group(1)
@@ -108,9 +108,9 @@ class LaunchSpec(Spec):
     """A launch file with arguments."""
 
     package: Optional[str] = None
-    """The ROS package that contains the launch file; default: ``file`` is a path."""
+    """The ROS package that contains the launch file. By default, ``file`` is a path."""
     file: Optional[Union[str, Path]] = None
-    """Name of the launch file in ``package``, or its path."""
+    """Name of the launch file in ``package``, or the path of the launch file."""
     args: Dict[str, Argument] = Field(default_factory=dict)
     """Arguments of the launch file, which can contain placeholders. An argument that starts with
     ``./``, ``../``, ``package://`` or ``file://`` names a file relative to the campaign file, and
@@ -136,12 +136,12 @@ class LaunchSpec(Spec):
 
     @property
     def named(self) -> str:
-        """Return the name of the launch file as the user writes it."""
+        """Return the name of the launch file in the form in which users write it."""
         return f"{self.package}/{self.file}" if self.package else str(self.file)
 
     def overridden_by(self, other: "LaunchSpec") -> "LaunchSpec":
-        """Return this launch with the arguments of ``other`` added, or ``other`` if it has a launch
-        file."""
+        """Return a launch that combines this one with ``other``. If ``other`` has a launch file,
+        return ``other``. Otherwise, return this launch with the arguments of ``other`` added."""
         if other.file is not None:
             return other
         return self.model_copy(update={"args": {**self.args, **other.args}})
@@ -159,7 +159,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
 
 
 class PartSpec(LaunchSpec):
-    """A launch of a part of the stack, which must have a file."""
+    """The launch file of a part of the stack, such as the simulator, with arguments."""
 
     @model_validator(mode="after")
     def _names_file(self) -> "PartSpec":
@@ -169,64 +169,73 @@ class PartSpec(LaunchSpec):
 
 
 class NumberTopicSpec(Spec):
-    """A number in the messages of a topic."""
+    """A numeric field in the messages of a ROS topic."""
 
     topic: str = Field(pattern=TOPIC)
     """Name of the topic."""
     field: str = Field("data", pattern=FIELD)
-    """Path of the number in the message: ``data``, ``pose.position.x``, ``values[0]``."""
+    """Path of the numeric field in the message, such as ``data``, ``pose.position.x`` or
+    ``values[0]``."""
     type: Optional[str] = None
-    """Type of the message, ``package/Message``; default: the type of the publisher."""
+    """Type of the message, as ``package/Message``. The default is the type that the publisher
+    advertises."""
 
 
 class StackMetricSpec(NumberTopicSpec):
-    """A number that the stack publishes, reduced to one value per trial."""
+    """A number that the stack publishes, which is reduced to one value per trial and reported as a
+    metric."""
 
     name: str = Field(pattern=NAME)
     """Name of the metric in results."""
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
-    """The value that is computed from all messages of a trial."""
+    """The method that reduces the messages of a trial to one value, such as the mean."""
     unit: str = ""
-    """The unit in reports; default: none."""
+    """The unit of the metric in reports; default: none."""
     better: Literal["lower", "higher", "neither"] = "neither"
-    """The values that are better: lower ones, higher ones, or neither."""
+    """The direction in which values are better: ``lower``, ``higher`` or neither."""
 
 
 class BagSpec(Spec):
-    """The bags of trials, which are stored in ``bags/`` of the results directory."""
+    """The settings for rosbag files of trials, which are stored in ``bags/`` of the results
+    directory."""
 
     topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
-    """The topics that rosbag records; default: all."""
+    """The topics that rosbag records; default: all topics."""
     when: Literal["failed", "always"] = "failed"
-    """The trials whose bags are stored: those that did not reach the goal, or all."""
+    """The trials whose bags are stored: all trials, or only those that did not reach the goal."""
 
 
 class StackNamesSpec(Spec):
-    """Names of topics, services and the action of the stack. Relative names are global."""
+    """Names of the topics, the services and the action of the navigation stack. Relative names are
+    resolved in the global namespace."""
 
     scan: str = Field("/scan", pattern=TOPIC)
-    """sensor_msgs/LaserScan of the lidar."""
+    """Topic of the lidar's scans (sensor_msgs/LaserScan)."""
     odom: str = Field("/odom", pattern=TOPIC)
-    """nav_msgs/Odometry of the robot."""
+    """Topic of the robot's odometry (nav_msgs/Odometry)."""
     cmd_vel: str = Field("/cmd_vel", pattern=TOPIC)
-    """geometry_msgs/Twist that the navigation publishes."""
+    """Topic of the velocity commands that the navigation publishes (geometry_msgs/Twist)."""
     action: str = Field("/move_base", pattern=TOPIC)
-    """The action (move_base_msgs/MoveBaseAction) that receives the goals."""
+    """The action to which goals are sent (move_base_msgs/MoveBaseAction)."""
     recovery: str = Field("/move_base/recovery_status", pattern=TOPIC)
-    """move_base_msgs/RecoveryStatus, if a node publishes it."""
+    """Topic of the recovery behaviors (move_base_msgs/RecoveryStatus), used if a node publishes
+    it."""
     initial_pose: str = Field("/initialpose", pattern=TOPIC)
-    """geometry_msgs/PoseWithCovarianceStamped that a localizer receives before each trial."""
+    """Topic of the initial pose that is published to the localizer before each trial
+    (geometry_msgs/PoseWithCovarianceStamped)."""
     clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
-    """The service (std_srvs/Empty) that is called before each trial, if a node offers it."""
+    """The service (std_srvs/Empty) that clears the costmaps. It is called before each trial if a
+    node offers it."""
     contacts: str = Field("/contacts", pattern=TOPIC)
-    """gazebo_msgs/ContactsState of the robot, if a node publishes it."""
+    """Topic of the robot's contacts (gazebo_msgs/ContactsState), used if a node publishes it."""
     costmap: Optional[str] = Field("/move_base/local_costmap/costmap", pattern=TOPIC)
-    """nav_msgs/OccupancyGrid of costmap_2d that must mark the world's obstacles, if a node
-    publishes it; null: no check."""
+    """Topic of the costmap (nav_msgs/OccupancyGrid). If a node publishes it, the costmap must
+    contain the obstacles of the world before the goal is sent; null: no check."""
     global_plan: List[str] = Field(
         default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
     )
-    """nav_msgs/Path of the global planner: topics, of which any can exist."""
+    """Topics on which the global planner can publish its plan (nav_msgs/Path). Not all of them need
+    to exist."""
     local_plan: List[str] = Field(
         default_factory=lambda: [
             "/move_base/DWAPlannerROS/local_plan",
@@ -234,61 +243,68 @@ class StackNamesSpec(Spec):
             "/move_base/TrajectoryPlannerROS/local_plan",
         ]
     )
-    """nav_msgs/Path of the local planner: topics, of which any can exist."""
+    """Topics on which the local planner can publish its plan (nav_msgs/Path). Not all of them need
+    to exist."""
     objects: str = Field("/objects", pattern=TOPIC)
-    """Topic for gz_testauto/TrackedObjects, if the campaign has ``tracking``."""
+    """Topic on which tracked objects are published (gz_testauto/TrackedObjects), if the campaign
+    has ``tracking``."""
     obstacles: str = Field("/move_base/TebLocalPlannerROS/obstacles", pattern=TOPIC)
-    """Topic for costmap_converter/ObstacleArrayMsg, if the campaign has ``tracking``."""
+    """Topic on which tracked objects are published as obstacles
+    (costmap_converter/ObstacleArrayMsg), if the campaign has ``tracking``."""
     road: str = Field("/road", pattern=TOPIC)
-    """Topic for gz_testauto/Road, if the campaign has a ``road``."""
+    """Topic on which the road is published (gz_testauto/Road), if the campaign has a ``road``."""
     planner_time: Optional[NumberTopicSpec] = None
-    """Wall time (s) of a cycle of the local planner."""
+    """Topic and field of the wall time (s) of a cycle of the local planner."""
 
 
 class FramesSpec(Spec):
     """Names of tf frames. The map frame must be equal to the world frame."""
 
     map: str = "map"
-    """The map frame."""
+    """Name of the map frame, which must coincide with the world frame."""
     base: str = "base_link"
-    """The robot's base frame."""
+    """Name of the robot's base frame."""
 
 
 class StackSpec(Spec):
-    """The stack under test: launches, names, limits of the real-time factor, and bags."""
+    """The navigation stack under test: launch files, names of topics and frames, limits of the
+    real-time factor, and bags."""
 
     run: Literal["fresh", "warm"] = "fresh"
-    """``fresh``: every process, including roscore, is restarted for every trial. ``warm``:
-    simulator and stack keep running; the world is changed and the robot is moved to its start."""
+    """``fresh``: all processes, including roscore, are restarted for every trial. ``warm``: the
+    simulator and the stack keep running, while the world is changed and the robot is moved to its
+    start."""
     simulator: PartSpec
-    """The launch of the simulator."""
+    """The launch file of the simulator, with arguments."""
     robot: Optional[PartSpec] = None
-    """The launch that spawns the robot; default: the simulator's launch spawns it."""
+    """The launch file that spawns the robot. By default, the launch file of the simulator spawns
+    the robot."""
     navigation: Optional[PartSpec] = None
-    """The launch of the navigation, to which each planner adds its changes; default: each planner
-    has a separate launch file."""
+    """The launch file of the navigation, whose arguments each planner can change. By default, each
+    planner has a separate launch file."""
     names: StackNamesSpec = StackNamesSpec()
-    """Names of topics, services and the action."""
+    """Names of the stack's topics, services and action."""
     frames: FramesSpec = FramesSpec()
-    """Names of tf frames."""
+    """Names of the stack's tf frames."""
     start_timeout_s: float = Field(90.0, gt=0)
-    """Largest wall time (s) until a launch provides the expected topics and services."""
+    """Largest wall time (s) from a launch until the expected topics and services exist."""
     max_localization_error_m: Optional[float] = Field(0.5, gt=0)
     """Largest distance (m) between the robot's pose in tf and its true pose when the goal is sent;
     null: no check."""
     max_real_time_factor: Optional[float] = Field(1.0, gt=0)
-    """Limit of the real-time factor, so that the stack can keep up; null: the limit of the
-    simulator."""
+    """Upper limit of the real-time factor, so that the stack can keep up with the simulation; null:
+    the limit of the simulator."""
     min_real_time_factor: Optional[float] = Field(MIN_REAL_TIME_FACTOR, gt=0)
-    """Real-time factor below which a trial is invalid, and is repeated when no other trial runs;
-    null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times this limit."""
+    """Real-time factor below which a trial is invalid. The trial is then repeated while no other
+    trial runs; null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times
+    ``max_real_time_factor``."""
     max_truth_gap_s: float = Field(1.0, gt=0)
-    """Largest simulated time (s) between two observations of the true state. With a larger gap, a
-    trial is invalid, since events in it are unknown."""
+    """Largest simulated time (s) between two observations of the true state. A trial with a larger
+    interval is invalid, since events in the interval are unknown."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
-    """Numbers that the stack publishes, as metrics of the campaign."""
+    """Numbers that the stack publishes and that the campaign reports as metrics."""
     bag: Optional[BagSpec] = None
-    """The bags of trials to store; default: none."""
+    """The trials and topics for which rosbag files are stored; default: none."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,9 +1,9 @@
-"""YAML text with the line of each of its values.
+"""Parse YAML text, and find the line of each value.
 
-Defines the parsing (safe YAML; duplicate keys are errors; ``1e-3`` is a number and ``2024-01-01``
-is text, as in YAML 1.2) and the line of a value. It rejects YAML that no specification needs and
-that costs more than the size of its file: deep nesting, aliases that multiply, and tags for other
-than plain values. It does not depend on the fields of specifications.
+The parser accepts safe YAML only. Duplicate keys are errors. As in YAML 1.2, ``1e-3`` is a number
+and ``2024-01-01`` is text. YAML that no specification needs, and that costs much more to parse than
+the size of its file suggests, is rejected: deep nesting, multiplying aliases, and tags of other
+than plain values. The module does not depend on the fields of specifications.
 """
 
 import re
@@ -16,13 +16,14 @@ from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
-"""Largest size (bytes) of a file; larger files would take minutes to read."""
+"""Largest size (bytes) of a YAML file. Larger files would take minutes to read."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
-"""Largest number of values in a document after all aliases are expanded."""
+"""Largest number of values in a document after the expansion of all aliases."""
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-"""Characters that escapes can express but file names and UTF-8 text cannot contain."""
+"""Pattern of characters that YAML can express by escapes, but that file names and UTF-8 text cannot
+contain."""
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _BEYOND_PLAIN = (
     _TIMESTAMP,
@@ -31,8 +32,9 @@ _BEYOND_PLAIN = (
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader for safe YAML with plain values. It reads numbers as in YAML 1.2 and no dates, and
-    accepts at most :data:`MOST_VALUES` values after all aliases are expanded."""
+    """A loader for safe YAML with plain values only. Numbers are read as in YAML 1.2, and dates are
+    read as text. It accepts at most :data:`MOST_VALUES` values after the expansion of all
+    aliases."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -113,9 +115,9 @@ def read_yaml_text(path: Path) -> str:
 
 
 class YamlSource:
-    """A YAML document. ``data`` consists of plain dicts, lists and scalars.
+    """A parsed YAML document. ``data`` consists of plain dicts, lists and scalars.
 
-    Raises ``SpecError`` for text that is not YAML, and for keys that appear twice in one mapping.
+    Raises ``SpecError`` if the text is not valid YAML, or if a key occurs twice in a mapping.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -142,11 +144,11 @@ class YamlSource:
             loader.dispose()
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
-        """Return the line (from 1) of the value at ``path``, and the part of the path that exists
-        in the file.
+        """Return the line (counted from 1) of the value at ``path``, and the part of ``path`` that
+        exists in the file.
 
-        Parts that do not exist in the file, such as the names of union members, are skipped. With
-        ``missing``, the last part is kept even if it does not exist.
+        Parts that do not exist in the file, such as the names of union members, are skipped. If
+        ``missing`` is True, the last part is kept even if it does not exist.
         """
         parts = list(path)
         line, found = 1, []
