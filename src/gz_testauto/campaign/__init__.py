@@ -1,1 +1,1 @@
-"""All trials of a campaign: generation of worlds, start, resumption and stop."""
+"""Run all trials of a campaign: generate its worlds, and start, resume and stop it."""

@@ -26,7 +26,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> Optional[float]:
-        """Return the estimated remaining wall time (s); None before a first trial has ended."""
+        """Return the estimated remaining wall time (s); None before the first finished trial."""
         done_now = self.done - self.done_before
         if done_now <= 0:
             return None
@@ -37,22 +37,22 @@ class CampaignListener:
     """A base class for receivers of campaign events, with a method for each event."""
 
     def noticed(self, notice: str) -> None:
-        """Handle a notice about the campaign before the simulator starts."""
+        """Handle a notice (one line for the user) that is issued before the simulator starts."""
 
     def began(self, progress: Progress) -> None:
-        """Handle the start of the simulator, after all checks."""
+        """Handle the start of the simulator, which follows all checks of the campaign."""
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
         """Handle the start of an attempt at a trial."""
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """Handle a finished trial, which is in the store."""
+        """Handle a finished trial, whose result is already stored."""
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Handle an invalid attempt at a trial."""
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Handle a trial that was too slow in parallel and will be repeated alone."""
+        """Handle a trial that ran too slowly in parallel with others and will be repeated alone."""
 
     def ended(self, progress: Progress) -> None:
-        """Handle the end: all trials are finished, or a stop was requested."""
+        """Handle the end of the call: all trials are finished, or a stop was requested."""

@@ -50,7 +50,8 @@ def open_or_create_campaign(
 
     The caller must hold the lock of the directory. Up to ``world_workers`` processes generate the
     worlds. A different campaign replaces the files in the directory only if these contain no valid
-    trial and no trajectory. Raises ``ResultsError``, and the errors of reading worlds and robot.
+    trial and no trajectory. Raises ``ResultsError`` if the directory contains another campaign with
+    results, or is damaged, and the errors of reading the worlds and the robot.
     """
     robot = read_body(spec)
     declared = _declared(spec)
@@ -59,7 +60,7 @@ def open_or_create_campaign(
     store = _open_store(manifest, directory) if directory.is_begun else None
     try:
         if store is None or not store.holds_valid_trial():
-            manifest.write(directory)  # first: it marks the results directory
+            manifest.write(directory)  # written first, since it marks the results directory
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
@@ -78,10 +79,11 @@ def open_or_create_campaign(
 
 
 def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
-    """Return the campaign of a results directory with the inputs of its trials; write nothing.
+    """Return the campaign of a results directory, with the inputs of its trials, without writing
+    files.
 
-    The code of planners can have changed (see :func:`changed_planners`). Raises ``ResultsError``
-    that names any other input that has changed.
+    Changes of the planners' code are allowed (see :func:`changed_planners`). Raises
+    ``ResultsError``, with the names of the changed inputs, if any other input has changed.
     """
     spec = _read_spec(directory)
     robot = read_body(spec)
@@ -101,7 +103,8 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
 def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:
     """Return the campaign of a results directory, and the start and goals in each of its worlds.
 
-    Raises ``ResultsError``, and ``SpecError`` if a start or goal has changed.
+    Raises ``ResultsError`` if the stored campaign cannot be read, and ``SpecError`` if a start or
+    goal has changed.
     """
     spec = _read_spec(directory)
     return spec, missions_of(spec, directory.worlds)
@@ -123,8 +126,11 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return all metrics that trials of the campaign can have, with the campaign's smallest
-    relevant differences. Raises ``SpecError`` for the difference of an unknown metric."""
+    """Return all metrics that can occur in trials of the campaign.
+
+    The smallest relevant differences that the campaign sets replace the defaults of the metrics.
+    Raises ``SpecError`` if the campaign sets the difference of an unknown metric.
+    """
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
     found = (
@@ -151,8 +157,11 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """Return a world of the results with its present path, since generated worlds move with the
-    results directory. Raises ``ResultsError`` if the world file is missing or has changed."""
+    """Return the record of a world with the current path of its file.
+
+    Generated worlds are stored in the results directory, which the user can move. Raises
+    ``ResultsError`` if the world file is missing or has changed.
+    """
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:
@@ -166,7 +175,7 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
     """Return the store to continue, or None if a new store must be created.
 
-    In the latter case, the files of another campaign, which has no valid trial, are removed.
+    In the latter case, the files of another campaign without a valid trial are removed.
     """
     stored = Manifest.read(directory)
     store = ResultStore.open(directory)
@@ -195,7 +204,7 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
 
 
 def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
-    """Raise ``ResultsError`` if the directory has trajectories although its store is unusable."""
+    """Raise ``ResultsError`` if the directory contains trajectories but no usable store."""
     found = sum(1 for _ in directory.trajectories.glob("*.npz"))
     if found:
         raise ResultsError(

@@ -41,7 +41,10 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice
 
 OTHERS_FIRST = 16
-"""Number of other trials that run before a trial whose worker died, in a campaign with ``stop``."""
+"""Number of other trials that run before a trial whose worker died is attempted again.
+
+It applies to campaigns with ``stop``.
+"""
 
 
 def run_campaign(
@@ -59,14 +62,15 @@ def run_campaign(
 ) -> CampaignResults:
     """Run the remaining trials of a campaign and return the results of all trials.
 
-    A campaign in the directory ``out`` is continued. ``resume`` requires such a campaign,
-    ``retry_invalid`` repeats invalid trials. If ``should_stop`` returns True, the running trials
-    are abandoned. All checks that need no simulator are done before the simulator starts.
-    ``make_workers`` creates the workers, which run trials in parallel. ``world_workers`` is the
-    number of processes that generate the worlds of a world source. Neither changes the results.
+    If the directory ``out`` contains this campaign, the campaign is resumed. If ``resume`` is True,
+    ``out`` must contain it. If ``retry_invalid`` is True, invalid trials are repeated. If
+    ``should_stop`` returns True, the running trials are abandoned. All checks that need no
+    simulator are done before the simulator starts. ``make_workers`` creates the workers, which run
+    trials in parallel. ``world_workers`` is the number of processes that generate the worlds of a
+    world source. Neither changes the results.
 
-    Raises ``SpecError`` for a campaign that cannot run, ``ResultsError`` if the directory contains
-    a different campaign or is in use, ``DiskError`` for a full disk, ``SimulatorError`` if the
+    Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains a
+    different campaign or is in use, ``DiskError`` if the disk is full, ``SimulatorError`` if the
     simulator does not start, and ``LostTrialsError`` if all trials would be invalid. Finished
     trials are stored in each case.
     """
@@ -110,7 +114,8 @@ def run_campaign(
 
 
 class EarlyStopMonitor:
-    """The worlds of a campaign that the early stop has evaluated, and whether they decide it.
+    """The worlds that the early stop of a campaign has evaluated, and whether they decide the
+    campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
     ones; a world with an invalid trial is skipped, and evaluated once that trial is valid. Without
@@ -140,7 +145,7 @@ class EarlyStopMonitor:
         self._advance()
 
     def ended(self, record: TrialRecord) -> None:
-        """Add a finished trial, which is in the store."""
+        """Add a finished trial, whose result is already stored."""
         if self._rule is not None:
             self._records[record.trial] = record
             self._advance()
@@ -168,7 +173,9 @@ class EarlyStopMonitor:
 
 @dataclass
 class _Run:
-    """One call of :func:`run_campaign`, from the start of the simulator to its end."""
+    """The execution of trials in one call of :func:`run_campaign`, once the workers have been
+    created.
+    """
 
     _campaign: PreparedCampaign
     _directory: CampaignDirectory
@@ -180,7 +187,7 @@ class _Run:
     _should_stop: StopRequest
     _listener: CampaignListener
     _selected: int
-    """Number of selected trials, including those that were finished before."""
+    """Number of selected trials, including those that earlier calls have finished."""
 
     def run_trials(self, pending: Sequence[Trial]) -> None:
         """Run trials until all are finished or a stop is requested."""
@@ -231,7 +238,7 @@ class _Run:
     def _handle_result(self, attempt: Attempt) -> None:
         trial, result = attempt.trial, attempt.result
         if result is None:
-            if not self._should_stop():  # a stop may look like a failure to the simulator
+            if not self._should_stop():  # the simulator can report a stop as a failure
                 self._handle_failure(attempt)
             return
         slow = low_factor_cause(self._campaign.spec, result.recording)
@@ -266,7 +273,7 @@ class _Run:
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
-        """Start a trial, or abandon it after too many attempts. Return whether it has started."""
+        """Start a trial, or abandon it after too many attempts; return whether it was started."""
         if self._attempts.has_reached_limit(trial.index):
             self._abandon(trial)
             return False

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second immediately.
+"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second one immediately.
 
 A clean stop abandons the running trials and closes the simulator. The same command then resumes the
 campaign.
@@ -12,9 +12,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """A context manager of the main thread that handles SIGINT and SIGTERM.
+    """A context manager, for the main thread, that handles SIGINT and SIGTERM.
 
-    The instance is a function that returns whether to stop. The first signal calls ``on_first``.
+    Calling the instance returns whether a stop was requested. The first signal calls ``on_first``.
     """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
@@ -28,7 +28,7 @@ class StopSignals:
 
     @property
     def exit_status(self) -> int:
-        """Return 128 + the number of the received signal; 0 without a signal."""
+        """Return 128 plus the number of the received signal, or 0 if no signal was received."""
         return 128 + self.received if self.received else 0
 
     def __enter__(self) -> "StopSignals":

@@ -1,7 +1,8 @@
 """Choose the simulator and the trial executor of a campaign.
 
-The arguments of the simulator's constructor are ``simulator_options`` of the campaign,
-``limits.stall_timeout_s``, and the keys of ``worlds`` for which the constructor has a parameter.
+The simulator's constructor is called with the campaign's ``simulator_options``, with
+``limits.stall_timeout_s``, and with those keys of ``worlds`` that are parameters of the
+constructor.
 """
 
 import functools
@@ -21,10 +22,10 @@ from gz_testauto.workers.interface import ExecutorFactory
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     """Return the campaign with the simulator ``name``; the default is ``spec.simulator``.
 
-    A name that stands for the first installed simulator is replaced by the name of that simulator,
-    which the results contain. ``simulator_options`` of ``spec`` are kept only if the simulator
-    stays the same. Raises ``SpecError`` for a campaign with ``stack``, whose launch files start the
-    simulator.
+    If ``name`` means "the first installed simulator", it is replaced by the name of that simulator,
+    which is also stored in the results. ``simulator_options`` of ``spec`` are kept only if the
+    simulator stays the same. Raises ``SpecError`` if the campaign has a ``stack``, because the
+    launch files of the stack start the simulator.
     """
     if not isinstance(spec, BuiltinCampaignSpec):
         remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
@@ -41,8 +42,8 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """Return the options for the constructor of the campaign's simulator; ``more`` override them.
 
-    Raises ``UnknownNameError`` for a simulator that is not registered, and ``SpecError`` for an
-    option that the simulator does not have.
+    Raises ``UnknownNameError`` if the simulator is not registered, and ``SpecError`` if it does not
+    support one of the options.
     """
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):
@@ -67,7 +68,8 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
 
 
 def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
-    """Open the simulator of a campaign with ``simulator_options`` and the options ``more``.
+    """Open the simulator of a campaign with the campaign's ``simulator_options``; ``more`` override
+    them.
 
     Raises ``SpecError`` if the simulator cannot turn the robot at ``robot.max_angular_radps``.
     """
@@ -87,11 +89,11 @@ def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
 
 
 def chosen_executor(spec: CampaignSpec, out: Path, gui: bool = False) -> ExecutorFactory:
-    """Return a picklable factory of the executor of a campaign whose results are in ``out``.
+    """Return a picklable factory of executors for a campaign whose results are stored in ``out``.
 
     Planners of this package run in this process, in lock-step with the simulator, which opens a
-    window if ``gui`` is true. A navigation stack runs from the user's launch files; its executor is
-    imported only in that case, since it needs ROS.
+    window if ``gui`` is true. A navigation stack is started by the user's launch files. Its
+    executor needs ROS and is imported only for campaigns with a stack.
     """
     if isinstance(spec, StackCampaignSpec):
         stack_executor = load_object("gz_testauto.ros.stack.executor:StackExecutor")

@@ -1,4 +1,4 @@
-"""List the plugins of worlds that the simulator of a campaign will load and run.
+"""List the plugins in world files that the simulator of a campaign will load and run.
 
 :mod:`gz_testauto.sdf.plugins` finds plugins in world files, and removes them.
 """
@@ -22,7 +22,7 @@ SHOWN = 10
 
 
 def runs_plugins(spec: CampaignSpec) -> bool:
-    """Return whether the simulator runs the plugins of worlds.
+    """Return whether the campaign's simulator runs the plugins in world files.
 
     Raises ``SpecError`` if ``worlds.plugins`` is false and the simulator cannot remove plugins.
     """
@@ -45,7 +45,7 @@ def runs_plugins(spec: CampaignSpec) -> bool:
 
 
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
-    """Return one line that lists the plugins that the simulator will run; empty if it runs none.
+    """Return one line that lists the plugins that the simulator will run, or "" if it runs none.
 
     ``worlds`` are world files; the default is all worlds of the campaign. Raises the errors of
     :func:`runs_plugins`.

@@ -1,10 +1,11 @@
-"""Provide the worlds of a campaign: generated in the results directory, or existing files.
+"""Provide the worlds of a campaign, which are generated in the results directory or are existing
+files.
 
 :func:`gather_worlds` multiplies a base world, calls a world source
 (:class:`~gz_testauto.worlds.source.WorldSource`), or reads the worlds of a directory. It also
-computes the length of the shortest path in each world, unless the manifest of the worlds has it for
-the same mission. The files of users are never changed: worlds that need ``worlds.repair`` or
-``worlds.allow_missing`` are copied.
+computes the length of the shortest path in each world, unless the manifest of the worlds contains
+it for the same start, goals and robot. The files of users are never changed: a world that needs
+``worlds.repair`` or ``worlds.allow_missing`` is copied to the results directory.
 """
 
 import os
@@ -42,10 +43,12 @@ ROBOT_ROOM_M = 0.3
 def gather_worlds(
     spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
 ) -> Tuple[WorldRecord, ...]:
-    """Return all worlds of the campaign, in order; generate those that do not exist in ``folder``.
+    """Return all worlds of the campaign in order, and generate those that do not exist in
+    ``folder``.
 
-    A world source uses up to ``world_workers`` processes. Raises ``SpecError``, ``SdfError`` or
-    ``PlacementError``.
+    A world source uses up to ``world_workers`` processes. Raises ``SpecError`` for invalid settings
+    in ``worlds``, ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do
+    not fit.
     """
     source = world_source(spec)
     if source is not None:
@@ -96,7 +99,7 @@ def gather_worlds(
 def mission_in(
     spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str
 ) -> RequiredMission:
-    """Return the start, goals and robot radius for which a world must have a path."""
+    """Return the start, the goals and the robot radius for which the shortest path is computed."""
     start, goals = missions.start_in(world), missions.goals_in(world)
     *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
@@ -107,8 +110,9 @@ def mission_in(
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
     """Return the exact length (m) of the shortest path from the start to all goals, in order.
 
-    The path is that of the robot's circumscribed circle around the collision shapes at
-    ``mission.heights``. Returns None if no such path exists; the robot's footprint can still fit.
+    The path is computed for the circle that circumscribes the robot, around the collision shapes at
+    ``mission.heights``. Returns None if the circle has no path; the robot's footprint can still
+    fit.
     """
     site = Site(walls_of(scene, mission.heights), mission)
     path = site.shortest_path(site.blocked(margin_m=0.0))
@@ -118,9 +122,10 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
 
-    A copy lacks the resources that are missing, which the field ``missing`` of its record lists,
-    and refers to other files by absolute paths. An existing identical copy is not written again.
-    Raises ``SdfError`` and ``ResultsError``.
+    In a copy, references to missing resources are removed, and other files are referenced by
+    absolute paths. The field ``missing`` of a world's record lists the missing resources. An
+    existing identical copy is not written again. Raises ``SdfError`` if a world cannot be read, and
+    ``ResultsError`` if a copy cannot be written.
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
@@ -187,6 +192,6 @@ def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> Wo
 
 
 def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
-    """Return whether the manifest has the shortest path of each world for this mission."""
+    """Return whether the manifest contains the shortest path in each world for ``mission``."""
     known = all(entry.shortest_path_m is not None for entry in worlds)
     return known and worlds.inputs.get("mission") == mission_record(mission)

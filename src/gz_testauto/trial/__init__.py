@@ -1,1 +1,1 @@
-"""A trial from its set-up to its result: executors, monitor and termination rules."""
+"""Set up and execute single trials: executors, monitor and termination rules."""

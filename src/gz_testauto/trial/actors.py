@@ -1,6 +1,6 @@
-"""The actors, other hooks and filters of one trial: their creation and use in a simulation.
+"""Create the actors, other hooks and filters of one trial, and add them to a simulation.
 
-They depend only on the campaign, the world and the repetition. They are therefore equal for all
+They depend only on the campaign, the world and the repetition. Therefore they are the same for all
 planners, with and without ROS.
 """
 
@@ -34,13 +34,17 @@ from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
-"""Name of the simulator of a navigation stack."""
+"""Name of the simulator in which navigation stacks run."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
     """The hooks of a trial, including actors, and the filters between the first robot and its
-    planner. ``numbers`` are the drawn values, by their column in the results."""
+    planner.
+
+    ``numbers`` are the randomly drawn values of the trial by the names of their columns in the
+    results.
+    """
 
     hooks: Tuple[Hook, ...] = ()
     filters: Tuple[Filter, ...] = ()
@@ -63,7 +67,7 @@ class TrialActors:
 
     @property
     def all_models(self) -> Tuple[NamedModel, ...]:
-        """Return :attr:`models` and :attr:`spare_models`."""
+        """Return the models of all hooks: :attr:`models` and :attr:`spare_models`."""
         return (*self.models, *self.spare_models)
 
     @property
@@ -72,7 +76,8 @@ class TrialActors:
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Return the result with the drawn values and the values that hooks have recorded.
+        """Return a copy of the result that also contains the drawn values and those that hooks
+        recorded.
 
         Call this method at the end of the trial, before :meth:`close`. Raises ``SceneError`` if a
         hook fails.
@@ -87,7 +92,8 @@ class TrialActors:
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the simulation with hooks and filters, or ``simulation`` itself without any.
+        """Return the simulation wrapped in the hooks and filters, or ``simulation`` itself if there
+        are none.
 
         ``robot`` is the name of the first robot if ``simulation`` does not contain its model.
         """
@@ -102,8 +108,11 @@ class TrialActors:
 
 
 class ActorContext(NamedTuple):
-    """The inputs for the actors of a trial: the campaign, the robot with its start, the index, file
-    and parsed content of the world, and the index of the repetition."""
+    """The inputs from which the actors of a trial are created.
+
+    They are the campaign, the robot with its start, the index, file and parsed content of the
+    world, and the index of the repetition.
+    """
 
     spec: CampaignSpec
     robot: RobotBody
@@ -114,7 +123,7 @@ class ActorContext(NamedTuple):
     repetition: int
 
     def obstacle_outlines(self) -> ObstacleOutlines:
-        """Return the obstacles of the world at the heights that obstruct the robot."""
+        """Return the obstacles of the world at the heights at which they obstruct the robot."""
         heights = obstructing_heights(self.spec.robot.height_m or self.robot.height_m)
         return ObstacleOutlines(ObstacleField(self.scene, heights).outlines())
 
@@ -122,8 +131,8 @@ class ActorContext(NamedTuple):
 def prepare_actors(context: ActorContext) -> TrialActors:
     """Return the actors, hooks and filters of a trial.
 
-    Raises ``SpecError``, ``PlacementError`` if no start of an actor is free, and ``SdfError`` for
-    the model of an actor.
+    Raises ``SpecError`` for an invalid actor or randomization term, ``PlacementError`` if no start
+    of an actor is free, and ``SdfError`` if the model of an actor cannot be read.
     """
     spec, world, repetition = context.spec, context.world, context.repetition
     own = world_actors(context.scene)
@@ -146,7 +155,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:
-    """Return the hook that moves the agents of the world source; None without agents."""
+    """Return the hook that moves the agents of the world source; None if it has no agents."""
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
@@ -159,7 +168,7 @@ def tracker_of(
 ) -> Optional[ObjectTracker]:
     """Return the tracker of moving objects, including ``others``, for the robot of ``context``.
 
-    Return None if the campaign has no ``tracking``.
+    Return None if ``tracking`` is not set in the campaign.
     """
     spec = context.spec
     if spec.tracking is None:
@@ -189,7 +198,9 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` for an actor or term that the campaign's simulator does not support."""
+    """Raise ``SpecError`` for an actor or randomization term that the simulator does not
+    support.
+    """
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
         simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"

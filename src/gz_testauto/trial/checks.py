@@ -1,4 +1,4 @@
-"""Checks of a campaign and its worlds before a simulator starts.
+"""Check a campaign and its worlds before a simulator starts.
 
 The checks reject trials in which no planner can succeed: a start or a goal is inside an obstacle,
 the static map has no path to a goal, or the robot has no drive controller or no lidar.
@@ -26,14 +26,17 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
 MAX_TERRAIN_M = 0.05
-"""Largest height (m) of terrain at the robot's start; higher terrain throws the robot up."""
+"""Largest height (m) of terrain at the robot's start.
+
+The robot is spawned at height 0, and higher terrain throws it up.
+"""
 
 
 def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
     """Check the worlds of ``trials`` without a simulator, and return notices of one line each.
 
-    Raises ``SpecError`` with the world and the obstacle for a start or goal inside an obstacle, and
-    with the base world if the static map has no path.
+    Raises ``SpecError`` if a start or goal is inside an obstacle (the message names the world and
+    the obstacle), or if the static map has no path (the message names the base world).
     """
     check_actors(campaign.spec)
     notices: Dict[int, str] = {}
@@ -50,9 +53,9 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
 
 
 def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Raise ``SpecError`` for invalid starts and goals of a robot.
+    """Check the starts and goals of a robot in all worlds; raise ``SpecError`` if one is invalid.
 
-    Return a notice about the actors of each world, by the index of the world; empty without actors.
+    Return the notices about actors by the index of the world; empty if the campaign has no actors.
     """
     notices: Dict[int, str] = {}
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
@@ -117,7 +120,9 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 
 
 def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` for actors without a free start, and terms that match no model."""
+    """Raise ``SpecError`` if an actor has no free start, or a randomization term matches no
+    model.
+    """
     spec = campaign.spec
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
@@ -156,9 +161,10 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
 
 
 def _check_static_models(scene: WorldScene, where: str) -> None:
-    """Raise ``SpecError`` for a world whose static obstacles are moved by a plug-in.
+    """Raise ``SpecError`` if a plug-in moves static obstacles of a world.
 
-    In the file, such models are at one position, and motions of static models are not simulated.
+    The world file specifies only one position of such a model, and the simulator does not report
+    the motion of static models.
     """
     by_pose: Dict[Pose, List[str]] = {}
     plugins = set()
@@ -182,7 +188,7 @@ def _check_static_models(scene: WorldScene, where: str) -> None:
 
 
 def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
-    """Raise ``SpecError`` for a start below terrain, since the robot is spawned at height 0."""
+    """Raise ``SpecError`` if the robot, which is spawned at height 0, would start below terrain."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(

@@ -1,4 +1,4 @@
-"""The clearance: exact planar distances between the robot's footprint and the obstacles.
+"""Compute the clearance: the exact planar distance from the robot's footprint to the obstacles.
 
 Obstacles are the collision shapes of all models except the ground, at the heights that obstruct the
 robot (:mod:`gz_testauto.sdf.floor`). Static models are indexed once. Movable models are placed at
@@ -20,11 +20,13 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 TILT_TOLERANCE_RAD = 1e-3
 HEIGHT_TOLERANCE_M = 1e-3
-"""Largest changes of tilt (rad) and height (m) at which a model keeps its computed outline."""
+"""Largest changes of tilt (rad) and height (m) for which a model's outline is not computed
+again.
+"""
 
 
 class Nearest(NamedTuple):
-    """Distance (m) to the nearest obstacle and the name of its model; ``inf`` without obstacles."""
+    """Distance (m) to the nearest obstacle, ``inf`` if there is none, and the name of its model."""
 
     distance_m: float
     name: str
@@ -36,8 +38,10 @@ def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
 
 
 def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
-    """Return the polygons, shape (p,), of an outline, shape (n, 2) in the base frame, at each of
-    ``poses``."""
+    """Return the polygon of an outline at each of ``poses``, shape (p,).
+
+    The outline has shape (n, 2) and is in the base frame.
+    """
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
     turned = outline_m @ np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns])
     moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
@@ -50,7 +54,7 @@ class ObstacleField:
     def __init__(
         self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
-        """Create the field; ``extra_models`` are models that are not in the world file."""
+        """Create the field from a world and ``extra_models``, which are not in the world file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
@@ -67,8 +71,8 @@ class ObstacleField:
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
         """Return the nearest obstacle and its exact distance to ``shape``, both in the world frame.
 
-        The distance is 0 for an overlap. ``states`` has the poses of movable models; a movable
-        model that is not in ``states`` is ignored.
+        The distance is 0 for an overlap. ``states`` contains the poses of movable models; a movable
+        model without a state is ignored.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -87,7 +91,7 @@ class ObstacleField:
 
     @property
     def is_fixed(self) -> bool:
-        """Return whether no obstacle is movable."""
+        """Return whether all obstacles are static."""
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
@@ -132,7 +136,9 @@ class ObstacleField:
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
-        """Return movable models with lower bounds of their distances, sorted by the bound."""
+        """Return the movable models, each with a lower bound of its distance, sorted by the
+        bound.
+        """
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds
@@ -150,7 +156,7 @@ class ObstacleField:
 
 
 class _Mover:
-    """A model that can be pushed or driven, with its outline at any pose."""
+    """A model that can be pushed or driven; it computes its outline at any pose."""
 
     def __init__(self, model: SceneModel, outline: BaseGeometry, heights: Heights) -> None:
         self.name = model.name
@@ -163,7 +169,7 @@ class _Mover:
         self._computed = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
-        """Return the outline of the model at ``pose``. It is cached until the model moves."""
+        """Return the outline of the model at ``pose``, which is cached until the model moves."""
         if pose == self._pose:
             return self._outline
         self._pose = pose

@@ -1,7 +1,8 @@
-"""Collisions: contacts with obstacles, grouped into episodes.
+"""Group the robot's contacts with obstacles into collisions.
 
-Ground and obstacles are distinguished by geometry, not by name. Contacts of the simulator and
-overlaps of footprint and obstacle form common episodes, since each of them can miss a collision.
+Ground and obstacles are distinguished by geometry, not by name. A collision can consist of contacts
+that the simulator reports and of overlaps of footprint and obstacle, since either source alone can
+miss a collision.
 """
 
 from dataclasses import replace
@@ -14,13 +15,13 @@ EPISODE_GAP_S = 0.5
 """Longest time (s) between two contacts of one collision."""
 
 GROUND_NORMAL_Z = 0.9
-"""Smallest |z| of the normal of a contact with the ground: 25° from level."""
+"""Smallest absolute z component of the normal of a contact with the ground (a slope of 25°)."""
 
 GROUND_HEIGHT_M = 0.05
 """Largest height (m) of a contact with the ground above the lowest point of the level robot.
 
 On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point. The value is
-therefore larger than ``floor.GROUND_TOLERANCE_M``, which is for shapes at rest.
+therefore larger than ``floor.GROUND_TOLERANCE_M``, which applies to shapes at rest.
 """
 
 _IGNORE = ""
@@ -38,7 +39,8 @@ class ContactClassifier:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Return the name of the model with which the robot collides; None without a collision.
+        """Return the name of the model with which the robot collides, or None if it does not
+        collide.
 
         ``robot_bottom_m`` is the height (m, world frame) of the robot's lowest point.
         """
@@ -52,7 +54,7 @@ class ContactClassifier:
 
     def _find_partner(self, first: str, second: str) -> str:
         ours = first.startswith(self._robot_prefix), second.startswith(self._robot_prefix)
-        if ours[0] == ours[1]:  # both shapes are of the robot, or none is
+        if ours[0] == ours[1]:  # both shapes belong to the robot, or neither does
             return _IGNORE
         other = second if ours[0] else first
         return _IGNORE if other in self._ground else other.split("::", 1)[0]
@@ -88,7 +90,7 @@ class EpisodeLog:
 
     @property
     def first(self) -> Optional[ContactEpisode]:
-        """Return the first collision, or None without a collision."""
+        """Return the first collision, or None if no collision occurred."""
         return self._episodes[0] if self._episodes else None
 
     @property

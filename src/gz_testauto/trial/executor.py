@@ -1,4 +1,4 @@
-"""The interface between a campaign and the executors of its trials.
+"""Define the interface between a campaign and the executors of its trials.
 
 A :class:`TrialExecutor` runs a single trial to its end. :mod:`gz_testauto.campaign.runner` plans
 and stores trials, and resumes and stops campaigns. One executor runs trials in lock-step in this
@@ -62,7 +62,7 @@ class TrialStopped(Exception):
 
 @dataclass(frozen=True)
 class SimulatorIdentity:
-    """Name and version of the simulator, which must be equal for all trials of a campaign."""
+    """The name and version of a simulator, which must be the same for all trials of a campaign."""
 
     name: str
     version: str
@@ -72,7 +72,7 @@ class SimulatorIdentity:
 class TrialResult:
     """The result of a valid trial.
 
-    ``detail`` is a description in one line, such as ``touched obstacle_box_3 at 12.4 s``.
+    ``detail`` describes the outcome in one line, for example ``touched obstacle_box_3 at 12.4 s``.
     """
 
     outcome: Outcome
@@ -86,7 +86,7 @@ class TrialResult:
     def with_values(
         self, numbers: Mapping[str, float], series: Optional[Mapping[str, np.ndarray]] = None
     ) -> "TrialResult":
-        """Return the result with further numbers, and further arrays, in the recording."""
+        """Return a copy of the result with further numbers and arrays in its recording."""
         all_numbers = {**self.recording.numbers, **numbers}
         all_series = {**self.recording.series, **(series or {})}
         recording = replace(self.recording, numbers=all_numbers, series=all_series)
@@ -97,7 +97,7 @@ class TrialResult:
 def scene_faults(repeatable: bool) -> Iterator[None]:
     """Convert ``SceneError`` into ``SimulatorError`` unless the simulator is repeatable.
 
-    Without repeatability, another attempt of the trial can have a different outcome.
+    If the simulator is not repeatable, another attempt at the trial can have a different outcome.
     """
     try:
         yield
@@ -108,7 +108,7 @@ def scene_faults(repeatable: bool) -> Iterator[None]:
 
 
 class TrialExecutor(abc.ABC):
-    """An executor of single trials. The module docstring has the order of calls."""
+    """An executor of single trials. The module docstring describes the order of calls."""
 
     @abc.abstractmethod
     def open(self) -> None:
@@ -128,10 +128,10 @@ class TrialExecutor(abc.ABC):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial from a newly loaded world to its end, and return the result.
 
-        Raises ``SimulatorError`` or ``NavigatorError`` for an invalid trial; results contain the
-        message. Raises ``SceneError`` only if another attempt would fail for the same cause, and
-        ``TrialStopped`` if a stop was requested. Any other exception is a bug and ends the
-        campaign.
+        Raises ``SimulatorError`` or ``NavigatorError`` if the trial is invalid; the message is
+        stored in the results. Raises ``SceneError`` only if another attempt would fail for the same
+        cause, and ``TrialStopped`` if a stop was requested. Any other exception is a bug and ends
+        the campaign.
         """
 
     @abc.abstractmethod

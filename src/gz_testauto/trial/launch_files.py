@@ -1,13 +1,14 @@
-"""The launch files of a navigation stack: their location, arguments and input files.
+"""Find the launch files of a navigation stack, their arguments and their input files.
 
-An argument that a launch file does not declare is an error: roslaunch would ignore it, and both
-planners would run with the same settings. :mod:`gz_testauto.ros.stack` starts the launch files.
+An argument that a launch file does not declare is an error: roslaunch would ignore it, and two
+planners that differ only in this argument would run with the same settings.
+:mod:`gz_testauto.ros.stack` starts the launch files.
 
 The input files of a launch file are the files in ``<include>``, ``<rosparam>``, ``<param>`` and
 node arguments, and the includes of xacro and URDF files. ``$(find)``, ``$(arg)``, ``$(env)``,
 ``$(optenv)`` and ``$(dirname)`` are replaced as in roslaunch; ``$(eval)`` and ``$(anon)`` are not.
-Files that programs open and files for visualization are not included. Elements with ``if`` and
-``unless`` are always included.
+Files that only the started programs open, and files for visualization, are not listed. The
+conditions ``if`` and ``unless`` of elements are ignored.
 """
 
 import contextlib
@@ -41,14 +42,14 @@ _DEPTH = 20
 
 
 class Launch(NamedTuple):
-    """A launch file with its arguments as ``name:=value``, ready for roslaunch."""
+    """A launch file with its arguments in the form ``name:=value`` that roslaunch expects."""
 
     file: Path
     arguments: Tuple[str, ...]
 
 
 def check_launches(spec: StackCampaignSpec) -> None:
-    """Raise ``SpecError`` for a missing launch file or an unknown argument."""
+    """Raise ``SpecError`` if a launch file is missing, or does not declare one of its arguments."""
     for where, launch in _launches(spec):
         file = find_launch_file(launch, where)
         declared = _declared_arguments(file)
@@ -60,7 +61,7 @@ def check_launches(spec: StackCampaignSpec) -> None:
 
 
 def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
-    """Return the launch files in ROS packages, and the input files of all launch files.
+    """Return the launch files that are in ROS packages, and the input files of all launch files.
 
     Launch files that the campaign names by path are not included.
     """
@@ -76,7 +77,9 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
-    """Return all launch files of the campaign, each once. Raises ``SpecError``."""
+    """Return all launch files of the campaign, each once. Raises ``SpecError`` if one is
+    missing.
+    """
     found = (find_launch_file(launch, where) for where, launch in _launches(spec))
     return tuple(dict.fromkeys(found))
 
@@ -84,7 +87,7 @@ def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
     """Return the path of a launch file.
 
-    Raises ``SpecError`` with a message that starts with ``where`` if the file does not exist.
+    Raises ``SpecError`` if the file does not exist; ``where`` is the start of its message.
     """
     assert launch.file is not None
     if launch.package is None:
@@ -107,7 +110,9 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """Return a launch file with its arguments for one trial; ``values`` replace placeholders."""
+    """Return a launch file with its arguments for one trial, in which ``values`` replace
+    placeholders.
+    """
     arguments = tuple(
         f"{name}:={fill(_argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -117,7 +122,7 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 def placeholder_values(
     campaign: PreparedStack, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
-    """Return the values of all placeholders in launch arguments for one trial."""
+    """Return the values for one trial of all placeholders that launch arguments can contain."""
     spec = campaign.spec
     start = campaign.missions.start_in(trial.world)
     goal = campaign.missions.goals_in(trial.world)[-1]
@@ -171,11 +176,11 @@ def _argument_text(value: object) -> str:
 
 
 def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
-    """Return all input files of a launch file with ``arguments``, by name.
+    """Return all input files of a launch file, by name, if it is called with ``arguments``.
 
-    A name is the ROS package and the path in it, or the name of the file, so that it does not
-    depend on the location. Missing files, and files that are not valid XML, are omitted; roslaunch
-    reports them.
+    The name of a file consists of its ROS package and the path in the package; outside of packages,
+    it is the file name. It therefore does not depend on the location of the package. Missing files,
+    and files that are not valid XML, are omitted; roslaunch reports them.
     """
     found: List[Path] = []
     _follow(launch, arguments, found, _DEPTH)
@@ -231,7 +236,7 @@ def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterat
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield a text, the words in it, and the value of each word ``name:=value``."""
+    """Yield ``text``, each of its words, and the value of each word of the form ``name:=value``."""
     yield text
     try:
         words = shlex.split(text)

@@ -1,4 +1,4 @@
-"""The executor that runs trials in this process and in lock-step.
+"""Run trials in this process and in lock-step.
 
 Simulated time stops while a planner computes. The result of a trial therefore depends neither on
 the load of the computer nor on the cycle time of the planner.
@@ -38,15 +38,15 @@ from gz_testauto.trial.termination import TrialEnd
 
 
 class LockstepExecutor(TrialExecutor):
-    """An executor with one simulator, which runs all trials in the calling thread."""
+    """An executor that runs all trials in one simulator, in the calling thread."""
 
     def __init__(
         self, campaign: PreparedCampaign, open_simulator: Callable[[PreparedBuiltin], Simulator]
     ) -> None:
         """Prepare the executor without starting the simulator.
 
-        Raises ``SpecError`` for a campaign with a navigation stack, a robot without drive
-        controller or lidar, or a planner with invalid parameters.
+        Raises ``SpecError`` if the campaign has a navigation stack, the robot has no drive
+        controller or no lidar, or the parameters of a planner are invalid.
         """
         self._campaign = require_builtin(campaign)
         for one in self._campaign.robots:
@@ -59,7 +59,7 @@ class LockstepExecutor(TrialExecutor):
         self._one_thread: Optional[threadpool_limits] = None
 
     def open(self) -> None:
-        """Start the simulator, and run the warm-up of the planners.
+        """Start the simulator and warm up the planners.
 
         Until :meth:`close`, linear algebra uses only one thread: the matrices of planners are
         small, and further threads would take processor time from other workers.
@@ -90,9 +90,9 @@ class LockstepExecutor(TrialExecutor):
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "LoadedTrial":
-        """Return a trial at its start, with the loaded scene and the tasks of the planners.
+        """Load the scene of a trial, and return the trial with the tasks of the planners.
 
-        With ``show_objects``, all planners receive tracked objects. ``planner`` replaces the
+        If ``show_objects`` is true, all planners receive tracked objects. ``planner`` replaces the
         campaign's planner of the first robot. The caller must close the actors. Raises the errors
         of :meth:`execute`.
         """
@@ -163,8 +163,8 @@ class LoadedTrial(NamedTuple):
 class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
-    ``tasks`` returns the planner's task after a number of reached goals. ``name`` is None for the
-    first robot.
+    ``tasks`` returns the planner's task for the number of goals that the robot has reached.
+    ``name`` is None for the first robot.
     """
 
     def __init__(
@@ -208,12 +208,12 @@ class TrialRobot:
 
     @property
     def task_is_new(self) -> bool:
-        """Return whether the latest snapshot has changed :attr:`task`."""
+        """Return whether :attr:`task` has changed with the latest snapshot."""
         return self._monitor.goal_is_new
 
     @property
     def task(self) -> Task:
-        """Return the present task of the planner."""
+        """Return the current task of the planner."""
         return self._tasks(self._monitor.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
@@ -228,13 +228,13 @@ class TrialRobot:
         simulation.drive(command, self.name)
 
     def stop(self, simulation: Simulation) -> None:
-        """Command the robot to stop, unless this was done before."""
+        """Command the robot to stop, unless it was already commanded to stop."""
         if not self._is_stopped:
             simulation.drive(Twist2D(), self.name)
             self._is_stopped = True
 
     def result(self, wall_time_s: float) -> TrialResult:
-        """Return the result of the robot's trial, which took ``wall_time_s``."""
+        """Return the result of the robot's trial; ``wall_time_s`` is the wall time that it took."""
         assert self.verdict is not None, "the trial must have ended"
         result = self._monitor.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
@@ -253,8 +253,9 @@ def run_trial(
 ) -> TrialResult:
     """Run a loaded simulation until the trials of all robots have ended.
 
-    The planners must have their tasks. Return the result of the first robot, with numbers of the
-    other robots. Raises ``TrialStopped`` and ``SimulatorError``.
+    The planners must already have received their tasks. Returns the result of the first robot,
+    which also contains numbers of the other robots. Raises ``TrialStopped`` if a stop was
+    requested, and ``SimulatorError`` if the simulator fails.
     """
     started_s = time.monotonic()
     snapshot = simulation.snapshot()
@@ -278,7 +279,9 @@ def run_trial(
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """Return ``first`` with the outcome, time and clearance of the companion robot ``name``."""
+    """Return ``first`` with the outcome, time and clearance of the companion robot ``name``
+    added.
+    """
     recording = result.recording
     values = {
         "reached": float(result.outcome.success),

@@ -1,4 +1,4 @@
-"""The monitor of a trial: it records every snapshot and evaluates the termination rules.
+"""Record every snapshot of a trial and evaluate the termination rules.
 
 All executors (:mod:`~gz_testauto.trial.executor`) use this class in their loops. It combines
 :mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
@@ -77,19 +77,21 @@ class TrialMonitor:
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """Return the end of a trial whose planner aborted; the robot can have reached the goal."""
+        """Return the end of a trial whose planner aborted. The outcome is ``reached`` if the robot
+        is at the goal.
+        """
         verdict = self._check_termination(abort_reason=reason)
-        assert verdict is not None  # an abort ends every trial
+        assert verdict is not None  # every trial ends when its planner aborts
         return verdict
 
     @property
     def goal(self) -> Pose2D:
-        """Return the present goal."""
+        """Return the current goal."""
         return self._rules.goal
 
     @property
     def visited(self) -> int:
-        """Return the number of reached goals, not counting the last goal of the trial."""
+        """Return the number of reached goals, without the last goal of the trial."""
         return self._rules.visited
 
     @property

@@ -1,6 +1,6 @@
-"""The outcomes of a trial, each declared once.
+"""Declare the outcomes of a trial, each in one place.
 
-Results, tables, the page, LaTeX, ``campaign.log`` and learning environments read these
+Results, tables, the HTML page, LaTeX, ``campaign.log`` and learning environments read these
 declarations. To add an outcome, declare it here and return it from
 :func:`gz_testauto.trial.termination.check_termination`.
 """
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 
 class Color(enum.Enum):
-    """A background color of the HTML page. ``value`` is the name of a variable in the style sheet,
-    which defines the color for light and dark pages."""
+    """A background color on the HTML page.
+
+    ``value`` is the name of the style sheet's variable that defines the color for the light and the
+    dark theme.
+    """
 
     BLUE = "good"
     ORANGE = "bad"
@@ -69,7 +72,9 @@ class Outcome(enum.Enum):
     declaration: Declaration
 
     def __new__(cls, declaration: Declaration) -> "Outcome":
-        """Set the value to the name, so that ``Outcome("reached")`` returns the member."""
+        """Set the member's value to the declared name, so that ``Outcome("reached")`` returns the
+        member.
+        """
         outcome = object.__new__(cls)
         outcome._value_ = declaration.name
         outcome.declaration = declaration
@@ -87,7 +92,7 @@ class Outcome(enum.Enum):
 
     @property
     def label(self) -> str:
-        """Return the name of the outcome with spaces, for texts."""
+        """Return the name of the outcome with spaces instead of underscores."""
         return self.value.replace("_", " ")
 
     @property

@@ -1,7 +1,8 @@
-"""The trials of a campaign, with their order and seeds.
+"""Plan the trials of a campaign, with their order and seeds.
 
 The plan contains each combination of world, repetition and planner. All planners run in a world
-before the next world starts, so that an unfinished campaign has complete pairs.
+before the next world starts, so that even an unfinished campaign contains trials of all planners in
+the same worlds.
 """
 
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ class Trial:
 
     ``index`` is the position of the trial in the plan, from 0, and identifies the trial in the
     results. ``world_index`` is the position of the world, from 0. ``seed`` is for the random
-    numbers of simulator and planner. It is equal for all planners in one world and repetition, so
-    that they have equal noise (common random numbers) and the comparison is paired.
+    numbers of simulator and planner. It is the same for all planners in one world and repetition,
+    so that all planners get the same noise (common random numbers) and the comparison is paired.
     """
 
     index: int
@@ -32,7 +33,9 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """Return the name of the trial in files and messages, such as ``world_0003--fgm--0``."""
+        """Return the name of the trial in file names and messages, such as
+        ``world_0003--fgm--0``.
+        """
         return f"{self.world}--{self.planner}--{self.repetition}"
 
 
@@ -41,8 +44,8 @@ class TrialSelection:
     """The part of the plan to run: the first ``worlds`` worlds, the planners with the names
     ``planners``, and the trials with the indices ``trials``.
 
-    None means all. Seeds and indices of trials do not depend on the selection, so that the other
-    trials can run later in the same results directory.
+    A field that is None selects all. Seeds and indices of trials do not depend on the selection, so
+    that the other trials can run later in the same results directory.
     """
 
     worlds: Optional[int] = None
@@ -58,7 +61,9 @@ class TrialSelection:
         )
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` for an unknown planner, or for less than one world."""
+        """Raise ``SpecError`` if a selected planner is unknown, or less than one world is
+        selected.
+        """
         known = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in known:
@@ -78,7 +83,9 @@ def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
 
 
 def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
-    """Return all trials of a campaign in the worlds with these names, in order of execution."""
+    """Return all trials of a campaign in the worlds with the names ``worlds``, in order of
+    execution.
+    """
     trials: List[Trial] = []
     for world_index, world in enumerate(worlds):
         for repetition in range(spec.repetitions):

@@ -1,4 +1,4 @@
-"""Limits on the real-time factor of a valid trial.
+"""Check that the real-time factor of a trial is high enough for a valid result.
 
 Parallel trials with a real-time factor below ``limits.min_parallel_real_time_factor`` are repeated
 alone, since their wall times depend more on other trials than on the planner. With a navigation
@@ -15,17 +15,21 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 
 _CAUSE = "real-time factor "
-"""Start of the cause of an attempt that is invalid because of its real-time factor."""
+"""Start of the stored cause if an attempt is invalid because of its real-time factor."""
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """Return the real-time factor of a parallel trial that must be repeated alone, else None."""
+    """Return the real-time factor of a parallel trial if it is too low, so that the trial must be
+    repeated alone; otherwise None.
+    """
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return why the real-time factor makes a trial invalid; empty if the trial is valid."""
+    """Return the reason why the real-time factor makes a trial invalid, or "" if the trial is
+    valid.
+    """
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:

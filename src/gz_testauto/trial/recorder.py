@@ -31,14 +31,14 @@ from gz_testauto.worlds.record import WorldRecord
 _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
-"""Columns of the sampled rows; a position is x, y, z, and a pose is x, y, yaw."""
+"""Columns of the sampled rows. A position consists of x, y and z, and a pose of x, y and yaw."""
 
 ROUNDING_M = 1e-6
 """Upper bound (m) of the rounding error of a distance."""
 
 
 class CycleTimes(NamedTuple):
-    """Wall and CPU time (s) of every planner cycle, both shape (m,); empty if they are unknown."""
+    """Wall and CPU time (s) of every planner cycle, each of shape (m,), or empty if unknown."""
 
     wall_s: np.ndarray = np.empty(0)
     cpu_s: np.ndarray = np.empty(0)
@@ -82,7 +82,9 @@ class Recorder:
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
-        """Record one snapshot. Raises ``SimulatorError`` if the snapshot has no robot."""
+        """Record one snapshot. Raises ``SimulatorError`` if the snapshot does not contain the
+        robot.
+        """
         state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
@@ -151,7 +153,7 @@ class Recorder:
 
     @property
     def collision(self) -> Optional[ContactEpisode]:
-        """Return the first collision of the trial, or None without a collision."""
+        """Return the first collision of the trial, or None if no collision occurred."""
         return self._episodes.first
 
     def recording(
@@ -219,7 +221,9 @@ class Recorder:
                 self._episodes.touch(contact_s, partner, self._speed_mps, "contact")
 
     def _record_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
-        """Compute the clearance; if no collision is possible, postpone it to the end."""
+        """Compute the clearance, or postpone the computation to the end if no collision is
+        possible.
+        """
         if self._free is not None and self._free.contains(pose):
             self._unmeasured.append(self._count - 1)
             return
@@ -253,7 +257,7 @@ def _constant_series(
 
 
 class _FreeSpace(NamedTuple):
-    """The poses near a measured pose at which the footprint touches nothing.
+    """The poses near a measured pose at which the footprint cannot touch an obstacle.
 
     A point of the footprint within ``radius_m`` of the base moves by at most the motion of the base
     plus the rotation times ``radius_m``.

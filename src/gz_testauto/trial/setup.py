@@ -1,8 +1,8 @@
-"""A campaign prepared for execution: the data of each trial for an executor.
+"""Prepare a campaign for execution, with the data of each trial for an executor.
 
 :class:`PreparedBuiltin` is for planners and simulators of this package, :class:`PreparedStack` for
-a navigation stack. Both have the common data of all trials (robot, limits, rules, static map), and
-read the world of a trial. :mod:`gz_testauto.trial.checks` rejects invalid input.
+a navigation stack. Both contain the data that all trials share (robot, limits, rules, static map),
+and read the world of each trial. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
 import math
@@ -41,7 +41,7 @@ from gz_testauto.worlds.source import Missions
 
 
 class PreparedCampaign:
-    """The base class of campaigns whose trials can be run.
+    """The base class of campaigns that are prepared for execution.
 
     ``robot`` is the body of the robot, ``limits`` are the limits of its base, and ``heights`` the
     heights (m) at which a shape obstructs it. ``worlds`` are in the order of the plan, ``trials``
@@ -65,7 +65,7 @@ class PreparedCampaign:
         self._cached_world: Optional[Tuple[str, _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Pickle only the inputs: a worker process reads worlds and computes maps again."""
+        """Pickle only the inputs. A worker process reads the worlds and computes the maps again."""
         return type(self), (self.spec, self.robot, self.worlds, self.missions)
 
     @property
@@ -104,7 +104,9 @@ class PreparedCampaign:
         return self.worlds[trial.world_index]
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """Return a new monitor of a trial; ``extra_models`` are not in the world file."""
+        """Return a new monitor of a trial; ``extra_models`` are models that are not in the world
+        file.
+        """
         data = self._world_data(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactClassifier(self.robot.name, data.ground_shapes)
@@ -142,7 +144,7 @@ class PreparedCampaign:
     ) -> Optional[ObjectTracker]:
         """Return the tracker of moving objects in a trial, including ``others``.
 
-        Return None if the campaign has no ``tracking``.
+        Return None if ``tracking`` is not set in the campaign.
         """
         return tracker_of(self._actor_context(trial), actors, others)
 
@@ -162,7 +164,7 @@ class PreparedCampaign:
 
 
 class PreparedBuiltin(PreparedCampaign):
-    """A campaign with planners of this package; ``robot`` is the model to spawn."""
+    """A campaign with planners of this package, in which ``robot`` is the model to spawn."""
 
     spec: BuiltinCampaignSpec
     robot: RobotModel
@@ -183,7 +185,7 @@ class PreparedBuiltin(PreparedCampaign):
 
     @property
     def robots(self) -> "Tuple[PreparedBuiltin, ...]":
-        """Return this campaign, and the campaign of each companion robot."""
+        """Return this campaign and the prepared campaign of each companion robot."""
         return (self, *self.companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
@@ -229,7 +231,7 @@ class PreparedBuiltin(PreparedCampaign):
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
     changed: Dict[str, Any] = {"name": entry.name}
-    if entry.model is not None:  # the model has the body, not `robot:`
+    if entry.model is not None:  # the model defines the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changed.update(model=entry.model, **body)
     robot = spec.robot.model_copy(update=changed)
@@ -270,7 +272,7 @@ def prepare(
 
 
 def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
-    """Return ``campaign``. Raises ``SpecError`` unless it has planners of this package."""
+    """Return ``campaign``, or raise ``SpecError`` if it has a navigation stack."""
     if isinstance(campaign, PreparedBuiltin):
         return campaign
     raise SpecError(
@@ -280,7 +282,7 @@ def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
 
 
 def require_stack(campaign: PreparedCampaign) -> PreparedStack:
-    """Return ``campaign``. Raises ``SpecError`` unless it has a navigation stack."""
+    """Return ``campaign``, or raise ``SpecError`` if it does not have a navigation stack."""
     if isinstance(campaign, PreparedStack):
         return campaign
     raise SpecError(
@@ -312,7 +314,8 @@ def read_body(spec: CampaignSpec) -> RobotBody: ...
 def read_body(spec: CampaignSpec) -> RobotBody:
     """Return the robot from its model file, or the body that the campaign describes.
 
-    The latter is for robots that the user's launch files spawn. Raises ``SdfError``.
+    The latter is used for robots that the user's launch files spawn. Raises ``SdfError`` if the
+    model file cannot be read.
     """
     robot = spec.robot
     if robot.model is not None:

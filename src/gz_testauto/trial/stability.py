@@ -1,16 +1,16 @@
-"""The stability check of a scene within its first simulated second.
+"""Check that a scene is stable within its first simulated second.
 
 The check rejects scenes that are physically impossible: a model or the robot is thrown away or
 sinks, or the robot starts inside another model. A simulator separates overlapping bodies with large
 forces, and a body without ground below falls. The trial then has no valid measurement.
 
 Gravity alone moves a body sideways by at most ``g/4 t²``, as on a slope of 45° without friction,
-and never up. Motions up to this distance plus :data:`SETTLE_M` are allowed: the body settles,
-topples, rolls or falls off a table. Models with a plug-in, and all models in a world with a
-plug-in, can be driven with up to :data:`DRIVEN_MPS`.
+and never up. Motions up to this distance plus :data:`SETTLE_M` are allowed, since a body can
+settle, topple, roll or fall off a table. A plug-in can drive its model, and a world plug-in can
+drive all models, at up to :data:`DRIVEN_MPS`.
 
-A model that creeps on another dynamic model, as in Gazebo's ODE, is logged with a remedy, and the
-trial is valid.
+If a model creeps on another dynamic model, as happens in Gazebo's ODE, a remedy is logged, and the
+trial remains valid.
 """
 
 import logging
@@ -31,22 +31,25 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.contacts import ContactClassifier
 
 DURATION_S = 1.0
-"""Simulated time (s) after the first snapshot in which the scene is checked."""
+"""Simulated time (s) after the first snapshot during which the scene is checked."""
 
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""Largest displacement (m) by a simulator that separates slightly overlapping bodies."""
+"""Largest displacement (m) that results when a simulator separates slightly overlapping bodies."""
 
 DRIVEN_MPS = 10.0
 """Largest speed (m/s) of a model that is driven, such as a car in a town."""
 
 SUNK_M = 0.1
-"""Largest depth (m) of a body below the lowest floor; in a solver, heavy bodies sink by
-millimeters."""
+"""Largest depth (m) of a body below the lowest floor. Solvers let heavy bodies sink by
+millimeters.
+"""
 
 DEEP_M = 0.05
-"""Largest depth (m) of a contact that a motion can cause; a deeper contact exists at the start."""
+"""Largest depth (m) of a contact that a motion can cause. A deeper contact exists from the
+start.
+"""
 
 UPRIGHT_RAD = 0.3
 """Largest tilt (rad) of a robot at which the height of its lowest point is accurate."""
@@ -58,24 +61,27 @@ CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
 """Start and shortest duration (s) of the check for creeping models."""
 
 BOUNDS_TOLERANCE_M = 0.01
-"""Tolerance (m) of the bounds of a model that carries another model."""
+"""Tolerance (m) for the bounds of a model when the check searches for the model that carries
+another.
+"""
 
 CREEP_RISE_M = 0.5e-3
 """Largest vertical motion (m) of a model that creeps."""
 
 LISTED = 3
-"""Number of models that a message lists."""
+"""Largest number of models that a message lists."""
 
 MIN_UPWARD = 1e-6
 """Smallest z component of the normal of a plane that can carry a body."""
 
 LOGGER = logging.getLogger(__name__)
 _LOGGED: Set[Tuple[str, str]] = set()
-"""Worlds and creeping models that this process has logged."""
+"""Pairs of a world and a creeping model that this process has already logged."""
 
 
 class LowestLevels:
-    """The heights (m, world frame) in one world below which no moving model can be.
+    """The lowest heights (m, world frame) in one world; a model below them has fallen out of the
+    world.
 
     These are the heights of the lowest surface, also in worlds with hills, ramps and storeys.
     """
@@ -150,7 +156,8 @@ class StabilityCheck:
     def check(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
     ) -> None:
-        """Raise ``SceneError`` if the scene is impossible ``time_s`` after the first snapshot.
+        """Raise ``SceneError`` if the scene at ``time_s`` after the first snapshot is physically
+        impossible.
 
         ``collision`` is the first collision of the robot, if it has collided.
         """
@@ -221,7 +228,9 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Describe a motion of ``model`` that gravity does not explain; return "" without one."""
+        """Return a description of a motion of ``model`` that gravity does not explain, or "" if
+        there is none.
+        """
         state = snapshot.models.get(model.name)
         if state is None:
             return ""

@@ -1,9 +1,9 @@
-"""The static maps of a campaign, and the global plans on them.
+"""Create the static maps of a campaign, and plan global paths on them.
 
 A static map is the base world without the random obstacles. Worlds that are multiplied from one
-base world share a map; each world of a directory has a separate map. A map contains the models of
-the world, the start, the goals and the regions of random obstacles. If no path exists in this area,
-the map also has a margin in which a robot can drive around it.
+base world share a map; each world of a directory has a separate map. The area of a map includes the
+models of the world, the start, the goals and the regions of random obstacles. If this area contains
+no path, the map is enlarged by a margin in which a robot can drive around the area.
 """
 
 from pathlib import Path
@@ -30,7 +30,9 @@ from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, m
 
 
 class MapInputs(NamedTuple):
-    """The inputs of a static map: the base world, and the start and goals that it must contain."""
+    """The inputs of a static map: the base world, and the start and goals that the map must
+    contain.
+    """
 
     base: Path
     start: Pose2D
@@ -38,7 +40,7 @@ class MapInputs(NamedTuple):
 
     @property
     def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """Return the start and end pose of the path to each goal."""
+        """Return the first and last pose of the path to each goal."""
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
@@ -51,14 +53,16 @@ class MapInputs(NamedTuple):
 
 
 class _GlobalPlan(NamedTuple):
-    """The bounds of a static map, and the waypoints on the map to each goal, shapes (n, 2)."""
+    """The bounds of a static map, and the waypoints to each goal, an array of shape (n, 2) per
+    goal.
+    """
 
     bounds: Bounds
     waypoints_m: Tuple[np.ndarray, ...]
 
 
 class StaticMaps:
-    """The static maps of a campaign, and waypoints from start to goals in each world.
+    """The static maps of a campaign, with the waypoints from the start to the goals in each world.
 
     ``scan_height_m`` is the height of the lidar in the world frame; the map contains the collision
     shapes at this height.
@@ -75,8 +79,9 @@ class StaticMaps:
     def waypoints(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the start or the previous goal.
 
-        They have shapes (n, 2) in the world frame, and follow the route of a road. Raises
-        ``SpecError`` if the static map, which has no random obstacles, has no path.
+        Each array of waypoints has shape (n, 2) and is in the world frame. On a road, the waypoints
+        follow the route. Raises ``SpecError`` if the static map, which does not contain the random
+        obstacles, has no path.
         """
         lanes, inputs = self.lanes(world), self.inputs(world)
         if not lanes:
@@ -97,7 +102,7 @@ class StaticMaps:
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
         """Return the map of a base world at the height of the lidar.
 
-        Raises ``SpecError`` as :meth:`waypoints`.
+        Raises ``SpecError`` under the same conditions as :meth:`waypoints`.
         """
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
@@ -143,11 +148,15 @@ class StaticMaps:
 
     @property
     def _is_for_stack(self) -> bool:
-        """Return whether the map is for a navigation stack, which does not leave the map."""
+        """Return whether a navigation stack uses the map. A stack cannot plan outside of the
+        map.
+        """
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
     def _required_areas(self, inputs: MapInputs) -> Dict[str, Bounds]:
-        """Return the bounds of areas that the map must contain, by their names for messages."""
+        """Return the bounds of the areas that the map must contain, by the names that
+        messages use.
+        """
         areas = {
             inputs.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
             for pose in (inputs.start, *inputs.goals)
@@ -213,7 +222,9 @@ class StaticMaps:
 
 
 def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return ``robot.scan_height_m`` (m); without this key, the lidar's height in the model."""
+    """Return ``robot.scan_height_m`` (m), or the height of the lidar in the model if this key is
+    not set.
+    """
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

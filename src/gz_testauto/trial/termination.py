@@ -1,22 +1,21 @@
-"""The termination rules of a trial, and their precedence, as pure functions.
+"""Define the termination rules of a trial, and their precedence, as pure functions.
 
 The rules depend only on ground truth: the robot's true position, not a planner's report, decides
-whether the goal is reached. With several goals, the rules are those of the present goal, and
+whether the goal is reached. If there are several goals, the rules apply to the current goal, and
 :attr:`TerminationRules.for_next_goal` returns the rules of the next goal.
 
 If several rules hold at the same time, the first rule of this list decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
-   :data:`TIPPED_S`. While it tilts, no other rule ends the trial, since contacts are then an effect
-   of the fall. If a contact causes the fall, the trial has ended with the contact.
-2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle
-   within the goal's tolerance is also a collision.
-3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
-   same period. With several goals, only the last goal ends the trial; after an earlier goal, all
-   rules are evaluated again for the next goal.
-4. **planner_aborted**: the planner reported that no path exists.
-5. **stuck**: the robot stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
-6. **timed_out**: the simulated time has reached ``timeout_s``.
+:data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an effect
+of the fall. If a contact causes the fall, the trial has already ended with that contact. 2.
+**collided**: the robot touched a model that is not the ground. A contact with an obstacle within
+the goal's tolerance is also a collision. 3. **reached**: the true position is within the goal's
+tolerance, even if the planner aborted in the same period. With several goals, only the last goal
+ends the trial; after an earlier goal, all rules are evaluated again for the next goal. 4.
+**planner_aborted**: the planner reported that no path exists. 5. **stuck**: the robot stayed in a
+circle of ``stuck_distance_m`` for ``stuck_window_s``. 6. **timed_out**: the simulated time has
+reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`): a jump, a
 pose that is not a number, a clock that does not advance, and a fall. A robot has fallen if it is
@@ -38,10 +37,12 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
 TIME_SLACK_S = 1e-6
-"""Tolerance (s) of times, which are sums of physics steps with rounding errors."""
+"""Tolerance (s) for comparing times, which are sums of physics steps and contain rounding
+errors.
+"""
 
 JUMP_ALLOWANCE_M = 0.5
-"""Largest motion (m) in one period, in addition to the motion at twice the top speed."""
+"""Allowance (m) for the motion in one period, in addition to the motion at twice the top speed."""
 
 TIPPED_S = 1.0
 """Longest time (s) of a tilt from which a robot can recover."""
@@ -54,8 +55,8 @@ FREE_FALL_MPS = 10.0
 class TerminationRules:
     """The parameters of the termination rules; times are simulated.
 
-    ``goal`` is the present goal, ``visited`` the number of goals that were reached before, and
-    ``further`` are the goals after the present goal.
+    ``goal`` is the current goal, ``visited`` the number of goals that the robot has already
+    reached, and ``further`` are the goals that follow the current one.
     """
 
     goal: Pose2D
@@ -70,14 +71,14 @@ class TerminationRules:
 
     @property
     def for_next_goal(self) -> "TerminationRules":
-        """Return the rules for the next goal, which must exist."""
+        """Return the rules for the next goal. The trial must have a next goal."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
 
     @property
     def count(self) -> int:
-        """Return the number of all goals of the trial."""
+        """Return the total number of goals of the trial."""
         return self.visited + 1 + len(self.further)
 
     @property
@@ -88,22 +89,24 @@ class TerminationRules:
 
 @dataclass(frozen=True)
 class TrialEnd:
-    """The outcome of a trial, with a description in one line."""
+    """The outcome of a trial, with a one-line description."""
 
     outcome: Outcome
     detail: str
 
 
 def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
-    """Return whether the true position is within the goal's tolerance, including its border."""
+    """Return whether the distance from the true position to the goal is at most the goal's
+    tolerance.
+    """
     return rules.goal.distance_to(x_m, y_m) <= rules.tolerance_m
 
 
 def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
     """Return whether the robot has stayed within ``stuck_distance_m`` for ``stuck_window_s``.
 
-    A turn in place is not a motion. ``time_s``, shape (n,), and ``position_m``, shape (n, 3), are
-    all samples of the trial. Return False while the trial is shorter than the window.
+    Turning in place does not count as motion. ``time_s``, shape (n,), and ``position_m``, shape (n,
+    3), are all samples of the trial. Return False while the trial is shorter than the window.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -112,7 +115,7 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     first = int(np.searchsorted(time_s, begin_s, side="right")) - 1
     (x_m, y_m), (then_x_m, then_y_m) = position_m[-1, :2].tolist(), position_m[first, :2].tolist()
     if math.hypot(then_x_m - x_m, then_y_m - y_m) > 1.001 * rules.stuck_distance_m:
-        return False  # in most cases
+        return False  # a fast check that is sufficient for most samples
     offset = position_m[first:, :2] - position_m[-1, :2]
     return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
 
@@ -120,9 +123,9 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
-    """Return the time (s) since which the robot has tilted more than ``max_tilt_rad``.
+    """Return the time (s) at which the present tilt of more than ``max_tilt_rad`` started.
 
-    Return None if the robot is upright. Both arrays have shape (n,).
+    Return None if the robot is upright. ``time_s`` and ``tilt_rad`` have shape (n,).
     """
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
@@ -138,12 +141,13 @@ def check_termination(
     abort_reason: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
 ) -> Optional[TrialEnd]:
-    """Return the end of the trial, or of the path to the present goal; None while it continues.
+    """Return the end of the trial, or of the path to the current goal; None while the robot
+    continues.
 
     ``time_s``, shape (n,), is the time since the goal was sent, ``position_m``, shape (n, 3), the
     position, and ``tilt_rad``, shape (n,), the tilt of the robot (default: no tilt), with at least
     one sample. ``collision`` is the first collision, and ``abort_reason`` the reason why the
-    planner aborted. The module docstring has the precedence of the rules.
+    planner aborted. The module docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -194,9 +198,10 @@ def require_plausible(
     top_m: float = math.inf,
     bottom_m: float = -math.inf,
 ) -> None:
-    """Raise ``SimulatorError`` for an impossible latest sample, ``SceneError`` for a fallen robot.
+    """Raise ``SimulatorError`` if the latest sample is impossible, ``SceneError`` if the robot has
+    fallen.
 
-    ``time_s`` and ``position_m`` are as for :func:`check_termination`. ``top_m`` is the present
+    ``time_s`` and ``position_m`` are as for :func:`check_termination`. ``top_m`` is the current
     height of the robot's highest point, and ``bottom_m`` the height of the lowest point of the
     world.
     """
