@@ -91,7 +91,7 @@ def test_killed_comparison_continues_with_the_same_result(bench, tmp_path, capsy
     (out / "findings.json").unlink()
     capsys.readouterr()
     assert main(["simulators", "report", str(out)]) == 0  # from what is stored
-    assert "agreement with it, not accuracy" in capsys.readouterr().out
+    assert "agreement with it, not accuracy" in " ".join(capsys.readouterr().out.split())
     assert json.loads((out / "findings.json").read_text())["measures"] == measures[0]
 
 

@@ -146,7 +146,7 @@ def test_changed_comparison_in_the_same_directory_is_rejected_with_the_changes(
     tmp_path, changed, said
 ):
     run(bench(), tmp_path)
-    with pytest.raises(ResultsError, match="another --out") as raised:
+    with pytest.raises(ResultsError, match=r"new directory with --out") as raised:
         run(bench(**changed), tmp_path)
     assert said in str(raised.value)
 
@@ -281,5 +281,5 @@ def test_damaged_stored_run_is_reported_with_a_remedy(tmp_path):
     run(bench(repetitions=1), tmp_path)
     path = BenchDirectory(tmp_path).run_path("one", "flat/circle", 0)
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ResultsError, match=r"0.npz: is not a valid stored run .*remove it"):
+    with pytest.raises(ResultsError, match=r"0.npz: .* not a valid stored run .*remove it"):
         run(bench(repetitions=1), tmp_path)
