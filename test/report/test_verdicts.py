@@ -107,13 +107,13 @@ def test_a_significant_but_irrelevant_difference_is_stated_as_such():
         (
             0.2,
             0.01,
-            "The success rate of fgm was 20.0 percentage points higher than that of dwa.",
+            "The success rate of fgm was significantly higher than that of dwa.",
             "fgm",
         ),
         (
             -0.06,
             0.01,
-            "The success rate of dwa was 6.0 percentage points higher than that of fgm, less than "
+            "The success rate of dwa was significantly higher than that of fgm, but by less than "
             "the relevant difference of 10 percentage points.",
             "",
         ),

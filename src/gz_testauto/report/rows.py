@@ -17,7 +17,7 @@ from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text, p_text
 from gz_testauto.trial.outcome import Outcome
 
-OPEN_END = "If p < 0.05, an interval with an end at 0 does not include 0."
+OPEN_END = "An interval that ends at 0 excludes 0 if p < 0.05."
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Tuple
 
-from gz_testauto.analysis.comparison import Comparison, MetricComparison
+from gz_testauto.analysis.comparison import ALPHA, Comparison, MetricComparison
 from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
@@ -57,11 +57,11 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
         ahead, behind, sign = behind, ahead, -1.0
     points = 100 * sign * pair.difference.value
     if pair.significant and pair.difference.value != 0.0:
-        lead = _higher_rate(pair, ahead, behind, points)
+        lead = _higher_rate(pair, ahead, behind)
     else:
-        lead = _not_significant(ahead, behind)
+        lead = _not_significant(ahead, behind, pair.p_value < ALPHA <= pair.p_adjusted)
     evidence = (
-        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {points + 0.0:+.1f} {POINTS} "
+        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {_signed(points)} {POINTS} "
         f"in {count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
         f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
     )
@@ -78,7 +78,7 @@ def _early_verdict(
     value, *ends = (100 * sign * number for number in decision.difference[:3])
     low, high = sorted(ends)
     if decision.better:
-        lead = _higher_rate(pair, ahead, behind, value)
+        lead = _higher_rate(pair, ahead, behind)
     elif decision.negligible:
         lead = (
             f"{ahead} and {behind} are equivalent: their success rates differ by less than the "
@@ -87,27 +87,35 @@ def _early_verdict(
     else:
         lead = _not_significant(ahead, behind)
     evidence = (
-        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {value + 0.0:+.1f} {POINTS} "
+        f"{_rates(pair, ahead)}The difference {ahead} − {behind} was {_signed(value)} {POINTS} "
         f"in {count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI "
-        f"{low:+.1f} to {high:+.1f}, {decision.difference.method}; {pair.test}, "
+        f"{_signed(low)} to {_signed(high)}, {decision.difference.method}; {pair.test}, "
         f"{p_text(decision.p_value)}, level {decision.alpha:.3g}). {_ending(end)}"
     )
     better = decision.better if pair.relevant else ""
     return VerdictText(lead, evidence, decision.decided, won, better)
 
 
-def _higher_rate(pair: Comparison, ahead: str, behind: str, points: float) -> str:
+def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
     """Return the sentence for a significant difference in success rate."""
-    lead = f"The success rate of {ahead} was {points:.1f} {POINTS} higher than that of {behind}"
+    lead = f"The success rate of {ahead} was significantly higher than that of {behind}"
     if pair.relevant:
         return f"{lead}."
     return (
-        f"{lead}, less than the relevant difference of {100 * pair.smallest_relevant:g} {POINTS}."
+        f"{lead}, but by less than the relevant difference of "
+        f"{100 * pair.smallest_relevant:g} {POINTS}."
     )
 
 
-def _not_significant(ahead: str, behind: str) -> str:
-    return f"The success rates of {ahead} and {behind} did not differ significantly."
+def _not_significant(ahead: str, behind: str, adjusted: bool = False) -> str:
+    """Return the sentence; ``adjusted``: only the unadjusted p-value is significant."""
+    after = " after Holm's correction" if adjusted else ""
+    return f"The success rates of {ahead} and {behind} did not differ significantly{after}."
+
+
+def _signed(points: float) -> str:
+    """Return percentage points with a sign; 0 has none."""
+    return f"{points:+.1f}" if round(points, 1) else "0.0"
 
 
 def _interval(pair: Comparison, sign: float) -> str:
@@ -115,7 +123,7 @@ def _interval(pair: Comparison, sign: float) -> str:
         return f"no CI: {pair.difference.method}"
     low, high = sorted(100 * sign * end + 0.0 for end in pair.difference[1:3])
     method = "" if pair.difference.method == pair.test else f", {pair.difference.method}"
-    return f"{100 * LEVEL:.0f} % CI {low:+.1f} to {high:+.1f}{method}"
+    return f"{100 * LEVEL:.0f} % CI {_signed(low)} to {_signed(high)}{method}"
 
 
 def _ending(end: EarlyStop) -> str:
@@ -217,6 +225,8 @@ def _rates(pair: Comparison, ahead: str) -> str:
     both, first_only, second_only, _ = pair.counts
     rates: Dict[str, int] = {pair.first: both + first_only, pair.second: both + second_only}
     one, other = sorted(rates, key=lambda name: name != ahead)
+    if rates[one] == rates[other]:
+        return f"{one} and {other} each reached the goal in {rates[one]} of {pair.worlds} worlds. "
     return (
         f"{one} reached the goal in {rates[one]} of {pair.worlds} worlds, {other} in "
         f"{rates[other]}. "

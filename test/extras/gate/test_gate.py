@@ -63,6 +63,16 @@ def test_number_of_further_worlds_is_rounded_up_to_two_digits(needed, printed):
     assert f"about {printed}" in _further(answer)
 
 
+def test_bounds_have_the_error_probability_of_their_verdict(results, capsys):
+    """A failure shares alpha among all questions. Higher values of time_s are worse."""
+    new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
+    rules = ["--not-worse-than", "0.05", "--metric", "time_s:2", "--alpha", "0.02"]
+    main(["gate", new, "--baseline", old, *rules])
+    success, time = capsys.readouterr().out.splitlines()[:2]
+    assert "with a confidence of 98 % and 99 %" in success
+    assert "with a confidence of 99 % and 98 %" in time
+
+
 def test_two_planners_of_one_campaign_are_compared(results, capsys):
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["gate", both, "--baseline-planner", "theirs"]) == 1
@@ -85,9 +95,10 @@ def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(re
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED: the metric time_s of fgm (new) is 10.000 s higher than that")
+    assert said[0].startswith("FAILED: time_s of fgm (new) is 10.000 s higher than that")
     assert "the allowed increase is 2 s" in said[0]
-    assert "bounds +10.000 and +10.000 s, 90 worlds; 10 worlds excluded" in said[0]
+    assert "bounds +10.000 and +10.000 s with a confidence of " in said[0]
+    assert "90 worlds; 10 worlds excluded" in said[0]
     assert said[1].startswith("PASSED: the success rate of fgm (new) equals")
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:12"]) == 0
     assert main(["gate", new, "--baseline", old, "--metric", "tim_s:12"]) == 2

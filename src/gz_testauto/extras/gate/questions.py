@@ -102,11 +102,12 @@ class QuestionVerdict:
 
     ``question`` is the tested hypothesis, ``subject`` the tested quantity with its planner.
     ``baseline`` is empty for a required rate. ``value`` is the estimate, ``low`` and ``high`` are
-    its one-sided bounds, ``limit`` is the tested limit: all in the unit of the metric (rates for
-    success), a difference as the planner's minus the baseline's. ``more_worlds`` estimates how many
-    more worlds are needed if they are like the present ones; None if no number is sufficient.
-    ``lost`` are the worlds in which the planner is worse. ``failed`` are the worlds without a value
-    because one of the two planners never reached the goal.
+    its one-sided bounds with the confidence ``levels``, and ``limit`` is the tested limit. They are
+    in the unit of the metric (rates for success). A difference is the planner's value minus the
+    baseline's. ``more_worlds`` estimates how many more worlds like the present ones are needed; it
+    is None if no number is sufficient. ``lost`` are the worlds in which the planner is worse.
+    ``failed`` are the worlds without a value because one of the two planners never reached the
+    goal.
     """
 
     question: str
@@ -119,6 +120,7 @@ class QuestionVerdict:
     value: float
     low: float
     high: float
+    levels: Tuple[float, float]
     limit: float
     unit: str
     more_worlds: Optional[int]
@@ -203,7 +205,8 @@ class _Question:
 
     def evaluate(self, alpha: float, shared: float) -> QuestionVerdict:
         if not len(self.values):
-            return self._with_verdict(Verdict.UNDECIDED, math.nan, (math.nan, math.nan), None)
+            ends = math.nan, math.nan
+            return self._with_verdict(Verdict.UNDECIDED, math.nan, ends, (alpha, shared), None)
         better, worse = self._bets()
         verdict = Verdict.UNDECIDED
         if anytime.capital(worse) >= -math.log(shared):
@@ -218,7 +221,9 @@ class _Question:
             ]
             known = [number for number in needed if number is not None]
             more = max(min(known) - len(self.values), 1) if known else None
-        return self._with_verdict(verdict, self._center(), self._ends(alpha, shared), more)
+        return self._with_verdict(
+            verdict, self._center(), self._ends(alpha, shared), (alpha, shared), more
+        )
 
     def _bets(self) -> Tuple[np.ndarray, np.ndarray]:
         """Return the bets on a center above the limit, and on one below it."""
@@ -252,9 +257,15 @@ class _Question:
         return tuple(world for world, by in zip(self.worlds, margin) if by < 0.0)
 
     def _with_verdict(
-        self, verdict: Verdict, value: float, ends: Tuple[float, float], more: Optional[int]
+        self,
+        verdict: Verdict,
+        value: float,
+        ends: Tuple[float, float],
+        errors: Tuple[float, float],
+        more: Optional[int],
     ) -> QuestionVerdict:
         low, high = sorted(_signed(self.sign, end) for end in ends)
+        low_error, high_error = errors if self.sign > 0 else errors[::-1]
         return QuestionVerdict(
             self.text,
             self.subject,
@@ -266,6 +277,7 @@ class _Question:
             _signed(self.sign, value),
             low,
             high,
+            (1.0 - low_error, 1.0 - high_error),
             _signed(self.sign, self.limit),
             self.unit,
             more,
@@ -329,7 +341,7 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
-    subject = f"the metric {metric.name} of {pair.planner}"
+    subject = f"{metric.name} of {pair.planner}"
     worse = "lower" if metric.better == "higher" else "higher"
     return _Question(
         f"{subject} is at most {margin:g}{unit} {worse} than that of {pair.baseline}",

@@ -242,12 +242,15 @@ def _bounds(answer: QuestionVerdict) -> str:
     factor, decimals, unit, sign = _format(answer)
     low, high = (_number(end * factor, decimals, sign) for end in (answer.low, answer.high))
     worlds = count_text(answer.worlds, "world")
-    failed = (
-        f"; {count_text(len(answer.failed), 'world')} excluded because a planner failed"
-        if answer.failed
-        else ""
+    failed = ""
+    if answer.failed:
+        failed = f"; {count_text(len(answer.failed), 'world')} excluded because a planner did not "
+        failed += "reach the goal"
+    levels = " and ".join(dict.fromkeys(f"{100 * level:.3g} %" for level in answer.levels))
+    return (
+        f"one-sided bounds {low} and {high}{unit} with a confidence of {levels}, valid at any "
+        f"number of worlds; {worlds}{failed}"
     )
-    return f"one-sided confidence bounds {low} and {high}{unit}, {worlds}{failed}"
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:

@@ -88,14 +88,15 @@ def ranking(analysis: Analysis) -> str:
             "and",
             equivalent,
         ),
-        _sentence("No significant difference was found between", "and", unknown),
+        _sentence("No significant difference was found between", "and", unknown, "or"),
     ]
     return " ".join(filter(None, sentences))
 
 
-def _sentence(start: str, word: str, others: Others) -> str:
-    """Return ``No difference was found between a and b, and between c and d.``; empty for no pair.
-    The last word of ``start`` is repeated before each pair, ``word`` joins its planners."""
+def _sentence(start: str, word: str, others: Others, last: str = "and") -> str:
+    """Return ``No difference was found between a and b, or between c and d.``; empty for no pair.
+    The last word of ``start`` is repeated before each pair. ``word`` joins the planners of a pair,
+    ``last`` precedes the last pair."""
     order = list(others)
     start, _, preposition = start.rpartition(" ")
     pairs = [
@@ -103,7 +104,7 @@ def _sentence(start: str, word: str, others: Others) -> str:
         for name, of in others.items()
         for other in sorted(of, key=order.index)
     ]
-    return f"{start} {joined(pairs, ', and ')}." if pairs else ""
+    return f"{start} {joined(pairs, f', {last} ')}." if pairs else ""
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
