@@ -1,8 +1,7 @@
-"""Local planners, registered by name.
+"""The local planners, each registered under a name.
 
 ``straight`` drives towards the goal and ignores obstacles. ``fgm`` is the Follow the Gap Method,
-``fgm_improved`` is this method with published improvements, and ``dwa`` is the Dynamic Window
-Approach.
+and ``fgm_improved`` adds published improvements to it. ``dwa`` is the Dynamic Window Approach.
 """
 
 from typing import Any
@@ -25,7 +24,7 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
-    """Construct the planner that is registered as ``plugin``, with parameters.
+    """Construct the planner that is registered as ``plugin``, with the specified parameters.
 
     Raises ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for invalid parameters.
     """
@@ -35,7 +34,7 @@ def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
 
 def planner_origin(plugin: str, **parameters: Any) -> Provenance:
     """Return the provenance of a planner without constructing the planner. Raises
-    ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for a file that cannot be
-    read."""
+    ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner cannot
+    be read."""
     kind = PLANNERS.get(plugin)
     return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()  # or a function

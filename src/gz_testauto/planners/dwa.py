@@ -19,8 +19,8 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 STEPS = 16
-"""Number of collision checks along each arc. Their distance is about 0.2 m, much less than the
-length of a robot."""
+"""Number of collision checks along each arc. They are about 0.2 m apart, which is much less than
+the length of a robot."""
 
 
 class DynamicWindow(ReactivePlanner):
@@ -141,8 +141,8 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands between the limits, shape (n, 2). The spacing is that of
-    ``numpy.linspace``."""
+    """Return evenly spaced commands between the limits, as ``numpy.linspace`` does, shape (n,
+    2)."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -159,8 +159,9 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return which commands are admissible, boolean, shape (c,). From an admissible command, which
-    holds for one control period, the base can stop before it reaches an obstacle."""
+    """Return a boolean array, shape (c,), that is true for admissible commands. After an admissible
+    command was applied for one control period, the base can still stop before it reaches an
+    obstacle."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

@@ -1,4 +1,4 @@
-"""A turn in place for planners that find no command to drive forward.
+"""A turn in place for planners that find no command with a forward speed.
 
 In the Dynamic Window Approach (D. Fox, W. Burgard, S. Thrun, 1997), the robot also turns until it
 can drive again.
@@ -16,7 +16,7 @@ CLEAR_AHEAD_M = 0.8
 """Free distance (m) straight ahead at which the turn stops."""
 
 ARC_LENGTH_M = 2.0
-"""Length (m) of the arcs to both sides that determine the direction of the turn."""
+"""Length (m) of the arcs on both sides that determine the direction of the turn."""
 
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 """Curvatures (1/m) of the arcs that determine the direction of the turn."""
@@ -29,7 +29,7 @@ class Escape:
     """A turn in place that keeps its direction.
 
     The robot turns to the side with the longer free arcs, or to the side of the goal if the arcs
-    are equal. The direction changes when the outline cannot turn any farther.
+    are equally long. The direction changes when an obstacle blocks the turn.
     """
 
     def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
@@ -60,7 +60,7 @@ class Escape:
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
         """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
-        ``needed_m`` if this is shorter. Return true if no turn is active afterwards."""
+        ``needed_m`` if this is shorter. Return True if no turn is active afterwards."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             ahead = sweep_arcs(

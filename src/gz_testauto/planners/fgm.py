@@ -60,7 +60,7 @@ class Gap:
 
 
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
-    """Return the angle (rad) from one side of a triangle to the median between its two sides.
+    """Return the angle (rad) from the first of two sides of a triangle to the median between them.
 
     This is the gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
     arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)), with the angle θ between the sides of
@@ -82,11 +82,12 @@ def find_gaps(
 
     ``points_m`` has shape (n, 2), in the base frame. Every point that is nearer than ``horizon_m``
     is an obstacle, which is enlarged to a circle of ``radius_m``, so that the robot becomes a
-    point. A circle at distance d hides the directions within arcsin(radius / d) of its center. Its
-    border is the tangent point, at the distance sqrt(d² − radius²). A circle around the robot hides
-    half of all directions. N circles that do not overlap leave N + 1 gaps within the field of view,
-    which is centered on the x axis. A border at the edge of the field of view has the distance of
-    the other border. Without obstacles in the field of view, there is one gap at ``horizon_m``.
+    point. A circle at distance d hides the directions within arcsin(radius / d) of its center. The
+    border of a gap is the tangent point of the circle, at the distance sqrt(d² − radius²). A circle
+    that contains the robot hides half of all directions. N circles that do not overlap leave N + 1
+    gaps within the field of view, which is centered on the x axis. A border at the edge of the
+    field of view has the distance of the other border. Without obstacles in the field of view,
+    there is one gap at ``horizon_m``.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
@@ -125,8 +126,8 @@ def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type
     """Return the gaps from right to left, shape (g, 4): right border (rad), left border (rad), and
     the distances (m) to both borders.
 
-    The gaps are between circles at ``distance`` (m) and ``bearing`` (rad), which hide the angle
-    ``half`` (rad) to either side; these arrays have shape (n,).
+    The circles at ``distance`` (m) and ``bearing`` (rad) hide the angle ``half`` (rad) on either
+    side of the bearing. The three arrays have shape (n,).
     """
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
@@ -238,7 +239,7 @@ class FollowTheGap(ReactivePlanner):
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
     """Return the distance (m) from the base to the nearest obstacle, a circle of ``radius_m``
-    around a point; ``inf`` without points. ``points_m`` has shape (n, 2)."""
+    around a point, or ``inf`` if there are no points. ``points_m`` has shape (n, 2)."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)

@@ -37,7 +37,7 @@ SAMPLES = (5, 13)
 """Size of the grid in the dynamic window: speeds, yaw rates."""
 
 FIRST_COMMANDS = 8
-"""Number of commands, nearest to the desired command, that are checked before all others."""
+"""Number of commands that are checked first. They are the ones nearest to the desired command."""
 
 STEPS = 20
 """Number of collision checks along each arc."""
@@ -223,8 +223,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
         """Return the index of the first safe command whose arc leads to a position where the
         outline can turn in place, or None if there is no such command.
 
-        Only positions beyond the stopping distance and before the first obstacle count, so that the
-        robot can always reach the position.
+        Only positions between the stopping distance and the first obstacle are considered, so that
+        the robot can always reach the position.
         """
         limits, period_s = self.limits, self.task.control_period_s
         speed = twists[:, 0]
@@ -251,8 +251,9 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first safe command with a position that is farther than ``needed_m``
-    from all points, or -1. Shapes: ``safe`` (c,), ``places`` (c, p, 3), ``points_m`` (n, 2)."""
+    """Return the index of the first safe command whose arc contains a position farther than
+    ``needed_m`` from all points, or -1 if there is none. Shapes: ``safe`` (c,), ``places`` (c, p,
+    3), ``points_m`` (n, 2)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

@@ -14,7 +14,7 @@ class WaypointFollower:
 
     The progress is the arc length (m) of the path's point that is nearest to the robot. It never
     decreases, and is searched only within ``2 * lookahead_m`` beyond the previous progress, so that
-    two neighboring sections of a path are not confused.
+    the follower does not confuse two neighboring sections of a path.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:
@@ -49,7 +49,7 @@ class WaypointFollower:
 
 
 def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
-    """Return a point of the world frame in the base frame of a robot at ``pose``."""
+    """Transform a point from the world frame to the base frame of a robot at ``pose``."""
     dx, dy = x_m - pose.x_m, y_m - pose.y_m
     cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
     return cos * dx + sin * dy, cos * dy - sin * dx

@@ -1,4 +1,5 @@
-"""Global plans: evenly spaced waypoints for a local planner, on the static map or along a road.
+"""Global plans, which are evenly spaced waypoints for a local planner, on the static map or along a
+road.
 
 On the static map, which does not contain random obstacles, a global plan is the shortest path for
 the robot. On a road, it is the center line of the joined lanes of the route.
@@ -22,7 +23,8 @@ SPACING_M = 0.5
 """Largest distance (m) between two consecutive waypoints."""
 
 LEAST_LEG_M = 1.0
-"""Least distance (m) along the route between the start and the first goal, and between goals."""
+"""Least distance (m) along the route from the start to the first goal, and between consecutive
+goals."""
 
 
 def plan_waypoints(
@@ -34,10 +36,10 @@ def plan_waypoints(
 ) -> Optional[np.ndarray]:
     """Return the waypoints of the shortest path on a static map, or None if no path exists.
 
-    The waypoints are in the world frame, shape (n, 2), from start to goal, and at most
-    ``SPACING_M`` from each other. The walls of the map are inflated by the robot's circumscribed
-    radius and ``margin_m``. If start or goal is nearer to a wall, the search is repeated without
-    the margin, and then with the half width of the footprint.
+    The waypoints are in the world frame, shape (n, 2), from start to goal, and consecutive
+    waypoints are at most ``SPACING_M`` apart. The walls of the map are inflated by the robot's
+    circumscribed radius and ``margin_m``. If start or goal is nearer to a wall, the search is
+    repeated without the margin, and then with the half width of the footprint.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -52,7 +54,8 @@ def plan_waypoints(
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
-    """Return points along a polyline, shape (n, 2), at most ``spacing_m`` from each other.
+    """Return points along a polyline, shape (n, 2). Consecutive points are at most ``spacing_m``
+    apart.
 
     The corners of the polyline remain, and each straight segment is divided evenly.
     """
@@ -66,8 +69,8 @@ def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
 
 
 def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
-    """Return the joined lane of the route, and all lanes that are next to the route, directly or
-    next to another of these lanes."""
+    """Return the joined lane of the route, followed by the lanes next to it, the lanes next to
+    these, and so on."""
     lanes = road.by_name
     route = [lanes[name] for name in road.route]
     adjacent: Dict[str, LaneSpec] = {}
@@ -82,7 +85,7 @@ def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
 
 
 def _joined(lanes: Sequence[LaneSpec]) -> Lane:
-    """Return consecutive lanes as one lane. A common point of two lanes appears once."""
+    """Return consecutive lanes as one lane. A point that two lanes share occurs once."""
     centers = [np.array(lane.center_m, dtype=float) for lane in lanes]
     widths = [np.array(lane.widths_m, dtype=float) for lane in lanes]
     center, width = centers[0], widths[0]
@@ -97,10 +100,10 @@ def waypoints_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
     """Return the waypoints along the center of a lane to each goal, from the start or the previous
-    goal; each array has shape (n, 2).
+    goal. Each array has shape (n, 2).
 
-    ``names`` are the names of the start and of the goals in messages. Raises ``SpecError`` if a
-    goal is not after the previous position along the lane.
+    ``names`` are the names of the start and of the goals in error messages. Raises ``SpecError`` if
+    a goal is not after the previous position along the lane.
     """
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))
@@ -122,8 +125,8 @@ def waypoints_along(
 
 
 def lateral_offset_m(lanes: Sequence[Lane], places_m: np.ndarray) -> np.ndarray:
-    """Return the distance (m) of each position from the nearest center of a lane, shape (n,). The
-    positions have shape (n, 2)."""
+    """Return the distance (m) of each position, shape (n, 2), from the nearest center line of a
+    lane, as an array of shape (n,)."""
     points = shapely.points(places_m)
     lines = [shapely.LineString(lane.center_m) for lane in lanes]
     return np.asarray(np.min([shapely.distance(line, points) for line in lines], axis=0))

@@ -2,12 +2,12 @@
 
 A planner receives the pose of the robot, the last scan, and the waypoints of the global plan on the
 *static* map. Obstacles that the map does not contain appear only in the scan. A planner can also
-receive tracked objects, if the campaign has tracking. A planner runs in-process and in lock-step,
-or in the ``planner`` node.
+receive tracked objects, if tracking is enabled in the campaign. A planner runs in the process of
+the campaign, in lock-step, or in the ``planner`` node.
 
-Call order: the constructor with the parameters, once per trial; ``begin``, once per goal; ``plan``
-in every control period, in order of time. :mod:`gz_testauto.testing.planner_conformance` checks an
-implementation.
+The constructor is called with the parameters once per trial. ``begin`` is called once per goal, and
+``plan`` in every control period, in order of time. :mod:`gz_testauto.testing.planner_conformance`
+checks an implementation.
 """
 
 import abc
@@ -29,9 +29,9 @@ class RobotLimits:
     closed. It consists of nested tuples, so that the object is hashable. In a campaign, it is
     ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
     (:func:`gz_testauto.trial.setup.robot_limits`). In the planner node, it is the parameter
-    ``~footprint_m``. Speeds are magnitudes. A base that steers like a car has its rear axle at the
-    origin of the base frame, ``wheelbase_m`` between the axles, and front wheels that turn by up to
-    ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.
+    ``~footprint_m``. Speeds are magnitudes. A base with car-like steering has its rear axle at the
+    origin of the base frame. The distance between its axles is ``wheelbase_m``, and its front
+    wheels turn by up to ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.
     """
 
     footprint_m: Tuple[Tuple[float, float], ...]
@@ -69,8 +69,8 @@ class Task:
 
     ``waypoints_m`` is the global plan on the static map, or the center line of the route on a road.
     It has shape (n, 2), in the world frame, and leads from the robot or the previous goal to the
-    goal. On a road, ``lanes`` are the joined lane of the route, from before the robot to beyond the
-    goal, followed by the lanes next to it.
+    goal. On a road, ``lanes`` contains the joined lane of the route, from behind the robot to
+    beyond the goal, followed by the lanes next to it.
 
     ``seed``, in [0, 2**31), is the seed of all random numbers that the planner draws in this task.
     It depends on the campaign's seed, the world, the repetition, the robot's name and the goal. It
@@ -90,9 +90,9 @@ class Task:
 class Observation:
     """The input of a planner in one cycle.
 
-    ``pose`` is the robot's pose in the world frame, ``twist`` its measured twist in the base frame.
-    ``scan`` is the last scan, None before the first one. ``objects`` are tracked objects for
-    planners that request them.
+    ``pose`` is the robot's pose in the world frame, and ``twist`` its measured twist in the base
+    frame. ``scan`` is the last scan, or None before the first one. ``objects`` are the tracked
+    objects, for planners that request them.
     """
 
     time_s: float
@@ -103,18 +103,18 @@ class Observation:
 
 
 class PlannerAborted(Exception):
-    """Raised by a planner when no path to the goal exists. The message is the reason.
+    """Raised by a planner if no path to the goal exists. The message states the reason.
 
     The trial ends with the outcome ``planner_aborted``, which is not an error.
     """
 
 
 class Provenance(NamedTuple):
-    """Facts about a planner that depend on its parameters.
+    """The provenance of a planner, which depends on its parameters.
 
-    ``description`` is one line for results and reports. ``trained_in`` are the SHA-256 sums of the
-    world files in which the planner was trained and must not be evaluated. ``runs`` are files whose
-    code is executed when the planner is constructed.
+    ``description`` is a one-line description of the planner in results and reports. ``trained_in``
+    are the SHA-256 sums of the world files in which the planner was trained and must not be
+    evaluated. ``runs`` are files whose code is executed when the planner is constructed.
     """
 
     description: str = ""
@@ -126,9 +126,9 @@ class LocalPlanner(abc.ABC):
     """The base class of all local planners.
 
     A subclass declares its parameters as keyword arguments of its constructor, each with a default,
-    a unit suffix and a docstring line. With ``wants_objects``, the planner receives tracked
-    objects. With ``needs_warm_up``, it compiles or loads code in its first cycle, and runs once
-    before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
+    a unit suffix and a docstring line. If ``wants_objects`` is True, the planner receives tracked
+    objects. If ``needs_warm_up`` is True, the planner compiles or loads code in its first cycle,
+    and runs one cycle before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
     """
 
     wants_objects = False
@@ -137,13 +137,13 @@ class LocalPlanner(abc.ABC):
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:
         """Return the provenance of a planner with these parameters, without constructing the
-        planner. Raises ``SpecError`` for a file that cannot be read."""
+        planner. Raises ``SpecError`` if a file of the planner cannot be read."""
         return Provenance()
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return numbers of the planner for the results of the trial, by name. The default is an
-        empty mapping."""
+        """Return numbers, by name, that the planner adds to the results of the trial. The default
+        is an empty mapping."""
         return {}
 
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Velocity and acceleration limits for commands, which simulators do not enforce."""
+"""Limits on the velocity and acceleration of commands, since simulators do not enforce them."""
 
 import math
 from typing import Optional
@@ -13,8 +13,8 @@ def clamp(value: float, lowest: float, highest: float) -> float:
 
 
 def stoppable_speed_mps(distance_m: float, deceleration_mps2: float) -> float:
-    """Return the speed from which the base can stop within a distance d: sqrt(2 a d), or 0 if d is
-    not positive."""
+    """Return the highest speed from which the base can stop within a distance d with the
+    deceleration a: sqrt(2 a d), or 0 if d is not positive."""
     return math.sqrt(2.0 * deceleration_mps2 * max(0.0, distance_m))
 
 

@@ -1,4 +1,4 @@
-"""A base class of local planners that only have to compute a command for a local goal and
+"""A base class for local planners that only have to compute a command from a local goal and
 obstacles.
 
 The base class follows the global plan with a look-ahead point, decelerates before the goal, stops
@@ -19,7 +19,7 @@ from gz_testauto.planners.limits import SpeedLimiter, clamp, stoppable_speed_mps
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
 APPROACH_DECELERATION = 0.5
-"""Share of the largest deceleration that is used for the approach to the goal."""
+"""Fraction of the largest deceleration that is used in the approach to the goal."""
 
 APPROACH_SPEED_MPS = 0.1
 """Least speed (m/s) of the approach before the goal is reached."""
@@ -46,8 +46,9 @@ class Situation:
 class ReactivePlanner(LocalPlanner):
     """A local planner that computes each command from the current situation.
 
-    With ``needs_scan``, the robot waits for the first scan. ``memory_m`` is the distance within
-    which points that left the sensor's view are remembered; 0 is no memory.
+    If ``needs_scan`` is True, the robot does not drive before the first scan. ``memory_m`` is the
+    distance within which points that left the lidar's field of view are remembered. With 0, no
+    points are remembered.
     """
 
     needs_scan = True
@@ -59,12 +60,13 @@ class ReactivePlanner(LocalPlanner):
 
     @property
     def limits(self) -> RobotLimits:
-        """Return the limits of the robot's base. Raises ``RuntimeError`` before :meth:`begin`."""
+        """Return the limits of the robot's base. Raises ``RuntimeError`` if :meth:`begin` was not
+        called."""
         return self.task.limits
 
     @property
     def task(self) -> Task:
-        """Return the current task. Raises ``RuntimeError`` before :meth:`begin`."""
+        """Return the current task. Raises ``RuntimeError`` if :meth:`begin` was not called."""
         if self._task is None:
             raise RuntimeError("call begin() before plan()")
         return self._task
@@ -116,8 +118,7 @@ class ReactivePlanner(LocalPlanner):
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the desired command; the limits on speed and acceleration are applied
-        afterwards."""
+        """Return the desired command. The caller applies the limits on speed and acceleration."""
 
 
 def turn_towards(

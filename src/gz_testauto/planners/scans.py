@@ -13,11 +13,11 @@ from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 
 CELL_M = 0.05
-"""Size (m) of the square cells in each of which one point is remembered."""
+"""Size (m) of the square cells of the memory, each of which contains at most one point."""
 
 
 def obstacle_points(scan: LaserScan) -> np.ndarray:
-    """Return the points of a scan in the base frame, in the order of the rays: meters, shape (n,
+    """Return the points of a scan in the base frame, in the order of the rays, in meters, shape (n,
     2).
 
     A ray without a return (``inf``, beyond ``range_max_m`` or NaN) gives no point. A return that is
@@ -30,7 +30,8 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
 
 
 class _Beams:
-    """The directions of a lidar's rays and its mounting pose, which all its scans share."""
+    """The ray directions and the mounting pose of a lidar, which are the same for all of its
+    scans."""
 
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
@@ -56,7 +57,7 @@ class ScanMemory:
         self._world_m = np.empty((0, 2))
 
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
-        """Return the points of the scan, followed by the remembered points, in the base frame:
+        """Return the points of the scan, followed by the remembered points, in the base frame, in
         meters, shape (n, 2).
 
         ``pose`` is the pose of the base in the world at the time of the scan.
@@ -73,7 +74,8 @@ class ScanMemory:
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        """Return which points (base frame) are outside of the lidar's field of view."""
+        """Return a boolean array that is true for points outside of the lidar's field of view. The
+        points are in the base frame."""
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
@@ -84,7 +86,7 @@ class ScanMemory:
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
 def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """Return the points of all rays with a return, in the frame of the lidar: meters, shape (k,
+    """Return the points of all rays with a return, in the frame of the lidar, in meters, shape (k,
     3)."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
@@ -100,8 +102,8 @@ def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[n
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
-    """Return the first point in each square cell of the plane, in the order of the cells; the
-    points have shape (n, 2)."""
+    """Return the first point in each square cell of the plane, in the order of the cells, shape (n,
+    2)."""
     cells = np.empty(len(points_m), np.int64)
     for point in range(len(points_m)):
         row = np.int64(math.floor(points_m[point, 0] / cell_m))

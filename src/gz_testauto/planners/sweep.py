@@ -1,4 +1,5 @@
-"""Free lengths of circular arcs on which a convex footprint drives among the points of a scan.
+"""Collision checks of circular arcs: the distance that a convex footprint drives before it reaches
+a point of a scan.
 
 One call checks many commands with compiled loops.
 """
@@ -15,10 +16,11 @@ _MAX_POINTS = 240
 """Number of points above which only a regular subset of the points is used."""
 
 ROUNDING_M = 1e-6
-"""Upper bound (m) of the rounding errors of distances."""
+"""Upper bound (m) of the rounding errors of computed distances."""
 
 APPROACH_M = 0.01
-"""Distance (m) by which a footprint that is already within the margin can approach a point."""
+"""Distance (m) by which a footprint that is already within the margin of a point can still approach
+it."""
 
 
 class Sweep(NamedTuple):
@@ -52,16 +54,17 @@ class ConvexFootprint:
         """Return the distance (m) from the footprint at each pose to the nearest point, shape (n,).
 
         ``poses`` (n, 3) are x, y (m) and yaw (rad); ``points_m`` (m, 2) are in the same frame. The
-        distance is the largest distance to the line of an edge: exact next to an edge, too small
-        beyond a corner, and negative inside. Without points, it is ``inf``.
+        computed distance is the largest signed distance to the line of an edge. It is exact next to
+        an edge, too small beyond a corner, and negative inside the footprint. Without points, it is
+        ``inf``.
         """
         points_m = np.ascontiguousarray(points_m, dtype=float)
         turns = np.cos(poses[:, 2]), np.sin(poses[:, 2])
         return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
 
     def reach_m(self, margin_m: float) -> float:
-        """Return the largest distance (m) between the base and a point whose clearance, as
-        :meth:`clearance_m` returns it, is less than ``margin_m``."""
+        """Return the largest possible distance (m) from the base to a point for which
+        :meth:`clearance_m` returns less than ``margin_m``."""
         return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
@@ -94,7 +97,8 @@ def sweep_arcs(
     An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
 
     A footprint that is already within the margin of a point can approach the point by up to
-    :data:`APPROACH_M`, but not nearer than a third of the margin. Otherwise it could not move away.
+    :data:`APPROACH_M`, but not nearer than a third of the margin. Otherwise the robot could not
+    move away.
     """
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))

@@ -1,8 +1,8 @@
-"""Execution of a local planner in a trial, with cycle times and a warm-up.
+"""Execution of a local planner in a trial, with a measurement of cycle times and a warm-up.
 
 Cycle times are measured in wall time and in CPU time of the calling thread. If a planner raises an
 exception or returns a command that is not finite, the outcome is ``planner_aborted``, so that a
-campaign reports the planner and continues.
+campaign reports the error and continues.
 
 The warm-up is one cycle on an empty plane before the first trial. Compilation, loading and imports
 then do not count as cycle time, and do not delay a simulation that runs freely.
@@ -33,13 +33,13 @@ from gz_testauto.planners.interface import (
 LOGGER = logging.getLogger(__name__)
 
 _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
-"""Distance of the goal (m), number of rays, range of the scan (m), and width of the lane (m) in the
-warm-up."""
+"""The parameters of the warm-up: distance of the goal (m), number of rays, range of the scan (m),
+and width of the lane (m)."""
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Return an observation whose scan has the precision of a ROS message, so that trials with and
-    without ROS are identical, bit by bit."""
+    """Return the observation with its scan rounded to the precision of a ROS message, so that
+    trials with and without ROS are bit-identical."""
     if observation.scan is None:
         return observation
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
@@ -59,8 +59,8 @@ class TimedPlanner(LocalPlanner):
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the planner's command, and measure the time of the cycle, also if the planner
-        raises ``PlannerAborted``."""
+        """Return the planner's command, and measure the cycle time, even if the planner raises
+        ``PlannerAborted``."""
         observation = in_message_precision(observation)
         cpu_s, wall_s = time.thread_time(), time.perf_counter()
         try:
@@ -81,17 +81,18 @@ class TimedPlanner(LocalPlanner):
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the numbers of the planner for the results of the trial, by name."""
+        """Return the numbers, by name, that the planner adds to the results of the trial."""
         return self._planner.numbers
 
     @property
     def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Return wall and CPU time (s) of every call of :meth:`plan`, both shape (m,)."""
+        """Return the wall times and the CPU times (s) of all calls of :meth:`plan`, each of shape
+        (m,)."""
         return np.array(self._wall_s), np.array(self._cpu_s)
 
 
 def _describe(error: Exception) -> str:
-    """Return an error as one line of text, with file and line number."""
+    """Return one line of text that describes an error, with its file and line number."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the planner raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
 
@@ -101,7 +102,7 @@ def warm_up(
 ) -> None:
     """Run one cycle of a new planner, if its class needs a warm-up, and ignore ``PlannerAborted``.
 
-    Raises ``SpecError`` for a planner that cannot be constructed.
+    Raises ``SpecError`` if the planner cannot be constructed.
     """
     planner: LocalPlanner = make_planner(plugin, **parameters)
     if not planner.needs_warm_up:

@@ -120,7 +120,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
     ) -> None:
         """Read the world and the models of a scene. Raises ``SdfError`` for unsupported SDF, and
-        ``SimulatorError`` if models have the same name."""
+        ``SimulatorError`` if an added model has the name of a model in the world file."""
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []

@@ -1,24 +1,21 @@
 """The interface between a trial and a simulator.
 
 A :class:`Simulator` is the connection to a simulator: it owns the process, if there is one, and
-runs many trials. A :class:`Simulation` is one loaded world with one or more robots, from time zero,
-at which it is paused, to the end of the trial. An adaptor subclasses both and must pass the tests
+runs many trials. A :class:`Simulation` is one loaded world with one or more robots. It is paused at
+time zero and lasts until the end of the trial. An adaptor subclasses both and must pass the tests
 of :mod:`gz_testauto.testing.simulator_conformance`.
 
 Call order::
 
-    with open_simulator("gazebo") as simulator:          # starts the process
-        simulation = simulator.load(scene)               # paused at time 0
-        snapshot = simulation.snapshot()
-        while not done:
-            simulation.drive(twist)                      # takes effect with the next step
-            snapshot = simulation.step(0.1)              # blocks until that time is simulated
+with open_simulator("gazebo") as simulator: # starts the process simulation = simulator.load(scene)
+# paused at time 0 snapshot = simulation.snapshot() while not done: simulation.drive(twist) # takes
+effect with the next step snapshot = simulation.step(0.1) # blocks until that time is simulated
 
 Time advances only in :meth:`Simulation.step`. Equal sequences of calls with the same scene give
 equal snapshots, on a new simulator and on a simulator that has run other trials. An adaptor that
-does not guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 contains a
-scan of each robot with a lidar, which shows the scene as it was loaded and has the stamp 0. It
-contains no IMU sample and no contact.
+does not guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 contains one
+scan for each robot with a lidar. The scan shows the scene as it was loaded, and its stamp is 0. The
+snapshot contains no IMU sample and no contact.
 """
 
 import abc
@@ -62,9 +59,9 @@ class PlacedRobot:
 class Scene:
     """One world with its robots, as a simulator loads it.
 
-    ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None, which
-    is used to generate worlds. ``seed`` seeds the random numbers of the simulator. ``models`` are
-    spawned in addition to those of the file. ``others`` are further robots; they require ``robot``.
+    ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None, e.g.
+    to generate worlds. ``seed`` seeds the random numbers of the simulator. ``models`` are spawned
+    in addition to those of the file. ``others`` are further robots; they require ``robot``.
     """
 
     world: Path
@@ -84,7 +81,7 @@ class Scene:
 class Simulation(abc.ABC):
     """One loaded world, paused between steps.
 
-    Every method returns after its effect is visible in :meth:`snapshot`, and raises
+    Every method waits until its effect is visible in :meth:`snapshot`, and raises
     ``SimulatorError`` if the simulator died, stalled or rejected the call. The simulation is over
     after a failed step, after its simulator loads another scene, and after its simulator is closed.
     Every later call raises ``SimulatorError`` with the reason.
@@ -116,17 +113,17 @@ class Simulation(abc.ABC):
         self._described: Optional[DescribedWorld] = None
 
     def snapshot(self) -> Snapshot:
-        """Return the present state of the world. The simulated time does not advance."""
+        """Return the current state of the world. The simulated time does not advance."""
         self._check_usable()
         return self._snapshot()
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
         """Set a robot's velocity command, which applies from the next step until the next command.
 
-        ``robot`` is the name of a further robot; without it, the command is for the first robot.
-        This method limits no acceleration; the caller applies the limits. Raises ``SimulatorError``
-        if no robot has this name or this simulator cannot drive the robot, and ``ValueError`` for a
-        command that is not finite.
+        ``robot`` is the name of a further robot. Without it, the command is for the first robot.
+        This method does not limit the acceleration, so the caller must apply the limits. Raises
+        ``SimulatorError`` if no robot has this name or this simulator cannot drive the robot, and
+        ``ValueError`` for a command that is not finite.
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
@@ -148,8 +145,8 @@ class Simulation(abc.ABC):
 
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot. If
-        ``Simulator.steps_exactly`` is False, more time can pass, and the snapshot has the actual
-        time.
+        ``Simulator.steps_exactly`` is False, more time can pass, and the snapshot contains the
+        actual time.
 
         Raises ``ValueError`` if the duration is not a whole number of physics steps.
         """
@@ -189,7 +186,7 @@ class Simulation(abc.ABC):
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete models in one call. Raises ``SimulatorError``, and removes no model, for an
-        unknown name. After the first robot is deleted, the simulation has no robot to drive."""
+        unknown name. After the first robot was deleted, velocity commands for it are rejected."""
         self._check_usable()
         wanted = tuple(dict.fromkeys(names))
         self._check_known(wanted)
@@ -214,8 +211,8 @@ class Simulation(abc.ABC):
         """Apply property changes in order and in one call. The simulated time does not advance.
 
         All changes are validated first. Raises ``SimulatorError``, and changes nothing, for an
-        unknown name, for a kind that is not in :attr:`changes`, and for a change that is impossible
-        for its part.
+        unknown name, for a change whose class is not in :attr:`changes`, and for a change that the
+        named part does not support.
         """
         self._check_usable()
         for change in changes:
@@ -242,8 +239,8 @@ class Simulation(abc.ABC):
             raise
 
     def describe(self) -> Description:
-        """Return the links, joints, collisions, visuals and lights with their present properties.
-        Poses and twists of models are in :meth:`snapshot`."""
+        """Return the links, joints, collisions, visuals and lights with their current properties.
+        Poses and twists of models are part of :meth:`snapshot`."""
         self._check_usable()
         return self._described_world.copy()
 
@@ -253,7 +250,7 @@ class Simulation(abc.ABC):
         return self._added_sdf
 
     def save_world(self, path: Path) -> None:
-        """Write the present world, with all models and property changes, to a ``.world`` file."""
+        """Write the current world, with all models and property changes, to a ``.world`` file."""
         self._check_usable()
         self._save_world(path)
         if self._described is not None:
@@ -263,8 +260,8 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"cannot save the world: {error}") from error
 
     def end(self, why: str) -> None:
-        """End the simulation. Every later call raises ``SimulatorError`` with ``why``; only the
-        first reason is kept. Called by the simulator and after a failed step."""
+        """End the simulation. Every later call raises ``SimulatorError`` with the reason ``why`` of
+        the first call. The simulator calls this method, as does a failed step."""
         self._over = self._over or why
 
     # implemented by an adaptor
@@ -275,11 +272,13 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
-        """Set the velocity command of the first robot, which exists. The command is finite."""
+        """Set the velocity command of the first robot. The caller has checked that the robot exists
+        and the command is finite."""
 
     def _drive_other(self, command: Twist2D, robot: str) -> None:
-        """Set the velocity command of a further robot, which exists. The command is finite. An
-        adaptor with ``Simulator.several_robots`` implements this method."""
+        """Set the velocity command of a further robot. The caller has checked that the robot exists
+        and the command is finite. An adaptor with ``Simulator.several_robots`` must implement this
+        method."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -288,36 +287,38 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models; see :meth:`spawn`. No name is in use, and each SDF text has a
-        ``<model>``."""
+        """Spawn models; see :meth:`spawn`. The caller has checked that no name is in use and each
+        SDF text contains a ``<model>``."""
 
     @abc.abstractmethod
     def _delete(self, names: Sequence[str]) -> None:
-        """Delete models; see :meth:`delete`. All names are known and occur once."""
+        """Delete models; see :meth:`delete`. The caller has checked that all names are known and
+        occur once."""
 
     @abc.abstractmethod
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models; see :meth:`set_states`. All names are known."""
+        """Set states of models; see :meth:`set_states`. The caller has checked that all names are
+        known."""
 
     @abc.abstractmethod
     def _save_world(self, path: Path) -> None:
-        """Write the present models to a world file; see :meth:`save_world`. The property changes
-        are written afterwards."""
+        """Write the current models to a world file; see :meth:`save_world`. The caller then adds
+        the property changes to the file."""
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """Apply property changes; see :meth:`apply`. All kinds are in ``changes``, all names are
-        known, and :meth:`describe` already returns the new values. An adaptor with supported
-        changes implements this method."""
+        """Apply property changes; see :meth:`apply`. The caller has checked all changes, and
+        :meth:`describe` already returns the new values. An adaptor that supports property changes
+        must implement this method."""
         raise NotImplementedError
 
     def _check_change(self, change: Change) -> None:
-        """Raise ``SimulatorError`` for a change of a supported kind that this simulator cannot
-        apply to the named part."""
+        """Raise ``SimulatorError`` for a change that is in ``changes`` but that this simulator
+        cannot apply to the named part."""
         return None
 
     @abc.abstractmethod
     def _model_names(self) -> Iterable[str]:
-        """Return the names of all present models, including the robots."""
+        """Return the names of all models in the simulation, including the robots."""
 
     @property
     def _described_world(self) -> DescribedWorld:
@@ -345,7 +346,7 @@ class Simulation(abc.ABC):
             raise SimulatorError(f"this simulation is over: {self._over}")
 
     def _check_known(self, names: Iterable[str]) -> None:
-        """Raise ``SimulatorError`` if no model has one of these names."""
+        """Raise ``SimulatorError`` for the first name that no model has."""
         wanted = list(names)
         known = set(self._model_names()) if wanted else set()
         for name in wanted:
@@ -356,12 +357,13 @@ class Simulation(abc.ABC):
 class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
-    A simulator is also a context manager that closes it. ``name`` and ``version`` are written to
-    the results. ``repeatable``, ``sets_twist`` and ``steps_exactly`` are False for properties that
-    the simulator cannot guarantee. ``runs_plugins`` is True if the simulator loads the libraries of
-    a world's ``<plugin>`` elements. ``shared`` is True if the same process serves all callers, so
-    that trials cannot run in parallel. ``changes`` contains the kinds of property changes that the
-    simulations support. ``several_robots`` is True if scenes can have more than one robot.
+    A simulator is also a context manager that closes the simulator on exit. ``name`` and
+    ``version`` are written to the results. ``repeatable`` is True if equal calls give equal
+    snapshots, ``sets_twist`` if twists of models can be set, and ``steps_exactly`` if a step
+    advances exactly by its duration. ``runs_plugins`` is True if the simulator loads the libraries
+    of a world's ``<plugin>`` elements. ``shared`` is True if the same process serves all callers,
+    so that trials cannot run in parallel. ``changes`` contains the kinds of property changes that
+    the simulations support. ``several_robots`` is True if scenes can have more than one robot.
     ``inertial`` is the meaning of the linear acceleration in an IMU sample: ``"step"`` for the
     acceleration in the physics step in which the sample is due, or ``"period"`` for the mean since
     the previous sample.
@@ -385,7 +387,8 @@ class Simulator(abc.ABC):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """Ids of the processes that this simulator started; empty if it runs in this process."""
+        """The ids of the processes that this simulator started. Empty if the simulator runs in this
+        process."""
         return ()
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
@@ -394,8 +397,8 @@ class Simulator(abc.ABC):
         return math.inf
 
     def load(self, scene: Scene) -> Simulation:
-        """Load ``scene`` and return its simulation, paused at time zero. The previous simulation is
-        over, even if loading fails. Raises ``SimulatorError`` if the world cannot be loaded or the
+        """Load ``scene`` and return its simulation, paused at time zero. The previous simulation
+        ends, even if loading fails. Raises ``SimulatorError`` if the world cannot be loaded or the
         simulator is closed."""
         if self._closed:
             raise SimulatorError("this simulator has been closed")
@@ -428,9 +431,9 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
-        """Load a scene; see :meth:`load`. The simulator is open, the previous simulation is over,
-        and the names of the scene's models and robots differ. The world file can still contain one
-        of these names."""
+        """Load a scene; see :meth:`load`. The caller has checked that the simulator is open and
+        that the names of the scene's models and robots are unique. The previous simulation is over.
+        The world file can still contain a model with one of the names."""
 
     @abc.abstractmethod
     def _close(self) -> None:

@@ -1,7 +1,8 @@
 """SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator.
 
-All modules that create MuJoCo models use this module. It formats numbers, returns the type and size
-of primitive shapes, and casts many rays in one call, which differs between MuJoCo versions.
+All modules that create MuJoCo models use this module. It formats numbers, and returns the type and
+size of primitive shapes. It also casts many rays in one call, for which MuJoCo's functions differ
+between versions.
 """
 
 from typing import Any, Dict, Optional, Tuple
@@ -29,7 +30,7 @@ def text(*values: float) -> str:
 
 def primitive(shape: Geometry) -> Optional[Dict[str, str]]:
     """Return the type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes
-    of a geom; None for other shapes."""
+    of a geom, or None for other shapes."""
     if isinstance(shape, Box):
         size = text(*(side / 2 for side in shape.size))
     elif isinstance(shape, Sphere):
@@ -52,8 +53,8 @@ def cast_fan(
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the distance (m) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first
-    geom, shape (n,), and the id of that geom, shape (n,); both are -1 if a ray hits no geom. Geoms
-    beyond ``range_max_m`` can be missing. ``groups`` (6,) selects the groups of geoms; None selects
+    geom, shape (n,), and the id of that geom, shape (n,). Both are -1 if a ray hits no geom. Geoms
+    beyond ``range_max_m`` can be omitted. ``groups`` (6,) selects the groups of geoms; None selects
     all."""
     import mujoco
 

@@ -1,5 +1,5 @@
-"""World files of scenes: their models, gravity and physics settings, and the file of the present
-world."""
+"""Functions that read models, gravity and physics settings from world files, and write the current
+world to a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from gz_testauto.sdf.shapes import Capsule, Ellipsoid
 
 @dataclass(frozen=True)
 class PhysicsSettings:
-    """The physics step (s), the update rate (1/s; 0 is unlimited) and gravity (m/s²)."""
+    """The physics step (s), the update rate (1/s, where 0 is unlimited) and gravity (m/s²)."""
 
     step_size_s: float
     max_update_rate_hz: float
@@ -29,8 +29,8 @@ class LoadedWorld:
     ``gravity_mps2``."""
 
     def __init__(self, path: Path, added: Iterable[str]) -> None:
-        """Read a world file. Raises ``SdfError``, and ``SimulatorError`` if a model of the file has
-        one of the names in ``added``."""
+        """Read a world file. Raises ``SdfError`` if the file is invalid, and ``SimulatorError`` if
+        a model of the file has one of the names in ``added``."""
         read = read_scene(path)
         if read.document.world is None:
             raise SdfError(f"{path}: has no <world>")
@@ -51,7 +51,8 @@ class LoadedWorld:
         """Write the world to ``path``, without the ``deleted`` models of the file, with the
         ``added`` models (SDF text by name), and with all models at ``poses``.
 
-        Joints have the positions in their SDF. Raises ``SimulatorError``.
+        Joints are written with the positions in their SDF. Raises ``SimulatorError`` if the world
+        cannot be written.
         """
         world = self.document.copy()
         ModelLibrary().absolutize(world, world.world)
@@ -82,7 +83,7 @@ def physics_of(document: SdfDocument) -> PhysicsSettings:
 
 
 def check_shapes(scene: WorldScene) -> None:
-    """Raise ``SdfError`` if the world has a shape on which gzserver aborts."""
+    """Raise ``SdfError`` if the world contains a shape that makes gzserver abort."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, (Capsule, Ellipsoid)):

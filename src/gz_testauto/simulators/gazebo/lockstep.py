@@ -1,8 +1,9 @@
-"""Simulated time on a gzserver that advances so that equal commands give bit-identical results.
+"""Lock-step control of simulated time on a gzserver, so that equal commands give bit-identical
+results.
 
 Gazebo measures in threads while physics continues in another thread, so a sensor that is due during
-a step can measure the world before or after the step. Here no sensor is due during a step. Time
-advances in two parts:
+a step can measure the world before or after the step. This module prevents that sensors are due
+during a step. Time advances in two parts:
 
 1. *physics*: the commanded steps, in which no sensor is due;
 2. *rest*: physics is disabled, and time advances by one tiny step, in which every sensor is due.
@@ -11,8 +12,9 @@ advances in two parts:
 Gazebo's clock is ahead of the simulated time by the steps of all rests. ``LockStep`` converts
 stamps.
 
-Only the clock is published with every step. More topics would halve the speed: gzserver's threads
-would wait for each other, and the last messages of a step could be delayed until the next step.
+Only the clock is published with every step. With more topics, the speed would be halved, since
+gzserver's threads would wait for each other. The last messages of a step could also be delayed
+until the next step.
 """
 
 import contextlib
@@ -33,20 +35,21 @@ MARGIN_NS = 1000
 remain if a rate is rounded, and small enough to have no visible effect."""
 
 MAX_STEPS = 100
-"""Maximum number of physics steps in an interval of physics; in a longer one Gazebo's contact
-sensor drops older contacts."""
+"""Maximum number of physics steps in an interval of physics. In a longer interval, Gazebo's contact
+sensor drops the oldest contacts."""
 
 STEPPING_RATE_HZ = 50000.0
-"""Update rate (Hz) during steps: higher than physics can reach, so that physics never waits."""
+"""Update rate (Hz) during steps. It is higher than the physics engine can reach, so gzserver never
+waits between steps."""
 
 RESTING_RATE_HZ = 5000.0
-"""Update rate (Hz) at rest, at which the paused server polls for commands. It is not higher, since
-each poll costs a message."""
+"""Update rate (Hz) at rest, at which the paused server polls for commands. It is limited, since the
+server publishes a message with each poll."""
 
 SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
-"""Limits for the wait until the threads of a server at rest sleep: the CPU time (s) of one thread,
-which only a thread of a plugin that never sleeps exceeds; and the wall time (s), on a busy
-machine."""
+"""Limits of the wait until the threads of a server at rest sleep: CPU time (s) of one thread, and
+wall time (s). Only a plugin's thread that never sleeps exceeds the CPU time. The wall time is
+sufficient on a busy machine."""
 
 _AWAKE_STATES = b"RD"
 _STAT_BYTES = 256
@@ -64,15 +67,16 @@ _RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
 
 _LOGICAL_CAMERA = """<logical_camera><near>0.001</near><far>0.01</far><aspect_ratio>1</aspect_ratio>
 <horizontal_fov>0.1</horizontal_fov></logical_camera>"""
-"""A sensor that reports the names of near models; it is not a camera. It is the only sensor without
-rays that measures without physics, and whose last message is sent to later subscribers."""
+"""A sensor that reports the names of nearby models and renders no images. It is the only sensor
+without rays that measures while physics is disabled, and whose last message is sent to later
+subscribers."""
 
 
 class LockStep:
     """The clock of one world, which is at rest unless a method of this class runs.
 
-    ``sensors`` are the topics on which a message arrives at every rest; ``motion_sensors`` are the
-    topics with a message only after physics. The subscribers of these topics add them, and call
+    ``sensors`` are the topics on which a message arrives at every rest. ``motion_sensors`` are the
+    topics on which a message arrives only after physics. The subscribers add their topics, and call
     :meth:`answered` for each message.
     """
 
@@ -100,7 +104,7 @@ class LockStep:
 
     @property
     def gazebo_ns(self) -> int:
-        """The present time (ns) on Gazebo's clock."""
+        """The current time (ns) on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
@@ -114,7 +118,7 @@ class LockStep:
     def rewind(self) -> None:
         """Set Gazebo's clock to zero. Must be called before any sensor is spawned.
 
-        A sensor that is spawned when the clock is beyond its period measures immediately. A
+        A sensor that is spawned after more than one period on the clock measures immediately. A
         measurement has a lasting effect: Gazebo normalizes the direction of a ray each time, so the
         last bits of a scan depend on the number of earlier scans. With this method, all sensors
         start at time zero.
@@ -135,8 +139,8 @@ class LockStep:
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
-        """Advance physics by ``duration_ns``, and rest. The duration must be a whole number of
-        physics steps and at most ``max_interval_ns``."""
+        """Advance physics by ``duration_ns``, then take a rest. The duration must be a whole number
+        of physics steps and at most ``max_interval_ns``."""
         self._await_sensor_threads()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
@@ -153,13 +157,13 @@ class LockStep:
         self._rest(self.sensors)
 
     def answered(self, topic: str) -> None:
-        """Store that a message has arrived on the topic of a sensor."""
+        """Record that a message has arrived on the topic of a sensor."""
         self._answers[topic] = self._measured_ns
 
     def simulated_ns(self, gazebo_ns: int) -> int:
         """Convert a stamp of Gazebo (ns) to simulated time, for an event in the last interval of
-        physics. The result for an event in a rest is at most ``interval_start_ns`` or later than
-        ``time_ns``."""
+        physics. For an event in a rest, the result is outside of the interval: at most
+        ``interval_start_ns``, or later than ``time_ns``."""
         return gazebo_ns - self._ahead_in_physics_ns
 
     # inside
@@ -191,8 +195,8 @@ class LockStep:
     def _await_sensor_threads(self) -> None:
         """Wait until the sensor threads have set their alarms and sleep.
 
-        An alarm expires one period after it was set. An alarm that is set while time passes expires
-        too late for the next rest, so the sensor does not measure.
+        An alarm expires one period after it was set. If it is set while time passes, it expires too
+        late for the next rest, and the sensor does not measure.
         """
         if self._threads is None:
             return
@@ -209,20 +213,19 @@ class LockStep:
 
 
 def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
-    """Let one ray sensor and one other sensor measure separately, on a server that has no sensors
-    yet.
+    """Trigger separate measurements of a ray sensor and of another sensor, on a server that has no
+    sensors yet.
 
-    This avoids a fault of gzserver. One thread updates ray sensors, another thread all other
-    sensors. A thread computes its period when sensors were added, as signaled by a flag that both
-    threads share. If both kinds of sensors are added together, the thread that runs first clears
-    the flag, and the other thread has no period. That thread then sets its alarm for the very next
-    step, all through physics. If it does not return in time, or if the flag is set later and the
-    thread computes its period in the middle of an interval, its sensors do not measure at the next
-    rest.
+    This method avoids a bug of gzserver. One thread updates ray sensors, another thread all other
+    sensors. A thread computes its period after sensors were added. Both threads share the flag that
+    signals this. If both kinds of sensors are added together, the thread that runs first clears the
+    flag, and the other thread has no period. During physics, that thread then sets its alarm for
+    every step. If it does not return in time, or if the flag is set later and the thread computes
+    its period in the middle of an interval, its sensors do not measure at the next rest.
 
-    Here time passes until the first sensor has measured, while the other thread has no sensor. No
-    time passes until the second sensor has measured, which would wake the first thread. A thread
-    keeps its period for the lifetime of the server.
+    To avoid this, time first passes until the first sensor has measured, while the other thread has
+    no sensor. Then no time passes until the second sensor has measured, since passing time would
+    wake the first thread. A thread keeps its period for the lifetime of the server.
 
     Returns the names of the models that were spawned, which can be deleted. Raises
     ``SimulatorError`` if a sensor does not measure.
@@ -248,10 +251,10 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
 
 class ThreadStates:
-    """The states of the threads of a process, as the kernel reports them, for the threads that
-    exist when the object is created.
+    """A reader of the states that the kernel reports for the threads of a process. It reads the
+    threads that exist when the object is created.
 
-    Gazebo's sensor threads set an alarm after they have measured, and publish no message about it.
+    Gazebo's sensor threads set an alarm after they have measured, but publish no message about it.
     A thread that has set its alarm sleeps. One file per thread is open for the lifetime of the
     object. If the kernel does not provide these files, no thread is monitored.
     """
@@ -285,8 +288,8 @@ def _close(files: List[int]) -> None:
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:
-    """Return the CPU time (s) of each awake thread by its file; see ``proc(5)``. A thread that has
-    ended is not awake."""
+    """Return the CPU time (s) of each awake thread by its file; see ``proc(5)``. A thread that no
+    longer exists counts as asleep."""
     awake = {}
     for file in files:
         with contextlib.suppress(OSError):

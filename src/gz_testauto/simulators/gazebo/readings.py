@@ -1,7 +1,7 @@
 """Conversion of gzserver's messages to observations.
 
-This module converts scans, IMU samples and contacts (frames, infinite distances), and computes the
-poses and motion of models from the poses of their links.
+This module converts the frames and infinite distances of scans, IMU samples and contacts. It
+computes the poses and twists of models from the poses of their links.
 """
 
 import math
@@ -32,10 +32,10 @@ def leading_stamp(payload: bytes) -> int:
 
 
 class ModelPoses:
-    """The poses of all models of a world, computed from the poses of their links.
+    """The poses of all models and links of a world.
 
-    Probes measure the links of movable models; other models keep the poses at which they were
-    spawned.
+    Probes measure the poses of the links of movable models. Other models keep the poses at which
+    they were spawned.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class ModelPoses:
         self._measured: Dict[str, Pose] = {}
 
     def add(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
-        """Add a model, or replace a model of the same name. ``links`` has the poses of its links in
-        the model frame; the first link is the canonical one."""
+        """Add a model, or replace a model of the same name. ``links`` contains the poses of its
+        links in the model frame, starting with the canonical link."""
         self.models[name] = pose
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
@@ -79,7 +79,7 @@ class ModelPoses:
         return self._measured.get(link) or self.models[name] * self._links[name][link]
 
     def link_states(self) -> LazyLinkStates:
-        """Return the present states of all links."""
+        """Return the current states of all links."""
         models, measured = dict(self.models), dict(self._measured)
         in_model = {
             link: (name, pose) for name, own in self._links.items() for link, pose in own.items()
@@ -93,8 +93,8 @@ class ModelPoses:
 
 
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
-    """Return a scan with the simulated time ``stamp_ns``. Distances at or beyond Gazebo's range and
-    NaN become infinite, distances below the range minus infinite (REP-117)."""
+    """Return a scan with the simulated time ``stamp_ns``. Distances that are NaN, or at or beyond
+    Gazebo's range, become infinite. Distances below the range become minus infinite (REP-117)."""
     scan = message.scan
     ranges = np.array(scan.ranges, dtype=float)
     ranges[~(ranges < scan.range_max)] = np.inf
@@ -112,19 +112,20 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
 
 
 RESOLUTION_DIGITS = 6
-"""Number of decimal places of an acceleration (m/s²). No accelerometer has a higher resolution."""
+"""Number of decimal places to which accelerations (m/s²) are rounded. No accelerometer has a higher
+resolution."""
 
 
 class ImuReader:
-    """The conversion of an IMU's messages to samples in simulated time.
+    """A converter of an IMU's messages to samples in simulated time.
 
     Gazebo's linear acceleration is the change of velocity since the last measurement divided by the
     time on its own clock, minus gravity. That clock advances at every rest, and a measurement has
-    the stamp of the last physics step or of the rest after it, so the part that is due to motion is
-    computed again. The number of measurements in a period depends on gzserver's threads. Their sum
-    depends on it only in the last bits, because each measurement is rotated to a fixed frame by its
-    own orientation. The sum is rounded to ``RESOLUTION_DIGITS``, so the same motion gives the same
-    samples.
+    the stamp of the last physics step or of the rest after it, so the part that results from motion
+    is computed again. The number of measurements in a period depends on gzserver's threads. Their
+    sum depends on this number only in the last bits, because each measurement is rotated to a fixed
+    frame by its own orientation. The sum is rounded to ``RESOLUTION_DIGITS``, so the same motion
+    gives the same samples.
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
@@ -154,9 +155,9 @@ class ImuReader:
         self._message = message
 
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
-        """Return the sample of all messages since the previous sample, with the simulated time
-        ``time_ns`` and the pose ``model`` of the model. Return None without messages or if no time
-        has passed."""
+        """Return one sample for all messages since the previous sample, at the simulated time
+        ``time_ns``. ``model`` is the pose of the model at that time. Return None if no message has
+        arrived or no time has passed."""
         message, gained = self._message, self._gained
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
         self._message, self._gained = None, np.zeros(3)
@@ -182,8 +183,8 @@ def _orientation(message: Any) -> np.ndarray:
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
-    """Return a contact of two shapes. The contact has no forces, since Gazebo reports forces in the
-    frames of links, whose poses at that step are unknown."""
+    """Return a contact of two shapes, without forces. Gazebo reports the forces in link frames, and
+    the poses of the links in that step are unknown."""
     return Contact(
         stamp_s=stamp_ns / 1e9,
         first=own_name(message.collision1),

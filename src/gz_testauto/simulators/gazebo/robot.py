@@ -1,9 +1,9 @@
 """A robot on a gzserver: its velocity command, its topics and its sensor readings.
 
-Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: x is the speed, and
-yaw is the yaw rate. DiffDrivePlugin turns clockwise for a positive rate. SkidSteerDrivePlugin turns
-at twice the commanded rate, sets the wheel speed only once per message, and controls joints with
-fixed names, independent of its SDF element.
+Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: ``x`` is the speed,
+and the yaw angle is the yaw rate. DiffDrivePlugin turns clockwise for a positive rate.
+SkidSteerDrivePlugin turns at twice the commanded rate, sets the wheel speed only once per message,
+and controls joints with fixed names, whatever its SDF element specifies.
 """
 
 import functools
@@ -71,11 +71,10 @@ def _warn_about_free_wheels(robot: str) -> None:
 
 
 class DriveCommand:
-    """The conversion of velocity commands to messages for the drive plugin of one robot."""
+    """A converter of velocity commands to messages for the drive plugin of one robot."""
 
     def __init__(self, robot: RobotModel) -> None:
-        """Select the conversion for the drive plugin of a robot. A robot without a supported plugin
-        has no conversion."""
+        """Select the conversion for the drive plugin of a robot, if the plugin is supported."""
         plugin = robot.drive.plugin if robot.drive is not None else ""
         self._gain: Optional[float] = next(
             (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
@@ -95,8 +94,8 @@ class DriveCommand:
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Return the message for a velocity command. Raises ``SimulatorError`` without a supported
-        drive plugin, and ``ValueError`` for a yaw rate beyond :attr:`limit_radps`."""
+        """Return the message for a velocity command. Raises ``SimulatorError`` if the robot has no
+        supported drive plugin, and ``ValueError`` for a yaw rate beyond :attr:`limit_radps`."""
         if self._gain is None:
             raise SimulatorError(
                 f"robot {self._robot!r} has no supported drive plugin; add one of "
@@ -115,7 +114,7 @@ class DriveCommand:
 
 
 class GazeboRobot:
-    """A robot on a gzserver. The publisher ``velocity`` publishes its velocity commands."""
+    """A robot on a gzserver. ``velocity`` is the publisher of its velocity commands."""
 
     def __init__(
         self,
@@ -163,7 +162,7 @@ class GazeboRobot:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
-        """Stop waiting for the sensors of the robot, which was deleted, and send no further
+        """Handle the deletion of the robot: stop waiting for its sensors, and send no further
         commands."""
         self._clock.sensors.discard(str(self.instrumented.scan_topic))
         topics = {*self.instrumented.contact_topics, str(self.instrumented.imu_topic)}
@@ -171,14 +170,13 @@ class GazeboRobot:
         self._gone = True
 
     def drive(self, command: Twist2D) -> None:
-        """Store a velocity command, which is sent before the next interval of physics."""
+        """Store a velocity command, to send it before the next interval of physics."""
         message = self._drive_command.message(command)
         if command != self._commanded:
             self._commanded, self._to_send = command, message
 
     def deliver_command(self) -> None:
-        """Send the stored velocity command. It arrives before the round trip that enables physics
-        ends."""
+        """Send the stored velocity command. The command arrives before physics is enabled."""
         if self._to_send is None:
             return
         with self._link.watched("sending a command"):
@@ -195,12 +193,12 @@ class GazeboRobot:
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the robot's state at ``pose``. The twist is the mean of the last interval of
+        """Return the robot's state at ``pose``. The twist is the mean twist in the last interval of
         physics."""
         return ModelState(pose, *(self._twist or (None, None)))
 
     def sensed(self) -> SensorReadings:
-        """Return the IMU samples and contacts since the previous call, and the latest scan."""
+        """Return the latest scan, and the IMU samples and contacts since the previous call."""
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
         sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()

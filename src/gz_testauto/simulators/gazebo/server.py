@@ -40,12 +40,13 @@ SCRATCH_PREFIX = "gz_testauto_gzserver_"
 _OWNER = "owner"
 
 CLAIM_NAME = "\0gz_testauto.processor.{}"
-"""Name in Linux's abstract socket namespace with which a server claims a processor. The name is
-visible to every process on the machine, and disappears with the process that created it."""
+"""Name in Linux's abstract socket namespace with which a server claims a CPU core. The name is
+visible to every process on the machine, and is released when the process that created it exits."""
 
 
 class ServerProcess:
-    """A running gzserver, paused at time zero. Its master listens on ``port``."""
+    """A running gzserver, paused at time zero. Gazebo's master in the server listens on
+    ``port``."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class ServerProcess:
         return self._process is not None and self._process.poll() is None
 
     def log_lines(self, mark: int = 0) -> List[str]:
-        """Return the log lines after the first ``mark`` bytes of the log, without colors."""
+        """Return the log lines after the first ``mark`` bytes of the log, without color codes."""
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
@@ -99,7 +100,7 @@ class ServerProcess:
         return [line for line in map(_without_color, text.splitlines()) if line]
 
     def log_size(self) -> int:
-        """Return the present size of the log in bytes, which marks a position for
+        """Return the current size of the log in bytes, which marks a position for
         :meth:`errors_since`."""
         try:
             return self.log_file.stat().st_size
@@ -111,9 +112,9 @@ class ServerProcess:
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error after the first ``mark`` bytes of the log that is about a missing
-        plugin or file, without which Gazebo continues with a different world; None without one. A
-        missing file whose name matches ``allowed`` is only logged."""
+        """Return the first error about a missing plugin or file after the first ``mark`` bytes of
+        the log, or None if there is no such error. Gazebo continues after this error, but with a
+        different world. A missing file whose name matches ``allowed`` is only logged."""
         for line in self.errors_since(mark):
             if any(phrase in line for phrase in _FATAL_ERRORS):
                 if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
@@ -125,7 +126,8 @@ class ServerProcess:
         return None
 
     def describe_end(self) -> str:
-        """Return the last log lines for a message, and how the process ended if it has ended."""
+        """Return the last log lines for an error message and, if the process has stopped, its exit
+        status."""
         status = "" if self.alive else f"{self._describe_exit()}; "
         lines = self.log_lines()[-_LOG_LINES_SHOWN:]
         return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
@@ -170,7 +172,7 @@ class ServerProcess:
 
     def _has_started(self, deadline_s: float) -> bool:
         """Return whether the log reports a start before ``deadline_s``. The port is not tested,
-        since another process could respond on it."""
+        since another process could use it."""
         while time.monotonic() < deadline_s:
             alive = self.alive
             if any(_UP in line for line in self.log_lines()):
@@ -213,7 +215,7 @@ class ClaimedProcessor:
 
     @contextlib.contextmanager
     def for_children(self) -> Iterator[None]:
-        """Return a context in which all processes that this thread starts are bound to the
+        """Return a context in which all processes that this thread starts are bound to this
         processor."""
         if self.number is None:
             yield
@@ -238,8 +240,8 @@ class ClaimedProcessor:
 
 
 def _claim(name: str) -> Optional[socket.socket]:
-    """Return a socket with this name; None if another process uses the name, or if the system does
-    not support such names."""
+    """Return a socket with this abstract name, or None if another process uses the name or the
+    system does not support abstract names."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)
@@ -256,7 +258,8 @@ class GuiClient:
     """
 
     def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
-        """Start gzclient. Raises ``MissingDependencyError`` without a gzclient or a display."""
+        """Start gzclient. Raises ``MissingDependencyError`` if gzclient is not installed or no
+        display is available."""
         if installation.client is None:
             raise MissingDependencyError(
                 f"gzclient was not found in {installation.where}; run without gui"
@@ -280,7 +283,7 @@ class GuiClient:
 
 
 class ScratchDirectory:
-    """The new temporary directory of one gzserver, at ``path``, locked until it is removed.
+    """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed.
 
     A directory is owned by the process that holds the lock on a file in it; the kernel releases the
     lock when the process ends. If the owner is killed together with the processes that would remove
@@ -296,8 +299,8 @@ class ScratchDirectory:
         self._port = 0
 
     def note_port(self, port: int) -> None:
-        """Store the port of gzserver, after which gzserver names its directory in the home
-        directory."""
+        """Store the port of gzserver. The name of gzserver's directory in the home directory
+        contains the port."""
         self._port = port
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(port).encode(), 0)
@@ -319,7 +322,7 @@ class ScratchDirectory:
 
 
 def remove_orphans() -> None:
-    """Remove the directories of servers whose owner has ended. Errors are ignored."""
+    """Remove the directories whose owner no longer exists. Errors are ignored."""
     orphans, living = [], []
     for directory in _directories():
         try:

@@ -51,9 +51,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     """A world on a gzserver; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Gazebo does not publish twists: a robot's twist is the mean of the last interval of at most
-    ``period_s``, and other models have no twist. Sensors measure while the world rests at the end
-    of an interval: a scan if it is due, one IMU sample, and the contacts of all physics steps
-    except the first step after a rest.
+    ``period_s``, and the snapshots contain no twists of other models. Sensors measure during the
+    rest at the end of an interval. They return a scan if it is due, one IMU sample, and the
+    contacts of all physics steps except the first step after a rest.
     """
 
     changes = SUPPORTED_CHANGES
@@ -115,8 +115,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     def cancel_probes(self, names: Optional[Iterable[str]] = None) -> None:
-        """Cancel the subscriptions to the probes of models that were spawned during the trial, by
-        default all, before they are deleted. So a new probe of the same name has no subscriber."""
+        """Cancel the subscriptions to the probes of models that were spawned during the trial,
+        before the models are deleted. The default is all of these models. A new probe with the same
+        name then has no subscriber."""
         chosen = self._instrumented if names is None else self._instrumented.keys() & set(names)
         self._link.unsubscribe(
             topic
@@ -227,8 +228,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         check(change, lambda: self._described_world.now)
 
     def _set_twist(self, change: SetModel) -> None:
-        """Set the twist of a model with one link by an impulse, since Gazebo has no message for a
-        twist."""
+        """Set the twist of a model with one link. The method uses an impulse, since Gazebo has no
+        message for a twist."""
         if not (change.linear_mps or change.angular_radps):
             return
         description = self._described_world.now
@@ -276,13 +277,13 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     # in addition to the interface
 
     def physics(self) -> PhysicsSettings:
-        """Return the present physics settings."""
+        """Return the current physics settings."""
         self._check_usable()
         return self._physics
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change the physics step and gravity. The update rate is only saved with the world, since
-        it has no effect in lock-step."""
+        """Change the physics step, gravity and update rate. The update rate is only written to
+        saved worlds, since it has no effect in lock-step."""
         self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))
         self._link.set_physics(gravity=gravity)
@@ -325,7 +326,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
-    """Return a model whose SDF is a complete text and contains the name of the model."""
+    """Return the model with a complete SDF document that contains the model's name."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())

@@ -1,10 +1,10 @@
 """The simulator ``gazebo``, which loads scenes on a gzserver and starts a new gzserver if
 necessary.
 
-A server is used again if the base of the new world is equal, if no error occurred on the server,
-and for at most ``trials_per_server`` trials. Between trials every part that can have changed is
-replaced in the same order as on a new server: the movable models and the robots are deleted and
-spawned, time is set to zero, and the random generators are seeded.
+A server is reused if the base of the new world is equal and no error occurred on the server, for at
+most ``trials_per_server`` trials. Between trials, every part that can have changed is reset, in the
+same order as on a new server. The movable models and the robots are deleted and spawned, time is
+set to zero, and the random generators are seeded.
 """
 
 import re
@@ -36,7 +36,7 @@ HeightMaps = Literal["fields", "meshes"]
 
 
 class SceneRejectedError(SimulatorError):
-    """The error for a scene that is invalid, so that another server would reject it too."""
+    """Raised for an invalid scene, which every other server would reject too."""
 
 
 class GazeboSimulator(Simulator):
@@ -44,16 +44,16 @@ class GazeboSimulator(Simulator):
 
     ``gui`` opens gzclient. ``trials_per_server`` limits the number of scenes per server.
     ``stall_timeout_s`` is the wall time without progress after which the server counts as dead.
-    ``period_s`` is the longest time between two measurements of contacts and IMU: the duration of
-    the steps, or a fraction of it. ``obstacle_names`` is a regular expression for the whole names
-    of the random obstacles, by default the names that the spawner uses; other static models belong
-    to the base of the world, which all trials on a server share. With ``world_plugins`` the
-    ``<plugin>`` elements of the worlds are loaded; the plugins of the robot are always loaded.
-    ``allow_missing`` has names of plugins (``libname.so``; ``*`` matches any text) without which a
-    scene is simulated if they are not installed. ``engine`` is the physics engine, one of ``ode``,
-    ``bullet`` and ``dart``, by default that of the world. ``height_maps`` selects the form of
-    static height maps for ODE: ``"fields"``, through whose edges wheels can sink, or ``"meshes"``
-    of the same heights.
+    ``period_s`` is the longest simulated time between two measurements of contacts and IMU. A step
+    is divided into intervals that are not longer. ``obstacle_names`` is a regular expression for
+    the whole names of the random obstacles, by default the names that the spawner uses; other
+    static models belong to the base of the world, which all trials on a server share. With
+    ``world_plugins``, the ``<plugin>`` elements of the worlds are loaded; the plugins of the robot
+    are always loaded. ``allow_missing`` contains names of plugins (``libname.so``, in which ``*``
+    matches any text). If such a plugin is not installed, the scene is simulated without it.
+    ``engine`` is the physics engine, one of ``ode``, ``bullet`` and ``dart``, by default that of
+    the world. ``height_maps`` selects how static height maps are represented for ODE: as
+    ``"fields"``, into whose edges wheels can sink, or as ``"meshes"`` with the same heights.
     """
 
     name = "gazebo"
@@ -111,11 +111,11 @@ class GazeboSimulator(Simulator):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """The process id of the present gzserver; none before the first scene."""
+        """The process id of the current gzserver. Empty before the first scene is loaded."""
         return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """Return the yaw rate (rad/s) at which Gazebo's drive plugins wrap the commanded rate
+        """Return the largest yaw rate (rad/s). Gazebo's drive plugins would wrap a higher rate
         around."""
         return DriveCommand(robot).limit_radps
 
@@ -172,7 +172,7 @@ class GazeboSimulator(Simulator):
         )
 
     def _take_server(self) -> None:
-        """Take over the server of the previous simulation, with the models on it."""
+        """Reuse the server of the previous simulation, with the models on it."""
         last, self._last = self._last, None
         if last is not None:
             self._loaded = last.spawned

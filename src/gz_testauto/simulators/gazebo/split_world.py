@@ -1,12 +1,12 @@
 """Division of a world file into a base, with which a server starts, and the models that are spawned
 in each trial.
 
-The *base* contains everything that cannot have changed when a trial ends: lights, physics, and the
-static models. The *movables* are spawned in each trial, in file order: every model that is not
-static, and every static model whose name is that of a random obstacle. So worlds that differ only
-in their obstacles share a base. If spawning these obstacles would take longer than starting a new
-server, they belong to the base. The division depends on the world only, never on earlier trials on
-a server.
+The *base* contains all elements that a trial cannot change: lights, physics settings, and static
+models. The *movables* are spawned in each trial, in file order. They are all models that are not
+static, and all random obstacles, which are recognized by their names. So worlds that differ only in
+their obstacles share a base. If spawning the obstacles would take longer than starting a new
+server, the obstacles belong to the base. The division depends only on the world, and never on
+earlier trials on a server.
 """
 
 import copy
@@ -35,9 +35,9 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, physics_of
 
 MAX_SPAWNED = 50
-"""Maximum number of random obstacles that are spawned per trial. Spawning the 418 cylinders of BARN
-took 7 to 11 s in every trial; a server with them in its base took 3 s per world and 0.7 s per
-trial."""
+"""Maximum number of random obstacles that are spawned per trial. Spawning the 418 cylinders of a
+BARN world took 7 to 11 s in every trial. With the cylinders in the base, the server took 3 s per
+world and 0.7 s per trial."""
 
 _STATEFUL = ("plugin", "population", "road", "state")
 
@@ -46,12 +46,12 @@ _STATEFUL = ("plugin", "population", "road", "state")
 class SplitWorld:
     """A world that is divided into its base and its movable models.
 
-    ``base`` is the world text to start a server with, and ``physics`` has the settings of the file.
-    ``poses`` has the world-frame pose of every model of the base, and ``links`` the poses of their
-    links in the model frame. ``reusable`` is False if the base contains an element that a trial can
-    change, such as a plugin; then every trial needs a new server. ``engine`` is the physics engine,
-    ``stated_engine`` the engine in the file, and ``before`` has the original collisions of the base
-    that were adapted to the engine.
+    ``base`` is the SDF text of the world with which a server starts, and ``physics`` contains the
+    physics settings of the file. ``poses`` contains the world-frame pose of every model of the
+    base, and ``links`` the poses of their links in the model frame. ``reusable`` is False if the
+    base contains an element that a trial can change, such as a plugin; then every trial needs a new
+    server. ``engine`` is the physics engine, and ``stated_engine`` is the engine in the file.
+    ``before`` contains the original collisions of the base that were adapted to the engine.
     """
 
     name: str
@@ -80,11 +80,12 @@ def split_world(
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
 ) -> SplitWorld:
-    """Read and divide a ``.world`` file. The base gets ``update_rate_hz`` as its update rate.
-    ``obstacles`` matches the whole names of random obstacles, by default those of the spawner. If
-    more than ``max_spawned`` of them are static, they belong to the base. Without ``plugins`` all
-    plugins of the world are removed. ``engine`` is the physics engine, by default that of the file.
-    For ODE, height maps of the base become meshes in the folder ``meshes``, unless it is None.
+    """Read and divide a ``.world`` file. ``update_rate_hz`` becomes the update rate of the base.
+    ``obstacles`` is a regular expression for the whole names of random obstacles, by default the
+    names that the spawner uses. If more than ``max_spawned`` of them are static, they belong to the
+    base. Without ``plugins``, all plugins of the world are removed. ``engine`` is the physics
+    engine, by default that of the file. For ODE, height maps of the base become meshes in the
+    folder ``meshes``, unless it is None.
 
     Raises ``SimulatorError`` for an invalid or missing element.
     """
@@ -134,7 +135,7 @@ def split_world(
 
 
 def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
-    """Return a ``<model>`` element as a complete SDF text."""
+    """Return a complete SDF document that contains a ``<model>`` element."""
     root = etree.Element("sdf", version=version)
     model = copy.deepcopy(element)
     model.tail = None
@@ -178,8 +179,8 @@ def _divide(
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
-    """Return the elements in ``document``, a copy of the document of the scene, for the models of
-    the scene."""
+    """Return the elements in ``document`` that correspond to the models of the scene. ``document``
+    is a copy of the document of the scene."""
     originals = list(scene.document.root.iter())
     copies = list(document.root.iter())
     position = {id(element): index for index, element in enumerate(originals)}
@@ -199,9 +200,9 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
 
 
 def _has_unrendered_sensor(model: SceneModel) -> bool:
-    """Return whether a model has sensors that are not rendered. Gazebo updates all sensors of a
-    kind with the highest rate of them. In the base, where such sensors have their own rate, they
-    would delay the robot's sensors. A spawned model gets the rate of the robot's sensors."""
+    """Return whether a model has sensors that are not rendered. Gazebo updates all sensors of one
+    type at the highest of their rates. In the base, these sensors would keep their own rates and
+    delay the robot's sensors. In a spawned model, they get the rate of the robot's sensors."""
     return any(
         sensor.get("type") not in RENDERED
         for _, node, _ in model.node.walk()

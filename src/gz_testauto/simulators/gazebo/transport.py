@@ -1,8 +1,8 @@
 """A node of Gazebo's transport, which finds topics at the master, publishes and subscribes.
 
-The node is for one caller in one thread: bytes are transferred and callbacks run only in
-:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of eight hexadecimal
-digits, the length of the payload, and the payload. Frames to and from the master, and the first
+The node must be used by one thread only. Bytes are transferred and callbacks run only in
+:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of the length of the
+payload, in eight hexadecimal digits, and the payload. Frames to and from the master, and the first
 frame on a connection between publisher and subscriber, are ``Packet`` messages; after that a
 publisher sends its messages without an envelope.
 """
@@ -27,7 +27,7 @@ RawCallback = Callable[[bytes], None]
 
 
 class ConnectionLostError(Exception):
-    """The error for a connection that the peer closed or the network broke."""
+    """Raised if the peer closed a connection or the network failed."""
 
 
 def frame(payload: bytes) -> bytes:
@@ -36,14 +36,14 @@ def frame(payload: bytes) -> bytes:
 
 
 class FrameConnection:
-    """A connected socket that transfers frames. The owner calls :meth:`receive` when data are
-    available; :meth:`send` blocks at most for the timeout of the socket."""
+    """A connected socket that transfers frames. The owner must call :meth:`receive` when data are
+    available. :meth:`send` blocks at most for the timeout of the socket."""
 
     def __init__(
         self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
     ) -> None:
         """Use the connected socket ``peer``. The function ``on_frame`` is called with every
-        payload, or with ``latest_only`` with the last payload of each read."""
+        payload, or only with the last payload of each read if ``latest_only`` is True."""
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = peer
         self.on_frame = on_frame
@@ -55,7 +55,7 @@ class FrameConnection:
         return self.socket.fileno()
 
     def send(self, *payloads: bytes) -> None:
-        """Send frames in one write, so that the peer reads them together."""
+        """Send frames in one write, so that the peer reads all of them in one read."""
         try:
             self.socket.sendall(b"".join(map(frame, payloads)))
         except OSError as error:
@@ -98,7 +98,7 @@ class FrameConnection:
 
 
 class Publisher:
-    """A publisher on one topic."""
+    """A publisher of messages on one topic."""
 
     def __init__(self, topic: str, message_class: Any) -> None:
         self.topic = topic
@@ -107,7 +107,7 @@ class Publisher:
 
     @property
     def connected(self) -> bool:
-        """True if there is a subscriber; messages sent before that are lost."""
+        """True if a subscriber is connected. Messages that are sent before that are lost."""
         return bool(self.links)
 
     def send(self, *messages: Any) -> None:
@@ -119,9 +119,9 @@ class Publisher:
 
 @dataclass
 class Subscription:
-    """A subscription to one topic. ``on_payload`` is called with every unparsed message, or with
-    ``latest_only`` with the last of several pending messages. With ``latching``, the last message
-    that was published before the subscription is also received."""
+    """A subscription to one topic. ``on_payload`` is called with every unparsed message, or only
+    with the last of several pending messages if ``latest_only`` is True. With ``latching``, the
+    last message that was published before the subscription is also received."""
 
     topic: str
     message_class: Any
@@ -135,7 +135,8 @@ class TransportNode:
     """A node that is registered at one Gazebo master on this machine."""
 
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
-        """Connect to the master. Raises ``ConnectionLostError`` or ``TimeoutError``."""
+        """Connect to the master. Raises ``ConnectionLostError`` if the connection fails, and
+        ``TimeoutError`` if the master does not respond."""
         self.namespaces: List[str] = []
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
@@ -154,13 +155,14 @@ class TransportNode:
             raise ConnectionLostError(str(error)) from error
 
     def advertise(self, topic: str, message_class: Any) -> Publisher:
-        """Advertise ``topic`` and return its publisher; see ``Publisher.connected``."""
+        """Advertise ``topic`` and return its publisher, which can be unconnected (see
+        ``Publisher.connected``)."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
         self._send_to_master("advertise", self._topic_message(Publish, publisher))
         return publisher
 
     def unadvertise(self, publisher: Publisher) -> None:
-        """Withdraw the advertisement of a publisher, and return when the master has forwarded the
+        """Withdraw the advertisement of a publisher, and wait until the master has forwarded the
         withdrawal."""
         self._send_to_master("unadvertise", self._topic_message(Publish, publisher))
         self.subscriber_count(publisher.topic)  # the master handles messages in order
@@ -181,7 +183,7 @@ class TransportNode:
         return subscription
 
     def unsubscribe(self, topic: str) -> None:
-        """Cancel a subscription, and return when the master has forwarded this."""
+        """Cancel a subscription, and wait until the master has forwarded the cancellation."""
         subscription = self._subscriptions.pop(topic)
         self._send_to_master("unsubscribe", self._topic_message(Subscribe, subscription))
         self.subscriber_count(topic)  # the master handles messages in order
@@ -199,7 +201,7 @@ class TransportNode:
         return subscription is not None and bool(subscription.peers)
 
     def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
-        """Return the number of subscribers of a topic that are registered at the master."""
+        """Return the number of subscribers that are registered for a topic at the master."""
         self._topic_info = None
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
         self._send_to_master("request", request)
@@ -209,8 +211,7 @@ class TransportNode:
         return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Transfer all pending bytes, after waiting up to ``timeout_s`` of wall time for the first
-        byte.
+        """Wait up to ``timeout_s`` of wall time for the first byte, and transfer all pending bytes.
 
         Raises ``ConnectionLostError`` if the connection to the master is closed.
         """
@@ -227,8 +228,8 @@ class TransportNode:
                 self._drop(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()`` is true. Raises ``TimeoutError`` with the name ``what`` of the
-        missing message."""
+        """Poll until ``condition()`` is true. Raises ``TimeoutError`` after the timeout. Its
+        message contains ``what``, the name of the missing message."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
@@ -237,8 +238,8 @@ class TransportNode:
             self.poll(left_s)
 
     def close(self) -> None:
-        """Close all connections without a message to the master, which detects the closed
-        connections."""
+        """Close all connections. No message is sent to the master, which detects the closed
+        connections itself."""
         for key in list(self._selector.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()

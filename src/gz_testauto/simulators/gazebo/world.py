@@ -1,8 +1,8 @@
 """Client of one gzserver and its world.
 
 The client publishes and subscribes to the world's topics, waits for the effects of requests, and
-raises ``SimulatorError`` if the server is dead or does not respond. Robots, trials and
-repeatability belong to other modules.
+raises ``SimulatorError`` if the server is dead or does not respond. Other modules implement robots,
+trials and repeatability.
 
 Gazebo processes messages on ``factory``, ``request`` and ``model/modify`` at most five times per
 second of wall time, so requests are sent in batches; ``world_control`` and ``physics`` take effect
@@ -29,7 +29,7 @@ from gz_testauto.simulators.gazebo.transport import (
 from gz_testauto.simulators.interface import NamedModel
 
 CLOCK_TOPIC = "pose/local/info"
-"""The topic on which Gazebo publishes the time with every step, and at rest with every poll for
+"""The topic on which Gazebo publishes the time with every step and, at rest, with every poll for
 commands. It is the only topic whose last message is never delayed for long."""
 
 _REPEAT_S = 0.05
@@ -37,8 +37,8 @@ _PHYSICS_TRIES = 1000
 
 
 class WorldLink:
-    """A link to the world of one server. The server counts as dead after ``stall_timeout_s`` of
-    wall time without a response.
+    """A connection to the world of one server. The server counts as dead after ``stall_timeout_s``
+    of wall time without a response.
 
     ``broken`` is True if the server must not be used for another trial.
     """
@@ -89,13 +89,14 @@ class WorldLink:
         latest_only: bool = False,
         latching: bool = False,
     ) -> None:
-        """Subscribe to a topic of this world with unparsed messages; a later callback replaces an
-        earlier one. With ``latest_only``, only the last of several pending messages is delivered.
-        With ``latching``, the last message that was published before is delivered too.
+        """Subscribe to a topic of this world. ``on_payload`` is called with unparsed messages and
+        replaces an earlier callback of the topic. With ``latest_only``, only the last of several
+        pending messages is delivered. With ``latching``, the last message that was published before
+        is delivered too.
 
-        A subscription remains for the lifetime of the server. To cancel it while messages are sent
-        can silence the publisher permanently, and the publisher of a model that is spawned again
-        finds its subscribers again.
+        A subscription remains for the lifetime of the server. Canceling it while messages are sent
+        can silence the publisher permanently. If a model is spawned again, its publisher connects
+        to the existing subscriptions.
         """
         subscription = self._subscriptions.get(relative)
         if subscription is None:
@@ -106,8 +107,8 @@ class WorldLink:
             subscription.on_payload = on_payload
 
     def unsubscribe(self, relatives: Iterable[str]) -> None:
-        """Cancel subscriptions. No message may be sent on them meanwhile, which could silence the
-        publisher permanently."""
+        """Cancel subscriptions. No message must be published on these topics during the call, since
+        that could silence the publisher permanently."""
         with self.watched("canceling subscriptions"):
             for relative in relatives:
                 if self._subscriptions.pop(relative, None) is not None:
@@ -134,16 +135,16 @@ class WorldLink:
         return self.node.advertise(self.topic(relative), MESSAGES[kind])
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
-        """Return the publisher on a command topic of a model that exists or is about to be spawned.
-        The publisher is connected when the model's plugin has subscribed."""
+        """Return the publisher on a command topic of a model that exists or will be spawned. The
+        publisher is connected when the model's plugin has subscribed."""
         topic = f"{model}/{relative}"
         if topic not in self._to_models:
             self._to_models[topic] = self.advertise(topic, kind)
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Withdraw the advertisements of the command topics of models that are about to be deleted,
-        by default of all models.
+        """Withdraw the advertisements of the command topics of models that will be deleted, by
+        default of all models.
 
         If a plugin is unloaded while its topic has a publisher, the plugin closes the connection
         while it holds a lock of gzserver. The transport thread waits for that lock while it holds
@@ -167,8 +168,8 @@ class WorldLink:
     @contextlib.contextmanager
     def watched(self, doing: str) -> Iterator[None]:
         """Return a context in which a lost connection or a ``TimeoutError`` becomes a
-        ``SimulatorError`` with the end of the server's log. The message contains ``doing``, the
-        present operation."""
+        ``SimulatorError``. Its message contains ``doing``, the current operation, and the end of
+        the server's log."""
         try:
             yield
         except ConnectionLostError as error:
@@ -191,15 +192,16 @@ class WorldLink:
         raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
     def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait until ``condition()`` is true. Raises ``SimulatorError`` after the timeout."""
+        """Wait until ``condition()`` is true. Raises ``SimulatorError`` if it is not true within
+        the timeout."""
         with self.watched(doing):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
         """Request the physics settings, wait for the response and return it.
 
-        Messages on different topics can overtake each other; this response arrives one full round
-        trip after all messages that were sent before.
+        Messages on different topics can overtake each other. When the response arrives, the server
+        has processed all messages that were sent before the request.
         """
         request_ids: List[int] = []
         deadline_s = time.monotonic() + self.stall_timeout_s
@@ -219,8 +221,8 @@ class WorldLink:
     # the world
 
     def control(self, **fields: Any) -> None:
-        """Publish a ``WorldControl`` message with these fields, such as ``multi_step``, ``seed``
-        and ``reset``."""
+        """Publish a ``WorldControl`` message with the fields in ``fields``, such as
+        ``multi_step``, ``seed`` and ``reset``."""
         with self.watched("sending a command"):
             self._control.send(MESSAGES["WorldControl"](**fields))
 
@@ -236,8 +238,8 @@ class WorldLink:
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
     def request(self, kind: str, data: str = "") -> Any:
-        """Send a request and return the response. The world handles the request in its next
-        update."""
+        """Send a request to the world and return the response. The world processes the request in
+        its next update."""
         request_id = self._send_request(kind, data)
         self.wait_for(lambda: request_id in self._responses, f"answering {kind}")
         return self._responses.pop(request_id)
@@ -245,8 +247,8 @@ class WorldLink:
     def spawn(self, models: Sequence[NamedModel], places: Sequence[Tuple[str, Pose]] = ()) -> None:
         """Spawn models in one batch, and then move the models in ``places``, all within one update.
 
-        The method returns when the server has announced every model and every move. Raises
-        ``SimulatorError`` with the server's errors if a model does not appear.
+        Wait until the server has reported every model and every move. Raises ``SimulatorError``
+        with the server's errors if a model does not appear.
         """
         mark = self.server.log_size()
         self._announced.clear()
@@ -293,7 +295,7 @@ class WorldLink:
         return sum("Unable to find model" in line for line in errors)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one batch. The names can be used again when this method returns."""
+        """Remove models in one batch, and wait until their names can be used again."""
         self.request_deletion(names)
         self.await_deletion()
         self.await_free_names()
@@ -302,8 +304,8 @@ class WorldLink:
         """Request the removal of models in one batch.
 
         The server stores the requests in its next update and removes the models in the update after
-        that. It announces each removal on the topic on which it receives requests. So it receives
-        its own announcement, and two updates later removes a model that has the name by then.
+        that. It publishes each removal on the topic on which it also receives requests. So it
+        receives its own message and, two updates later, removes any new model with the same name.
         Therefore :meth:`await_free_names` must be called before a name is used again.
         """
         self.await_free_names()
@@ -354,7 +356,7 @@ class WorldLink:
         return dict(self.models)
 
     def close(self) -> None:
-        """Close the connections. The owner of the server stops the server."""
+        """Close the connections. The server continues to run until its owner stops it."""
         self.node.close()
 
     # inside
@@ -378,8 +380,8 @@ class WorldLink:
         return request_id
 
     def _wait_with_progress(self, missing: Callable[[], int], doing: str) -> None:
-        """Wait until ``missing()`` is 0. Time out if it does not decrease; it is also called if no
-        message arrives."""
+        """Wait until ``missing()`` returns 0. The timeout starts again when the value decreases.
+        ``missing()`` is also called if no message arrives."""
         least, since_s = missing(), time.monotonic()
         with self.watched(doing):
             while least:
@@ -426,6 +428,6 @@ def pose_message(pose: Pose) -> Any:
 
 
 def pose_from(message: Any) -> Pose:
-    """Return the pose in a Gazebo message without rounding."""
+    """Return the pose in a Gazebo message with all digits."""
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

@@ -1,9 +1,10 @@
 """The simulator ``gazebo_ros``: a running Gazebo that is controlled through the services and topics
 of gazebo_ros.
 
-From the bottom up: ``connection`` implements TCPROS; ``client`` calls the services, and ``topics``
-contains the topics of a robot; ``plugins`` adapts a robot, and ``changes`` changes a running world;
-``simulation`` and ``simulator`` implement the interface. This package starts and stops no process.
+``connection`` implements TCPROS. ``client`` calls the services, and ``topics`` contains the topics
+of a robot. ``plugins`` adapts a robot, and ``changes`` changes a running world. ``simulation`` and
+``simulator`` implement the interface of simulators. This package does not start or stop
+processes.
 """
 
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, WorldNow

@@ -1,8 +1,8 @@
 """Property changes of a world in gazebo_ros, as service calls.
 
-Every field of a request is set, since the service overwrites all fields. Changes of the world that
-would remain for the next scene can be restored. gazebo_ros has no service for friction and visuals.
-Its service for masses (``set_link_properties``) reports success but does not change the physics.
+Every field of a request is set, since the services overwrite all properties. Changes that would
+affect the next scene can be reverted. gazebo_ros has no service for friction and visuals. Its
+service for masses (``set_link_properties``) reports success but does not change the physics.
 """
 
 from dataclasses import replace
@@ -34,7 +34,7 @@ from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 
 EXACT = 1e-4
-"""Largest error of a model's pose (m, rad) after the pose was set while time is paused."""
+"""Largest errors (m, rad) at which a pose that was set while time is paused counts as reached."""
 
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetGravity, Push, SetLight)
@@ -42,8 +42,7 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for a change for which gazebo_ros has no service, or its service no
-    field."""
+    """Raise ``SimulatorError`` for a change that no service of gazebo_ros supports."""
     if isinstance(change, SetLight) and change.range_m is not None:
         raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m; omit it")
     if isinstance(change, SetJoint) and change.velocity is not None:
@@ -57,8 +56,9 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """Return the state that a change specifies. Without a pose in the change, the pose and the
-    unspecified parts of the twist are those in ``states``, which must contain the model or link."""
+    """Return the state that a change specifies. If the change has no pose, the pose and the
+    unspecified components of the twist are taken from ``states``, which must contain the model or
+    link."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     present = states[change.name]
@@ -68,9 +68,9 @@ def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelSta
 
 
 class ChangeCalls:
-    """The service calls that apply property changes. ``truth`` returns the description of the
-    world, and ``step_s`` is the physics step. If time runs (``paused`` is False), poses are not
-    verified, since the models move."""
+    """A client that applies property changes by service calls. ``truth`` returns the description of
+    the world, and ``step_s`` is the physics step. If ``paused`` is False, poses are not verified,
+    since time is running and the models move."""
 
     def __init__(
         self,
@@ -98,14 +98,14 @@ class ChangeCalls:
             self._move(moved)
 
     def restore(self) -> None:
-        """Restore gravity and lights, whose changes would remain for the next scene."""
+        """Restore gravity and lights, since changes of them would affect the next scene."""
         setters, self._before = self._before, {}
         for setter in setters.values():
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        """Set the states of models. A twist without a pose applies at the present pose of the
-        model."""
+        """Set the states of models. If a change has a twist but no pose, the model keeps its
+        current pose."""
         present = self._client.states([name for name, one in changes.items() if one.pose is None])
         states = {
             name: wanted_state(one, present)

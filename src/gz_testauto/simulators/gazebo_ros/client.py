@@ -1,9 +1,9 @@
 """Client of the services of gazebo_ros in a running Gazebo.
 
-The client verifies effects by the state of the simulator and not by responses. gazebo_ros can
-report a timeout of a spawn although the model appears, because it waits for the model in simulated
-time, and it can report success before a state is set. Every wait has a timeout in wall time, since
-simulated time can be paused.
+The client verifies the effect of a call from the state of the simulator, and does not rely on the
+response. gazebo_ros can report a timeout of a spawn although the model appears, because it waits
+for the model in simulated time, and it can report success before a state is set. Every wait has a
+timeout in wall time, since simulated time can be paused.
 
 Requests for many models are sent over a persistent connection before the first response is read
 (:mod:`~gz_testauto.simulators.gazebo_ros.connection`). No ROS node is needed.
@@ -41,15 +41,15 @@ from gz_testauto.simulators.world_file import PhysicsSettings
 POLL_S = 0.02
 """Wall time (s) between two polls for an effect."""
 SHORT_TIMEOUT_S = 2.0
-"""Timeout (s) of calls after a call without a response: gazebo_ros handles one call at a time, so a
-call that does not end blocks all others."""
+"""Timeout (s) of calls after a call without a response. gazebo_ros handles one call at a time, so
+an unfinished call blocks all others."""
 ECHO_S = 0.45
-"""Wall time (s) for which the name of a deleted model is not used again. Gazebo receives its own
+"""Wall time (s) for which the name of a deleted model is not reused. Gazebo receives its own
 message about the deletion and handles it with its next messages, 0.2 s later."""
 PLACED_M = 0.02
 PLACED_RAD = 0.02
-"""Largest errors (m, rad) of a model's pose when the pose is read after it was set. A movable model
-has moved for a few milliseconds."""
+"""Largest errors (m, rad) at which a pose that was set while time runs counts as reached. A movable
+model has moved for a few milliseconds before its pose is read."""
 WORLD = "world"
 
 KINDS = {
@@ -82,11 +82,11 @@ class WorldNow:
 
 class GazeboRosClient:
     """A client of the services ``/gazebo/*`` at one ROS master. Every method raises
-    ``SimulatorError``.
+    ``SimulatorError`` if a call fails or has no effect.
 
     ``answer_timeout_s`` is the timeout (wall time) of one call, and ``effect_timeout_s`` the
-    timeout of the effect of a call. ``namespace`` is the namespace of the services; names are
-    remapped as by rospy. A client can be used from any thread.
+    timeout until the effect of a call is visible. ``namespace`` is the namespace of the services;
+    names are remapped as by rospy. A client can be used from any thread.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class GazeboRosClient:
     # reading
 
     def ros_version(self) -> str:
-        """Return the name and version of the master's ROS distribution, since gazebo_ros reports no
-        version."""
+        """Return the name and version of the master's ROS distribution, since gazebo_ros does not
+        report its version."""
         values = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
         return "ROS " + " ".join(str(text or "?").strip() for text in values)
 
@@ -131,13 +131,13 @@ class GazeboRosClient:
         return set(self.world().names)
 
     def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states, in the world frame, of the models with these names. Names of models
-        that do not exist are omitted."""
+        """Return the states, in the world frame, of the models in ``names``. Models that do not
+        exist are omitted."""
         return self._states(list(names))[0]
 
     def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
-        """Return the simulated time (s) of the first state, and the states of the models with these
-        names.
+        """Return the simulated time (s) of the first state, and the states of the models in
+        ``names``.
 
         The stamp of a response is the time that gazebo_ros's node has received, which can be late
         on a busy machine. If the world's time before the call is later, that time is returned.
@@ -147,13 +147,13 @@ class GazeboRosClient:
         return max(time_s, stamp_s), states
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the poses, in the world frame, of the models with these names. Names of models
-        that do not exist are omitted."""
+        """Return the poses, in the world frame, of the models in ``names``. Models that do not
+        exist are omitted."""
         return {name: state.pose for name, state in self.states(names).items()}
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
-        """Return the scoped names of the links of the models with these names. Names of models that
-        do not exist are omitted."""
+        """Return the scoped names of the links of ``models``. Models that do not exist
+        are omitted."""
         requested = list(models)
         requests = [srv.GetModelPropertiesRequest(name) for name in requested]
         return {
@@ -163,8 +163,8 @@ class GazeboRosClient:
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states, in the world frame, of the links with these scoped names. Names of
-        links that do not exist are omitted."""
+        """Return the states, in the world frame, of the links in ``names``. Links that do not exist
+        are omitted."""
         requested = list(names)
         requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested]
         return {
@@ -209,12 +209,11 @@ class GazeboRosClient:
         within_rad: float = PLACED_RAD,
         from_above: bool = False,
     ) -> None:
-        """Set states of models, and wait until the poses are reached within these tolerances. A
-        state without a twist leaves the model at rest. A rejected state does not affect other
-        models.
+        """Set states of models, and wait until the poses are reached within the tolerances. A state
+        without a twist leaves the model at rest. A rejected state does not affect other models.
 
-        With ``from_above`` only x, y and yaw are compared: while time runs, a model that was placed
-        above the floor falls before its pose is read.
+        With ``from_above``, only x, y and yaw are compared. While time runs, a model that was
+        placed above the ground falls before its pose is read.
         """
         self.send_states(states)
         remaining: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
@@ -234,7 +233,8 @@ class GazeboRosClient:
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states of models without verifying them, e.g. of models that move while time runs."""
+        """Set states of models without verifying them, e.g. because the models move while time
+        runs."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -257,7 +257,8 @@ class GazeboRosClient:
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
         """Spawn models, each at its pose, and wait until the models exist. Raises
-        ``SimulatorError`` if a name is in use or a text is not SDF; then no model remains."""
+        ``SimulatorError`` if a name is in use or a text is not SDF, and removes the models that
+        were spawned."""
         parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
@@ -273,8 +274,8 @@ class GazeboRosClient:
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models and wait until they no longer exist. If several models have the same name,
-        all of them are removed. Raises ``SimulatorError`` after the attempt to remove every
-        model."""
+        all of them are removed. If a removal fails, the other models are removed before
+        ``SimulatorError`` is raised."""
         wanted = set(names)
         faults: Dict[str, str] = {}
         deadline = math.inf
@@ -327,8 +328,8 @@ class GazeboRosClient:
             )
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Request a model. Return the message of the response if the model can still appear;
-        otherwise raise ``SimulatorError``."""
+        """Request the spawning of a model. Return the message of the response if the model can
+        still appear. Raise ``SimulatorError`` if the request was rejected."""
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -350,8 +351,8 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """Return the states by the names of the models, and the stamp (s) of the first response,
-        which is 0 without a response."""
+        """Return the states by the names of the models, and the stamp (s) of the first response, or
+        0 if no response arrived."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         found = {
@@ -366,8 +367,8 @@ class GazeboRosClient:
         return answer
 
     def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service in :data:`KINDS` whose responses have a field
-        ``success``. Raises ``SimulatorError`` if the field is false in a response."""
+        """Return the responses of a service in :data:`KINDS`. The responses must have a field
+        ``success``. Raises ``SimulatorError`` if ``success`` is false in a response."""
         answers = self._call(service, requests)
         for answer in answers:
             if not answer.success:
@@ -398,7 +399,7 @@ class GazeboRosClient:
 
 
 class _NameInUseError(SimulatorError):
-    """The error for the name of an existing model, which must not be removed."""
+    """Raised if the name of a model to spawn is in use. The existing model must not be removed."""
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
@@ -407,9 +408,9 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _readable(name: str, sdf: str) -> Element:
-    """Return the root element of an SDF text. Raises ``SimulatorError`` for a text without a valid
-    model, for which gazebo_ros would wait in vain. Includes are not resolved, since Gazebo resolves
-    them."""
+    """Return the root element of an SDF text. Raises ``SimulatorError`` if the text contains no
+    valid model, since gazebo_ros would wait for the model until its timeout. Includes are not
+    resolved, since Gazebo resolves them."""
     try:
         document = SdfDocument.parse(sdf, name)
         if document.model is None:
@@ -433,7 +434,7 @@ def _without_pose(model: NamedModel) -> str:
 
 
 def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
-    """Return whether a pose equals the wanted pose within these tolerances."""
+    """Return whether a pose equals the wanted pose within the tolerances."""
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

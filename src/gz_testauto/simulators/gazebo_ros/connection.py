@@ -1,12 +1,12 @@
 """A persistent TCPROS connection to one ROS service, over which many requests are sent before the
 first response is read.
 
-The connection looks up the service at the master and does the handshake. Every wait has a timeout
-in wall time. The connection needs no node and no global state, so one process can use several
-masters.
+The connection looks up the service at the master and performs the handshake. Every wait has a
+timeout in wall time. The connection needs no node and no global state, so one process can use
+several masters.
 
-``rospy.ServiceProxy`` opens a connection per call, or keeps a connection and waits for every
-response before the next request; neither method has a timeout.
+``rospy.ServiceProxy`` is not used, since its calls have no timeout. It opens a connection per call,
+or keeps a connection and waits for every response before it sends the next request.
 """
 
 import http.client
@@ -24,20 +24,21 @@ from urllib.parse import urlsplit
 from gz_testauto.base.errors import SimulatorError
 
 IN_FLIGHT = 100
-"""Number of requests that are sent before their responses are read. The requests and responses fit
-into the buffers of the sockets, so that no process waits for the other one to read."""
+"""Number of requests that are sent before their responses are read. This number of requests and
+responses fits into the buffers of the sockets, so that no process waits for the other one to
+read."""
 LENGTH = struct.Struct("<I")
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _numbers = itertools.count()
 
 
 class ServiceUnavailableError(SimulatorError):
-    """The error for a service that no process provides, or whose connection was closed before all
-    responses."""
+    """Raised if no process provides a service, or if a connection was closed before all responses
+    arrived."""
 
 
 class ServiceTimeoutError(SimulatorError):
-    """The error for a service that exceeded the timeout of one response."""
+    """Raised if a service does not send a response within the timeout."""
 
 
 class MasterLink:
@@ -61,8 +62,8 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter; None if the parameter is not set. Raises
-        ``ServiceUnavailableError``."""
+        """Return the value of a ROS parameter, or None if the parameter is not set. Raises
+        ``ServiceUnavailableError`` if the master does not respond."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
@@ -96,9 +97,9 @@ class ServiceConnection:
         """Return the responses to all requests, in order. The timeout applies to each response.
 
         If the connection is closed, all ``repeatable`` requests are sent once more over a new
-        connection, since the service can have been restarted. Raises ``ServiceUnavailableError``,
-        ``ServiceTimeoutError``, or ``SimulatorError`` with the error of the service if it could not
-        process a request.
+        connection, since the server may have been restarted. Raises ``ServiceUnavailableError``,
+        ``ServiceTimeoutError``, or ``SimulatorError`` with the message of the service if the
+        service failed to process a request.
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceTimeoutError(

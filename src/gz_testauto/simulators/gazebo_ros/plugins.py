@@ -1,7 +1,8 @@
-"""Plugins of gazebo_ros that are added to a robot, so that its drive and sensors use ROS topics.
+"""Addition of gazebo_ros plugins to a robot, so that its drive controller and sensors use ROS
+topics.
 
-A robot whose drive plugin belongs to gazebo_ros, or is unknown, is not changed. The added elements
-do not affect physics.
+A robot whose drive plugin is unknown or belongs to gazebo_ros is not changed. The added sensor
+plugins do not affect physics.
 """
 
 from typing import Mapping
@@ -23,14 +24,14 @@ DRIVE_RATE_HZ = 100
 BUMPER_RATE_HZ = 50
 MAX_AXLES = 2
 TORQUE_NM = "30"
-"""Torque limit (N m) for a robot whose plugin specifies none, since Gazebo's DiffDrivePlugin hardly
-limits the torque."""
+"""Default torque limit (N m) of a robot. It is high, since Gazebo's DiffDrivePlugin hardly limits
+the torque."""
 
 
 def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     """Return the robot's SDF text with plugins that subscribe to ``cmd_vel`` and publish ``odom``,
     ``scan``, ``imu`` and the first topic of ``contacts``. Raises ``SimulatorError`` for a drive
-    with more axles than gazebo_ros's plugins support."""
+    controller with more axles than the plugins of gazebo_ros support."""
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))

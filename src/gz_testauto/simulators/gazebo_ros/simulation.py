@@ -29,13 +29,12 @@ PROBE_S = 1.0
 
 
 class PausedTime:
-    """The simulated time of one gazebo_ros, in whole nanoseconds. The time is paused and advances
-    on request.
+    """The simulated time of one gazebo_ros, in whole nanoseconds. The time is paused between steps.
 
     gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
-    message at or after the due time. The simulator reports the time at rest, which is a little
-    later. Every method raises ``SimulatorError``; ``stall_timeout_s`` is the longest wall time
-    without progress of simulated time in a step.
+    message at or after the due time. The time at which Gazebo pauses is slightly later.
+    ``stall_timeout_s`` is the longest wall time in a step without progress of simulated time. Every
+    method raises ``SimulatorError`` if gazebo_ros does not respond.
     """
 
     def __init__(
@@ -47,8 +46,8 @@ class PausedTime:
         self.now_ns = 0
 
     def stop(self) -> int:
-        """Pause the simulated time, and return it after it no longer changes. A physics step that
-        was active when Gazebo responded still ends."""
+        """Pause the simulated time, wait until it no longer changes, and return it (ns). Gazebo can
+        respond before it finishes the active physics step."""
         self._client.pause()
         deadline = time.monotonic() + STOP_TIMEOUT_S
         before = self._client.world().time_s
@@ -66,8 +65,8 @@ class PausedTime:
             before = now
 
     def run(self, duration_s: float) -> int:
-        """Advance the simulated time by at least ``duration_s`` since the last pause, and return
-        the time (ns)."""
+        """Advance the simulated time to at least ``duration_s`` after the last pause, and return it
+        (ns)."""
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
@@ -98,8 +97,8 @@ class PausedTime:
 class GazeboRosSimulation(Simulation):
     """A scene in gazebo_ros; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    ``texts`` has the SDF text of every model of the scene by name, and is updated. ``scan`` is the
-    scan at time 0.
+    ``texts`` contains the SDF text of every model of the scene, by name. It is updated when models
+    are spawned or deleted. ``scan`` is the scan at time 0.
     """
 
     changes = SUPPORTED_CHANGES
@@ -179,12 +178,12 @@ class GazeboRosSimulation(Simulation):
         check(change, lambda: self._described_world.now)
 
     def restore(self) -> None:
-        """Restore the property changes that would remain for the next scene."""
+        """Revert the property changes that would affect the next scene."""
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """Write the world file of the scene, with the present models at their poses. Raises
-        ``SimulatorError`` for a model of another process, whose SDF is unknown."""
+        """Write the world file of the scene, with the current models at their poses. Raises
+        ``SimulatorError`` if another process has spawned a model, since its SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
         unknown = sorted(set(poses) - set(self._texts))
         if unknown:

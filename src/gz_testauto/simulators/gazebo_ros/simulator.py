@@ -1,7 +1,7 @@
 """The simulator ``gazebo_ros``, which loads scenes one after the other into a running gazebo_ros.
 
-The simulator uses services only, starts and stops no process, and loads only the models of a world
-file. Light, physics, gravity and plugins are those of the world that Gazebo was started with.
+The simulator does not start or stop processes. It loads only the models of a world file. Lights,
+physics settings, gravity and plugins are those of the world with which Gazebo was started.
 """
 
 import logging
@@ -46,11 +46,11 @@ from gz_testauto.simulators.world_file import PhysicsSettings, check_shapes, phy
 LOGGER = logging.getLogger(__name__)
 
 SETTLING_S = 0.2
-"""Simulated time (s) for a robot to reach its rest pose before the scene starts."""
+"""Simulated time (s) in which a robot comes to rest before the scene starts."""
 
 
 class ModelDiff(NamedTuple):
-    """The models to delete, to spawn, and to move, which is the order of these operations."""
+    """The models to delete, to spawn and to move. The operations take place in this order."""
 
     delete: Tuple[str, ...]
     spawn: Tuple[NamedModel, ...]
@@ -59,7 +59,7 @@ class ModelDiff(NamedTuple):
 
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
     """Return all models of a world file, by name, each with its SDF text and pose, and the physics
-    settings of the file. Raises ``SimulatorError`` for an invalid or missing element."""
+    settings of the file. Raises ``SimulatorError`` if an element is invalid or missing."""
     try:
         scene = read_scene(world)
         if scene.document.world is None:
@@ -80,13 +80,14 @@ def diff_models(
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """Return the changes from the ``present`` models to the ``wanted`` models.
+    """Return the models to delete, spawn and move so that the ``present`` models become the
+    ``wanted`` ones.
 
-    A model that is neither in the scene, nor in the previous scene, nor in the world that Gazebo
-    was started with belongs to another process and is not changed. ``known`` has the SDF texts of
-    the models whose text is known. Other models are assumed to have the SDF text of the scene's
-    model of the same name, except random obstacles, whose names ``obstacles`` matches (by default
-    the names that the spawner uses).
+    A model that is neither in the scene, nor in the previous scene, nor in the world with which
+    Gazebo was started belongs to another process and is not changed. ``known`` contains the known
+    SDF texts of models. For other models, the SDF text of the scene's model of the same name is
+    assumed, except for random obstacles. ``obstacles`` is a regular expression for the names of
+    random obstacles, by default the names that the spawner uses.
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
@@ -104,14 +105,15 @@ def diff_models(
 
 
 class GazeboRosSimulator(Simulator):
-    """The gazebo_ros at ``ROS_MASTER_URI``, which any process can have started.
+    """A connection to the running gazebo_ros at ``ROS_MASTER_URI``.
 
-    ``world`` is the world file that gazebo_ros was started with, if it is known: obstacles that a
-    scene also contains are then moved, not replaced. ``obstacle_names`` is a regular expression for
-    the whole names of the random obstacles, by default the names that the spawner uses.
-    ``service_timeout_s`` is the timeout (wall time) of one service call, ``effect_timeout_s`` the
-    timeout of its effect, and ``stall_timeout_s`` the longest wall time without progress of
-    simulated time in a step. The other parameters are names.
+    ``world`` is the world file with which gazebo_ros was started, if it is known. Obstacles that
+    this world and a scene both contain are then moved instead of replaced. ``obstacle_names`` is a
+    regular expression for the whole names of the random obstacles, by default the names that the
+    spawner uses. ``service_timeout_s`` is the timeout (wall time) of one service call,
+    ``effect_timeout_s`` the timeout of its effect, and ``stall_timeout_s`` the longest wall time in
+    a step without progress of simulated time. The other parameters are names of topics and
+    namespaces.
     """
 
     name = "gazebo_ros"
@@ -137,7 +139,7 @@ class GazeboRosSimulator(Simulator):
         cmd_vel: str = TopicNames.cmd_vel,
         odom: str = TopicNames.odom,
     ) -> None:
-        """Connect to gazebo_ros. Raises ``SimulatorError`` if gazebo_ros does not run."""
+        """Connect to gazebo_ros. Raises ``SimulatorError`` if gazebo_ros is not running."""
         if service_timeout_s <= 0 or effect_timeout_s <= 0 or stall_timeout_s <= 0:
             raise ValueError(
                 "service_timeout_s, effect_timeout_s and stall_timeout_s must be positive"
@@ -158,13 +160,14 @@ class GazeboRosSimulator(Simulator):
             self.was_started_with(Path(world))
 
     def was_started_with(self, world: Path) -> None:
-        """Assume that the present models are those of the same names in a world file."""
+        """Assume that the current models are equal to the models with the same names in a world
+        file."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:
-        """Replace the present models by the models of ``scene``, each at its pose and at rest. A
-        present robot with the name of the scene's robot is used; otherwise the robot is spawned,
-        with gazebo_ros's plugins in place of Gazebo's."""
+        """Replace the current models by the models of ``scene``, each at its pose and at rest. If a
+        model with the name of the scene's robot exists, it is used. Otherwise the robot is spawned,
+        with the plugins of gazebo_ros instead of those of Gazebo."""
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
             wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
@@ -203,8 +206,8 @@ class GazeboRosSimulator(Simulator):
 
     def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
         """Return a scan of the robot at rest at its start pose, with the stamp 0. Sensors do not
-        measure while time is paused, so time advances until a scan has arrived. Then the start pose
-        is set again. Raises ``SimulatorError`` after ``effect_timeout_s`` of wall time."""
+        measure while time is paused, so time advances until a scan has arrived, and then the start
+        pose is set again. Raises ``SimulatorError`` after ``effect_timeout_s`` of wall time."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
         deadline = time.monotonic() + self._effect_timeout_s
         while not self._topics.await_scan(0.0, SCAN_TIMEOUT_S):
@@ -220,7 +223,7 @@ class GazeboRosSimulator(Simulator):
         return replace(scan, stamp_s=0.0)
 
     def _close(self) -> None:
-        """Close all connections. gazebo_ros continues to run, with its present models."""
+        """Close all connections. gazebo_ros continues to run, with its current models."""
         self._topics.close()
         self._client.close()
 
@@ -263,7 +266,7 @@ class GazeboRosSimulator(Simulator):
 
 
 def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
-    """Return the robot at the pose ``start``, at the height of the robot in its SDF."""
+    """Return the robot at the pose ``start`` and at the height that its SDF specifies."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "checked by read_robot()"
     pose = pose_value(document, document.model.find("pose")).moved_to(start)
@@ -271,7 +274,7 @@ def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
 
 
 def _is_displaced(found: Optional[ModelState], pose: Pose) -> bool:
-    """Return whether a model is at rest at another pose, or is not at rest."""
+    """Return whether a model moves, or rests at a pose other than the expected one."""
     if found is None or not is_at(found.pose, pose, EXACT, EXACT):
         return True
     return any(map(bool, (*(found.linear_mps or ()), *(found.angular_radps or ()))))

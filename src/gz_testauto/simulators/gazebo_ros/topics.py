@@ -1,13 +1,13 @@
 """The topics of a robot in gazebo_ros.
 
-This module subscribes to the clock and the sensors, stores the newest scan and all IMU samples and
-contacts since the last read, waits for the clock, and publishes velocity commands. Stamps are
-converted to the time of the scene, which starts with :meth:`RobotTopics.begin`; older messages are
-dropped. Every wait has a timeout in wall time.
+This module subscribes to the clock and the sensors, and publishes velocity commands. It stores the
+newest scan, and all IMU samples and contacts since the last read. Stamps are converted to the time
+of the scene, which starts with :meth:`RobotTopics.begin`. Older messages are dropped. Every wait
+has a timeout in wall time.
 
-The module does not subscribe to ``/gazebo/model_states`` and ``link_states``: at Gazebo's 1 kHz
-they would use one processor, and they are not published while time is paused. Services return the
-states instead.
+The module does not subscribe to ``/gazebo/model_states`` and ``link_states``: at Gazebo's rate of 1
+kHz, they would occupy one processor, and they are not published while time is paused. The states
+are read by service calls instead.
 """
 
 import threading
@@ -45,7 +45,7 @@ class TopicNames:
 
 class RobotTopics:
     """The publisher and the subscribers for the topics of one robot. A ROS node is initialized if
-    this process has none; the ROS master must run."""
+    this process has none. The ROS master must be running."""
 
     def __init__(self, names: TopicNames) -> None:
         if not rospy.core.is_initialized():
@@ -77,16 +77,16 @@ class RobotTopics:
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Drop all messages. From now on the time of the scene is 0 at the simulated time
-        ``origin_ns``, and ``mount`` is the pose of the lidar on the robot."""
+        """Start a scene, and drop all older messages. The time of the scene is 0 at the simulated
+        time ``origin_ns``. ``mount`` is the pose of the lidar on the robot."""
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
     def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
         """Wait until a drive controller subscribes to the velocity command and, with
-        ``hears_scans``, a lidar publishes scans. Raises ``SimulatorError`` with the topic after
-        ``timeout_s`` of wall time."""
+        ``hears_scans``, a lidar publishes scans. Raises ``SimulatorError``, which names the topic,
+        after ``timeout_s`` of wall time."""
         wanted: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
@@ -133,7 +133,7 @@ class RobotTopics:
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The newest scan since the start of the scene; None without a scan."""
+        """The newest scan since the start of the scene, or None if no scan has arrived."""
         return self._scan
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:

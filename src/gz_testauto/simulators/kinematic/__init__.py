@@ -1,4 +1,5 @@
-"""An ideal robot on the ground of the world: the reference for simulators with masses."""
+"""A simulator of an ideal robot without mass, which is the reference for simulators with
+dynamics."""
 
 from gz_testauto.simulators.kinematic.simulator import KinematicSimulation, KinematicSimulator
 

@@ -1,7 +1,8 @@
-"""Motion of an ideal robot in the plane: its last poses, and the samples of its IMU.
+"""Motion of an ideal robot in the plane, and the samples of its IMU.
 
-The velocity is that of one step, and the acceleration is the change of that velocity over a step.
-IMU samples are computed when they are read, since planners and the recorders of trials read none.
+The velocity is the mean over one step, and the acceleration is the change of this velocity from one
+step to the next. IMU samples are computed when they are read, since planners and recordings do not
+use them.
 """
 
 import math
@@ -43,7 +44,7 @@ class PoseHistory:
     precede the steps for which samples can be computed."""
 
     def __init__(self, poses: np.ndarray, stance: GroundedStance, step_s: float) -> None:
-        """Store the poses. Raises ``SimulatorError`` if there is no ground under the robot."""
+        """Store the poses. Raises ``SimulatorError`` if a pose has no ground below the robot."""
         self._poses, self._stance, self._step_s = poses, stance, step_s
         self._attitudes = None if stance.is_level else stance.attitude(poses)
 
@@ -75,8 +76,8 @@ class PoseHistory:
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """Return the IMU samples at the indices ``rows`` of the poses. ``mount`` is the pose of the
-        IMU in the base frame."""
+        """Return the IMU samples at the poses with the indices ``rows``. ``mount`` is the pose of
+        the IMU in the base frame."""
         from scipy.spatial.transform import Rotation
 
         first = min(rows) - EARLIER_POSES

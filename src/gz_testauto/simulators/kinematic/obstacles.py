@@ -1,7 +1,7 @@
 """Contacts and scans of an ideal robot, from the outlines of all shapes that are not ground.
 
-A shape obstructs the robot if it is at the heights of the robot's body. The lidar detects the
-outline of a shape at the lidar's height above level ground.
+A shape obstructs the robot if it overlaps the range of heights of the robot's body. The lidar
+detects the outline of a shape at the lidar's height above level ground.
 """
 
 import math
@@ -20,8 +20,8 @@ from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
 SKIN_M = 1e-3
-"""Half the height (m) of the slice that a lidar detects, and the distance (m) to an obstacle below
-which steps are computed one by one."""
+"""Half the height (m) of the horizontal slice that a lidar detects. Also the distance (m) to an
+obstacle below which steps are computed one by one."""
 
 LEVEL = 1e-12
 """Largest change of height (m), roll or pitch in a motion that counts as planar."""
@@ -48,7 +48,7 @@ class _ObstacleShape:
 
 @dataclass(frozen=True)
 class _Model:
-    """A model with its shapes at the pose at which the shapes were read, and at its present
+    """A model with its shapes, both at the pose at which the shapes were read and at the current
     pose."""
 
     read: SceneModel
@@ -58,10 +58,11 @@ class _Model:
 
 
 class Obstacles:
-    """All shapes that are not ground, for one robot that can touch and detect them."""
+    """The shapes of a world that one robot can touch and detect, which are all shapes except the
+    ground."""
 
     def __init__(self, robot: RobotModel, body: str) -> None:
-        """Set the robot; ``body`` is the name of its shape in contacts."""
+        """Set the robot. ``body`` is the name of the robot's shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
         self._radius_m = float(np.hypot(*self._corners.T).max())
         self._body, self._middle_m = body, sum(robot.height_m) / 2
@@ -83,7 +84,8 @@ class Obstacles:
         self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
     def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
-        """Return the number of steps, at most ``most``, in which the robot cannot touch a shape."""
+        """Return the number of the next steps, at most ``most``, in which the robot cannot touch a
+        shape."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
         limit_m = speed_mps * step_s * most + SKIN_M  # no corner moves farther
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
@@ -169,7 +171,7 @@ def _read_shape(
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
-    """Return the planar motion from one pose to another; None if it is not planar."""
+    """Return the planar motion from one pose to another, or None if the motion is not planar."""
     motion = end * start.inverse()
     x, y, _, _ = motion.quaternion
     if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:

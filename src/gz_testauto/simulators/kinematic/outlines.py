@@ -1,7 +1,9 @@
-"""Outlines of shapes in the plane: distances along the rays of a planar lidar, and to a polygon.
+"""Distances to outlines of shapes in the plane: along the rays of a planar lidar, and from a
+polygon.
 
-The loops are compiled and use one array with the edges of all outlines. An outline whose bounding
-circle is too far away is skipped, and an outline is tested only against the rays that point at it.
+The loops are compiled and process one array that contains the edges of all outlines. An outline
+whose bounding circle is too far away is skipped, and an outline is tested only against the rays
+that point at it.
 """
 
 import math
@@ -14,8 +16,8 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.compiled import compiled
 
 FEW_RAYS = 40
-"""Number of rays within which an outline is tested as a whole, which is faster than finding the
-rays for each edge."""
+"""Number of rays up to which all edges of an outline are tested against all of the rays. For more
+rays, it is faster to find the rays that can hit each edge."""
 
 
 def edges_of(shape: BaseGeometry) -> np.ndarray:
@@ -44,9 +46,9 @@ class Outlines:
     def cast(
         self, x_m: float, y_m: float, yaw_rad: float, angles_rad: np.ndarray, range_max_m: float
     ) -> np.ndarray:
-        """Return the distance (m) along each ray from a point to the first edge, shape (n,);
-        ``inf`` beyond the range. The angles ``angles_rad`` (n,) of the rays are evenly spaced,
-        increasing, and relative to ``yaw_rad``."""
+        """Return the distance (m) along each ray from a point to the first edge, shape (n,).
+        Distances beyond the range are ``inf``. The angles ``angles_rad`` (n,) of the rays are
+        evenly spaced, increasing, and relative to ``yaw_rad``."""
         ranges = np.full(len(angles_rad), np.inf)
         first, last = float(angles_rad[0]), float(angles_rad[-1])
         spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
@@ -71,8 +73,8 @@ class Outlines:
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Return the center and the radius of each outline's bounding circle, shape (n, 3). The first
-    row is zero."""
+    """Return the center and the radius of each outline's bounding circle, shape (n, 3). All values
+    of the first row are zero."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -90,7 +92,7 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten each distance in ``ranges`` to the first edge on its ray."""
+    """Reduce each distance in ``ranges`` to the distance of the first edge on its ray."""
     x, y, first_rad, spacing, range_max = view
     count = len(ranges)
     for group in range(1, len(ends)):
@@ -125,7 +127,7 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
 
 @compiled
 def _wrapped(angle):  # type: ignore[no-untyped-def]
-    """Return the angle in the interval from -pi to pi."""
+    """Return the equivalent angle in the interval from -pi to pi."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
@@ -160,13 +162,14 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
 
 @compiled
 def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
-    """Return whether the ray from a point in the direction of x crosses an edge."""
+    """Return whether the ray from a point in the positive x direction crosses an edge."""
     return (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax
 
 
 @compiled
 def _between(one, other):  # type: ignore[no-untyped-def]
-    """Return the distance between two segments, each given by the coordinates of its ends."""
+    """Return the distance between two line segments, each specified by the coordinates of its
+    ends."""
     ax, ay, bx, by = one
     cx, cy, dx, dy = other
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy

@@ -1,8 +1,8 @@
-"""The simulator ``kinematic``: a robot that moves exactly as commanded, among models that stay
-where they are placed.
+"""The simulator ``kinematic``, in which a robot moves exactly as commanded and all other models
+keep their poses.
 
 The robot's x, y and yaw follow the velocity command; its height, roll and pitch follow the ground.
-No process is started.
+The simulator starts no process.
 """
 
 from dataclasses import replace
@@ -85,8 +85,8 @@ class KinematicSimulation(Simulation):
         self._measure_ranges(scene.start, 0)
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) of the ground in the world frame at points in arrays of any shape;
-        NaN at points without ground."""
+        """Return the heights (m) of the ground in the world frame at points in arrays of any shape.
+        The height is NaN at points without ground."""
         heights = self._ground.height_m(np.asarray(x_m), np.asarray(y_m))
         return np.where(np.isinf(heights), np.nan, heights)
 
@@ -180,9 +180,9 @@ class KinematicSimulation(Simulation):
             self._history = PoseHistory.at_rest(pose, self._grounded, self.step_size_s)
 
     def _next_poses(self, count: int) -> np.ndarray:
-        """Return the poses (n, 3) of the next steps, 1 to ``count`` of them: all steps without a
-        possible contact; one step near an obstacle; or the present pose ``count`` times if an
-        obstacle blocks the robot."""
+        """Return the poses (n, 3) of the next 1 to ``count`` steps. These are all steps without a
+        possible contact, or a single step near an obstacle. If an obstacle blocks the robot, the
+        result is the current pose, ``count`` times."""
         step_s, start = self.step_size_s, self._planar
         free = self._obstacles.free_steps(start, self._command, step_s, count)
         wanted = arc(start, self._command, np.arange(1, max(1, free) + 1) * step_s)

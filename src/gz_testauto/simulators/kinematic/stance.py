@@ -1,9 +1,9 @@
 """Height, roll and pitch of a robot on uneven ground.
 
-Each wheel or ball of the robot is a disc in its plane, which rests on the highest point below it;
-any other shape that touches the ground is a point. The base is the plane that fits the heights of
-these supports best. The fit is exact for three supports. Four wheels over a bump give the mean of
-the two poses between which a stiff robot rocks.
+Each wheel or ball of the robot is a vertical disc that rests on the highest point below it. Any
+other shape that touches the ground is a point. The pose of the base is the best fit of a plane to
+the heights of these supports. The fit is exact for three supports. If four wheels are on a bump,
+the result is the mean of the two poses between which a stiff robot would rock.
 """
 
 from typing import List, Tuple
@@ -26,7 +26,7 @@ of the wheel (m), which is 0 for a shape that is not a wheel."""
 
 
 class Stance:
-    """The supports of a robot, from which its height, roll and pitch on any ground are computed."""
+    """The supports of a robot, which determine its height, roll and pitch on any ground."""
 
     def __init__(self, robot: RobotModel) -> None:
         supports = _supports(robot)
@@ -46,7 +46,8 @@ class Stance:
         self, ground: GroundSurface, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
     ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the height (m), roll and pitch (rad) of the base, each of shape (n,), at poses in
-        the plane, each of shape (n,). The values are NaN if a wheel has no ground below it."""
+        the plane, each of shape (n,). The values are NaN at poses at which a wheel has no ground
+        below it."""
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
             x_m[:, None] + cos * self._ahead - sin * self._aside,
@@ -58,7 +59,7 @@ class Stance:
 
 
 class GroundedStance:
-    """The height, roll and pitch of a robot on one ground."""
+    """The height, roll and pitch of a robot on the ground of one world."""
 
     def __init__(self, stance: Stance, ground: GroundSurface) -> None:
         self._stance, self._ground = stance, ground
@@ -68,7 +69,7 @@ class GroundedStance:
 
     def attitude(self, poses: np.ndarray) -> np.ndarray:
         """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
-        Raises ``SimulatorError`` if there is no ground under the robot."""
+        Raises ``SimulatorError`` if a pose has no ground below the robot."""
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
         attitudes = self._on(poses)
