@@ -1,7 +1,7 @@
 """The rows of a campaign's tables, for terminal, page and LaTeX.
 
 A row has numbers with their decimals, signs and verdicts. A renderer has the layout and its
- :class:`Notation`.
+:class:`Notation`.
 """
 
 import math
