@@ -74,7 +74,8 @@ def test_doctor_does_not_suggest_bootstrap_in_a_catkin_workspace(
     monkeypatch.setenv("CMAKE_PREFIX_PATH", f"{devel}:/opt/ros/noetic")
     remedy = remedy_of("gazebo_msgs", capsys)
     assert "bootstrap" not in remedy
-    assert f"gazebo_ros_pkgs in {source}" in remedy
+    assert "gazebo_ros_pkgs" in remedy
+    assert source in remedy
     assert "overlay/gazebo_msgs" in remedy
 
 
