@@ -1,1 +1,1 @@
-"""Values, errors, files and registries of plug-ins that all other modules use."""
+"""Basic values, errors, file functions and plug-in registries that all other modules use."""

@@ -1,4 +1,4 @@
-"""Decorators that compile inner loops with numba, which is imported only with this module.
+"""Compile inner loops with numba, which no other module imports.
 
 A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit:
 no operations are fused or reordered. Do not call trigonometric functions in a compiled function. It
@@ -12,15 +12,17 @@ import numba
 
 
 def compiled(function):  # type: ignore[no-untyped-def]
-    """Compile ``function`` at the first call; cache the compiled code on disk if possible."""
+    """Return ``function`` compiled at its first call; cache the compiled code on disk if
+    possible.
+    """
     return _compile(function, None)
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function at import for a numba signature.
 
-    Use it for functions that a planner calls, so that the first cycle takes no longer than later
-    cycles. The compiled code is cached on disk if possible.
+    Use the decorator for functions that a planner calls, so that the first planner cycle takes no
+    longer than later cycles. The compiled code is cached on disk if possible.
     """
     return lambda function: _compile(function, signature)
 

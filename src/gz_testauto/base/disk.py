@@ -1,7 +1,7 @@
 """Read regular files only, and write files atomically.
 
-Reading never blocks on a pipe or a device. A file gets its final name only after its content is
-complete.
+Reading never blocks on a pipe or a device. New content is written to a temporary file, which is
+renamed when it is complete.
 """
 
 import contextlib
@@ -17,9 +17,10 @@ PARTIAL_SUFFIX = ".partial"
 
 
 def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
-    """Return the content of a regular file, or the first ``most_bytes`` if that is not negative.
+    """Return the content of a regular file, limited to ``most_bytes`` unless that is negative.
 
-    Raises ``OSError``, also for a pipe or a device, which could block or have no end.
+    Raises ``OSError`` if the file cannot be read, or if it is a pipe or a device, from which
+    reading can block or never end.
     """
     with open(path, "rb", opener=_open_without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -32,7 +33,7 @@ def read_input(
 ) -> bytes:
     """Return the content of a regular file as :func:`read_file` does.
 
-    Raises ``error_class`` with the path and the reason if the file cannot be read.
+    If the file cannot be read, raises ``error_class`` with the path and the reason in the message.
     """
     try:
         return read_file(path, most_bytes)
@@ -47,7 +48,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def replace_file(path: Path, content: bytes) -> None:
     """Replace the file at ``path`` by ``content`` atomically and durably.
 
-    Raises ``OSError`` if that fails; the previous file then remains unchanged.
+    Raises ``OSError`` if the file cannot be written; the previous file then remains unchanged.
     """
     partial = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
@@ -64,7 +65,9 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Return a context manager that converts ``OSError`` into ``DiskError`` about ``path``."""
+    """Return a context manager that converts ``OSError`` into a ``DiskError`` that names
+    ``path``.
+    """
     try:
         yield
     except OSError as error:

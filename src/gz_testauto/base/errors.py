@@ -1,8 +1,9 @@
-"""The exceptions that this package raises for errors of its users and their environment.
+"""Define the exceptions that this package raises for errors of its users and their environment.
 
-A message states the place, the problem and the remedy. The command line and the nodes catch these
-exceptions, print one line and exit with status 2. Any other exception is a bug, and its traceback
-is printed. The outcome of a trial (collided, timed out, ...) is a result and never an error.
+A message states the location, the problem and the remedy. The command line and the nodes catch
+these exceptions, print one line and exit with status 2. Any other exception is a bug, and its
+traceback is printed. The outcome of a trial (collided, timed out, ...) is a result and never an
+error.
 """
 
 import traceback
@@ -13,7 +14,7 @@ from gz_testauto.base.truncation import truncate
 class GzTestautoError(Exception):
     """Base class of the exceptions that this package raises deliberately.
 
-    ``str()`` returns the truncated message, and ``full`` the whole one.
+    ``str()`` returns the truncated message, and ``full`` is the complete message.
     """
 
     @property
@@ -26,11 +27,11 @@ class GzTestautoError(Exception):
 
 
 class SpecError(GzTestautoError):
-    """Raised if a specification of a campaign, obstacles or a planner is invalid."""
+    """Raised if the specification of a campaign, of obstacles or of a planner is invalid."""
 
 
 class ParameterError(SpecError):
-    """Raised if a plug-in's parameter is unknown, missing, of a wrong type or out of range."""
+    """Raised if a parameter of a plug-in is unknown, missing, of the wrong type or out of range."""
 
     def __init__(self, message: str, parameter: str = "") -> None:
         super().__init__(message)
@@ -46,11 +47,16 @@ class SdfError(GzTestautoError):
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
-"""The remedy for a missing file, in commands that have the option ``--allow-missing``."""
+"""The remedy for a missing file that commands with the option ``--allow-missing`` add to the
+message.
+"""
 
 
 class MissingFileError(SdfError):
-    """Raised if a file is missing to which an SDF file refers. The message ends with a hint."""
+    """Raised if a file to which an SDF file refers is missing.
+
+    The message ends with a hint on ``--allow-missing``.
+    """
 
     @property
     def without_hint(self) -> str:
@@ -74,7 +80,8 @@ def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> S
     """Return the error of a simulator that made no progress for ``timeout_s`` of wall time.
 
     All modules that wait for a simulator raise this error. ``doing`` names the step that did not
-    finish, and ``details`` is for example the end of the simulator's log.
+    finish. ``details`` is appended to the message, for example the last lines of the simulator's
+    log.
     """
     step = f" while {doing}" if doing else ""
     ending = f"; {details}" if details else ""
@@ -84,7 +91,9 @@ def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> S
 
 
 class SceneError(SimulatorError):
-    """Raised if the scene causes the failure, so that another attempt would fail as well."""
+    """Raised if the scene causes a failure of the simulator, so that another attempt would fail as
+    well.
+    """
 
 
 class NavigatorError(GzTestautoError):
@@ -96,19 +105,25 @@ class MasterError(GzTestautoError):
 
 
 class LostTrialsError(GzTestautoError):
-    """Raised if all trials so far are invalid for a cause that affects the other trials too."""
+    """Raised if all trials so far are invalid and the remaining trials would be invalid for the
+    same cause.
+    """
 
 
 class ResultsError(GzTestautoError):
-    """Raised if a results directory has a different campaign, is in use, or is damaged."""
+    """Raised if a results directory contains a different campaign, is in use, or is damaged."""
 
 
 class DiskError(GzTestautoError):
-    """Raised if a file cannot be written: the disk is full or the directory not writable."""
+    """Raised if a file cannot be written because the disk is full or the directory is not
+    writable.
+    """
 
 
 class MissingDependencyError(GzTestautoError):
-    """Raised if a required package or program is not installed; the message has the remedy."""
+    """Raised if a required package or program is not installed; the message states how to install
+    it.
+    """
 
 
 class PluginError(GzTestautoError):
@@ -116,12 +131,12 @@ class PluginError(GzTestautoError):
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
-        """Return the error for ``error``, which a plug-in has raised.
+        """Return the ``PluginError`` for an exception ``error`` that a plug-in has raised.
 
         The message is ``failure``, which names the plug-in, and the type, text and location of
         ``error``.
         """
         frames = traceback.extract_tb(error.__traceback__)
-        inside = frames and not isinstance(error, SyntaxError)  # its text contains the location
+        inside = frames and not isinstance(error, SyntaxError)  # whose text states the location
         place = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
         return cls(f"{failure}: {type(error).__name__}: {error}{place}")

@@ -2,7 +2,7 @@
 
 Characters that are not printable are replaced by Python's escape sequences (``\\x1b``). Among these
 are control sequences, which can change the title of a terminal, and marks that reverse the text
-direction. Files and JSON contain the text unchanged.
+direction. In files and JSON, the text remains unchanged.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Read JSON files from untrusted sources and validate their content against a type.
 
-An error names the file and the first invalid field.
+Error messages name the file and the first invalid field.
 """
 
 import functools
@@ -37,8 +37,8 @@ def validate_as(
 ) -> Shape:
     """Convert ``values`` to the type ``shape``, for example a dataclass.
 
-    Raises ``error_class`` with a message that starts with ``where`` and names the first invalid
-    field.
+    Raises ``error_class`` if a field is invalid. The message starts with ``where`` and names the
+    first invalid field.
     """
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]

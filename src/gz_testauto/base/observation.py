@@ -1,4 +1,4 @@
-"""Snapshots of a simulation: states, scans, IMU samples and contacts at one simulated time.
+"""Define snapshots of a simulation: states, scans, IMU samples and contacts at one simulated time.
 
 Simulators create these objects; planners and metrics read them. All values are immutable
 and in SI units.
@@ -21,7 +21,7 @@ class Twist2D(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelState:
-    """Pose and twist of a model in the world frame.
+    """The pose and twist of a model in the world frame.
 
     ``linear_mps`` and ``angular_radps`` have shape (3,), or are None if the simulator does not
     report them.
@@ -34,12 +34,12 @@ class ModelState:
 
 @dataclass(frozen=True, eq=False)
 class LaserScan:
-    """One planar scan.
+    """One planar lidar scan.
 
-    ``ranges_m`` has shape (n,), counter-clockwise from ``angle_min_rad``. As in REP-117, a ray
-    without a hit is ``inf``, and a hit nearer than ``range_min_m`` is ``-inf``. ``stamp_s`` is the
-    simulated time of the measurement. Angles are about the z axis of the sensor frame; ``mount``
-    is the pose of the sensor in the robot's base frame.
+    ``ranges_m`` has shape (n,), counter-clockwise from ``angle_min_rad``. As in REP-117, the range
+    is ``inf`` for a ray without a hit, and ``-inf`` for a hit nearer than ``range_min_m``.
+    ``stamp_s`` is the simulated time of the measurement. Angles are measured about the z axis of
+    the sensor frame. ``mount`` is the pose of the sensor in the robot's base frame.
     """
 
     stamp_s: float
@@ -56,7 +56,7 @@ class LaserScan:
         return np.linspace(self.angle_min_rad, self.angle_max_rad, len(self.ranges_m))
 
     def in_single_precision(self) -> "LaserScan":
-        """Return the scan with all numbers rounded to 32 bits, as in the ROS message."""
+        """Return the scan with all numbers rounded to single precision, as in the ROS message."""
         values = (self.angle_min_rad, self.angle_max_rad, self.range_min_m, self.range_max_m)
         angle_min, angle_max, range_min, range_max = np.array(values, dtype=np.float32).tolist()
         ranges = np.asarray(self.ranges_m, dtype=np.float32).astype(float)
@@ -79,9 +79,9 @@ class ImuSample:
 class Contact:
     """The contact of two collision shapes, with their scoped names (``model::link::collision``).
 
-    ``positions_m`` and ``normals`` are in the world frame, with one entry per contact point. A
-    normal points from the second shape to the first. ``depths_m`` are penetration depths.
-    ``forces_n`` act on the first shape; they are empty if the simulator does not report them.
+    ``positions_m`` and ``normals`` are in the world frame, with one row per contact point. A normal
+    points from the second shape to the first. ``depths_m`` are penetration depths. ``forces_n`` act
+    on the first shape; they are empty if the simulator does not report them.
     """
 
     stamp_s: float
@@ -99,9 +99,10 @@ class TrackedObject:
 
     ``name`` is constant while the object is tracked. ``pose`` (world frame) and ``velocity`` (m/s
     along x and y of the world, rad/s about z) were valid ``age_s`` before the report.
-    ``outline_m`` (n, 2) is its convex hull in the horizontal plane, in the frame of ``pose``,
-    counter-clockwise. ``path`` (k, 3) is the predicted x, y and yaw, with one row every
-    ``path_step_s`` from the time of the report; after the last row, the object is at rest.
+    ``outline_m``, shape (n, 2), is the convex hull of the object in the horizontal plane,
+    counter-clockwise, in the frame of ``pose``. ``path``, shape (k, 3), contains the predicted x, y
+    and yaw in steps of ``path_step_s`` from the time of the report. After the last row, the object
+    is predicted to be at rest.
     """
 
     name: str
@@ -126,11 +127,11 @@ class SensorReadings:
 class Snapshot:
     """The state of a simulation after a step.
 
-    ``models`` has each model of the world by name, including the robot; ``links`` has each link by
-    scoped name if the simulator reports links. ``scan`` is the latest scan, whose stamp can be
-    earlier than ``time_s``. ``imu`` and ``contacts`` contain the data since the previous snapshot,
-    ordered by time. These three belong to the first robot of the scene; ``others`` has them for
-    each other robot, by name.
+    ``models`` contains the state of each model of the world by name, including the robot. If the
+    simulator reports links, ``links`` contains the state of each link by scoped name. ``scan`` is
+    the latest scan, whose stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain
+    the data since the previous snapshot, ordered by time. These three belong to the first robot of
+    the scene; ``others`` contains those of each other robot, by name.
     """
 
     time_s: float

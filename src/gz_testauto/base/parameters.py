@@ -1,4 +1,4 @@
-"""Construct a plug-in from the name and the parameters of a YAML file.
+"""Construct a plug-in from the name and the parameters that a YAML file specifies.
 
 Parameters are validated against the signature of the plug-in. A plug-in states a range by
 annotating a parameter with a type of this module or any pydantic type. For a plain ``float``,
@@ -40,9 +40,9 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
     the user sets and which are validated first.
 
     Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
-    that the plug-in imports, ``ParameterError`` as :func:`check_parameters`, ``SpecError`` for
-    a ``ValueError`` of the plug-in, which rejects a combination of values, and ``PluginError``
-    for any other exception of the plug-in.
+    that the plug-in imports, ``ParameterError`` under the conditions of :func:`check_parameters`,
+    ``SpecError`` if the plug-in rejects a combination of values by a ``ValueError``, and
+    ``PluginError`` for any other exception of the plug-in.
     """
     plugin = registry.get(name)
     checked = check_parameters(registry, name, parameters, len(arguments))
@@ -52,7 +52,7 @@ def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arg
         raise
     except ValueError as error:
         raise SpecError(f"{registry.kind} {name!r}: {error}") from error
-    except Exception as error:  # a plug-in raises any exception
+    except Exception as error:  # a plug-in can raise any exception
         raise PluginError.of(f"{registry.kind} {name!r} cannot be constructed", error) from error
 
 

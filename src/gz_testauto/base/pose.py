@@ -1,4 +1,4 @@
-"""Poses and angles in three dimensions and in the plane.
+"""Represent poses and angles in three dimensions and in the plane.
 
 All modules use these classes for rigid transforms. Poses are converted from and to the text
 ``x y z roll pitch yaw`` of SDF. Frames follow REP-103: x forward, y left, z up, yaw
@@ -25,7 +25,7 @@ class Pose2D(NamedTuple):
     yaw_rad: float = 0.0
 
     def to_pose(self, z_m: float = 0.0) -> "Pose":
-        """Return the upright pose in three dimensions at height ``z_m``."""
+        """Return the pose in three dimensions at height ``z_m``, with zero roll and pitch."""
         return Pose.from_rpy(self.x_m, self.y_m, z_m, 0.0, 0.0, self.yaw_rad)
 
     def distance_to(self, x_m: float, y_m: float) -> float:
@@ -42,8 +42,8 @@ class Pose2D(NamedTuple):
 class Pose:
     """A rigid transform: position (m) and unit quaternion, xyzw as in ROS.
 
-    ``a * b`` is pose ``b``, relative to frame ``a``, expressed in the parent frame of ``a``. The
-    quaternion is stored unchanged, so that poses from a simulator can be compared bit for bit.
+    If pose ``b`` is given in frame ``a``, ``a * b`` is the same pose in the parent frame of ``a``.
+    The quaternion is stored unchanged, so that poses from a simulator can be compared bit for bit.
     """
 
     position: Tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -96,7 +96,7 @@ class Pose:
 
     @property
     def values(self) -> Tuple[float, float, float, float, float, float]:
-        """Return x, y, z (m), roll, pitch and yaw (rad) as in SDF; no value is -0."""
+        """Return x, y, z (m), roll, pitch and yaw (rad) as in SDF; -0.0 is replaced by 0.0."""
         x, y, z, roll, pitch, yaw = (float(value) + 0.0 for value in (*self.position, *self.rpy))
         return (x, y, z, roll, pitch, yaw)
 
@@ -113,8 +113,9 @@ class Pose:
         return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
 
     def moved_to(self, place: "Pose2D") -> "Pose":
-        """Return a pose with the x, y and yaw of ``place``, and the height, roll and pitch of this
-        pose."""
+        """Return this pose moved to the x, y and yaw of ``place``; height, roll and pitch are
+        unchanged.
+        """
         roll, pitch, _ = self.rpy
         return Pose.from_rpy(place.x_m, place.y_m, self.position[2], roll, pitch, place.yaw_rad)
 
@@ -166,5 +167,7 @@ class Pose:
         return Pose((px, py, pz), quaternion)
 
     def to_text(self) -> str:
-        """Return the SDF text ``x y z roll pitch yaw``; its digits preserve the values exactly."""
+        """Return the SDF text ``x y z roll pitch yaw`` with enough digits to preserve the values
+        exactly.
+        """
         return " ".join(map(repr, self.values))

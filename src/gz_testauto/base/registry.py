@@ -1,7 +1,7 @@
 """Find planners, simulators, behaviors, metrics, verbs and other plug-ins by name.
 
-Each kind of plug-in has one registry. A name is searched among the built-ins, then in the extras of
-this package, then in the ``<export>`` of other ROS packages' ``package.xml``, and finally among
+Each kind of plug-in has one registry. A name is looked up among the built-ins, then in the extras
+of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, and finally among
 Python entry points, which a catkin devel space can hide.
 
 An extra is a directory in ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins
@@ -53,9 +53,9 @@ EXTRAS = Path(__file__).resolve().parents[1] / "extras"
 
 
 def load_object(reference: str) -> Any:
-    """Import ``"module.path:attribute"`` and return the attribute; without attribute, the module.
+    """Import ``"module.path:attribute"`` and return the attribute, or the module if none is named.
 
-    Raises ``ImportError`` or ``AttributeError``.
+    Raises ``ImportError`` or ``AttributeError`` if the module or the attribute does not exist.
     """
     module_name, _, attribute = reference.partition(":")
     module = importlib.import_module(module_name)
@@ -64,7 +64,8 @@ def load_object(reference: str) -> Any:
 
 @lru_cache(maxsize=None)
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
-    """Return the plug-ins of the extras by group, such as ``"gz_testauto.planners"``, and name.
+    """Return the plug-ins of the extras, first by group, such as ``"gz_testauto.planners"``, then
+    by name.
 
     Each value is the name of the extra and the reference ``"module:attribute"``.
     """
@@ -83,9 +84,9 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
 class Registry:
     """The plug-ins of one kind, by name.
 
-    ``kind`` is the singular for messages, for example ``"planner"``. ``builtins`` maps names to
-    references ``"module:attribute"``, which are imported only when the plug-in is requested. The
-    plug-ins of the extras are added to the built-ins.
+    ``kind`` is the noun in the singular that messages use, for example ``"planner"``. ``builtins``
+    maps names to references ``"module:attribute"``, which are imported only when the plug-in is
+    requested. The plug-ins of the extras are added to the built-ins.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
@@ -117,9 +118,9 @@ class Registry:
     def get(self, name: str) -> Any:
         """Return the plug-in ``name``.
 
-        Raises ``UnknownNameError`` that suggests similar names, ``MissingDependencyError`` for a
-        missing module that the plug-in imports, and ``PluginError`` for any other exception of its
-        module.
+        Raises ``UnknownNameError``, which suggests similar names, if no plug-in has the name.
+        Raises ``MissingDependencyError`` if a module that the plug-in imports is missing, and
+        ``PluginError`` for any other exception of the plug-in's module.
         """
         if name not in self._loaders:
             self._discover()
@@ -137,7 +138,7 @@ class Registry:
             raise
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("gz_testauto."):
-                raise  # a module of this package is missing: a bug
+                raise  # a module of this package is missing, which is a bug
             extra = self._extras[name][0] if name in self._extras else ""
             remedy = f": python3 -m pip install 'gz_testauto[{extra}]'" if extra else ""
             raise MissingDependencyError(
@@ -200,7 +201,7 @@ class Registry:
 
 
 def _exported(manifest: Path, attribute: str) -> List[str]:
-    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a manifest.
+    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
 
     rospkg is not used for this: it requires a configured rosdep to list dependent packages.
     """
@@ -230,7 +231,9 @@ def _similar(name: str, known: Iterable[str]) -> List[str]:
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for the unknown ``name``, with the most similar and all known names."""
+    """Return the message for the unknown ``name``, which lists the most similar and all known
+    names.
+    """
     near = _similar(name, known)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}"

@@ -2,8 +2,8 @@
 
 Supported schemes are ``file://``, ``package://`` and ``model://``. This module also locates this
 package's ``models/``, ``worlds/`` and ``config/`` (source tree, catkin install or wheel), and
-selects the SDF file of a model directory. It returns paths without opening them, and never uses
-the network, since Gazebo's online model database is unavailable or slow.
+selects the SDF file of a model directory. It returns paths without opening the files. It never uses
+the network, because Gazebo's online model database can be unavailable or slow.
 """
 
 import contextlib
@@ -24,7 +24,9 @@ MODELS = "models"
 WORLDS_MANIFEST = "worlds.json"
 """Name of the manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Longest file name and path in a URI, in bytes; its directory also counts for Linux's limit."""
+"""Largest lengths (bytes) of a file name and of a path in a URI. Linux's limit for paths also
+includes the directory to which the path is relative.
+"""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
@@ -43,7 +45,8 @@ def resolve(
     models of a set of worlds (:func:`world_set_models`) or on ``model_path`` (default:
     :func:`model_path`).
 
-    Raises ``ResourceError`` that states the searched directories and the remedy.
+    Raises ``ResourceError`` if nothing is found; the message states the searched directories and
+    the remedy.
     """
     text = str(uri).strip()
     _require_file_name(text)
@@ -68,7 +71,7 @@ def resolve(
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return an existing path, relative to ``start``, that equals ``name`` except for its case.
+    """Return an existing path, relative to ``start``, that differs from ``name`` only in its case.
 
     Returns None if no such path exists.
     """
@@ -88,7 +91,7 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
 def share_directory() -> Path:
     """Return the directory with this package's ``models/``, ``worlds/`` and ``config/``.
 
-    This is the source tree when run from it (also in a catkin devel space), otherwise
+    This is the source tree if the package is run from it (also in a catkin devel space), otherwise
     ``share/gz_testauto`` next to the ``lib`` directory of the installed code.
     """
     here = Path(__file__).resolve()
@@ -143,7 +146,8 @@ def media_directories() -> Iterator[Path]:
 def model_file(path: Path) -> Path:
     """Return the SDF file of a model: ``path``, or the file that its ``model.config`` names.
 
-    Of several SDF versions, the newest that Gazebo 11 supports is selected, as in Gazebo.
+    If ``model.config`` names files for several SDF versions, the newest version that Gazebo 11
+    supports is selected, as in Gazebo.
     """
     if not os.path.isdir(path):
         return path
@@ -175,7 +179,7 @@ def _version(entry: "etree._Element") -> Tuple[int, ...]:
 
 
 def _require_file_name(text: str) -> None:
-    """Raise ``ResourceError`` for a file name that ``os.path`` functions reject."""
+    """Raise ``ResourceError`` if ``os.path`` functions would reject the file name."""
     longest = max((len(os.fsencode(part)) for part in text.split("/")), default=0)
     if "\0" in text or longest > _LONGEST_NAME or len(os.fsencode(text)) > _LONGEST_PATH:
         raise ResourceError(

@@ -1,7 +1,7 @@
 """Convert between this package's values and ROS messages, field by field.
 
-A round trip preserves poses, commands and scans bit for bit; scans have the single precision of
-``sensor_msgs/LaserScan``. The module needs neither a node nor a ROS clock.
+Converting a pose, command or scan to a message and back preserves it bit for bit. Scans have single
+precision, as in ``sensor_msgs/LaserScan``. The functions require neither a node nor a ROS clock.
 """
 
 import math
@@ -21,7 +21,7 @@ from gz_testauto.base.pose import Pose
 NANOSECONDS = 1_000_000_000
 Vector = Tuple[float, float, float]
 WORLD_FRAME = "map"
-"""Name of the world frame in messages: the map frame of ROS."""
+"""Name of the world frame in messages, which is the map frame of ROS."""
 
 
 def time_message(nanoseconds: int) -> Time:
@@ -35,24 +35,28 @@ def nanoseconds_of(seconds: float) -> int:
 
 
 def from_float32(value: float) -> float:
-    """Return the shortest decimal number of a 32-bit float: 0.1, not 0.10000000149."""
+    """Return the shortest decimal number that rounds to the same 32-bit float: 0.1, not
+    0.10000000149.
+    """
     return float(str(np.float32(value)))
 
 
 def pose_message(pose: Pose) -> PoseMessage:
-    """Return a pose as a message; position in meters."""
+    """Return a pose as a message."""
     return PoseMessage(Point(*pose.position), Quaternion(*pose.quaternion))
 
 
 def transform_message(pose: Pose) -> Transform:
-    """Return a pose as the transform from the child frame to the parent frame."""
+    """Return the pose of a child frame as the transform from the child frame to its parent
+    frame.
+    """
     return Transform(Vector3(*pose.position), Quaternion(*pose.quaternion))
 
 
 def pose_of(message: PoseMessage) -> Pose:
     """Return the pose in a message, with a normalized quaternion.
 
-    A quaternion of zeros, as in a default message, means no rotation, as in gazebo_ros.
+    As in gazebo_ros, a quaternion of four zeros, the default of the message, means no rotation.
     """
     x, y, z, w = quaternion = _quaternion(message.orientation)
     norm = math.sqrt(sum(value * value for value in quaternion))
@@ -84,7 +88,9 @@ def command_of(message: Twist) -> Twist2D:
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return pose and twist of a model; a twist of NaN means that the simulator reports none."""
+    """Return the pose and twist of a model; a twist of NaN means that the simulator reports no
+    twist.
+    """
     linear = _vector(twist.linear)
     if not math.isfinite(linear[0]):
         return ModelState(pose_of(pose))
@@ -92,7 +98,9 @@ def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
-    """Return a model's twist; components that the simulator does not report are ``unknown``."""
+    """Return a model's twist, in which components that the simulator does not report are
+    ``unknown``.
+    """
     missing = (unknown,) * 3
     linear, angular = state.linear_mps, state.angular_radps
     return twist_message(
@@ -101,12 +109,16 @@ def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
 
 
 def model_states_message(states: Mapping[str, ModelState], unknown: float = 0.0) -> ModelStates:
-    """Return ``/gazebo/model_states``; twists without a value are ``unknown``."""
+    """Return a ``/gazebo/model_states`` message; twists that the simulator does not report are
+    ``unknown``.
+    """
     return ModelStates(*_state_columns(states, unknown))
 
 
 def link_states_message(states: Mapping[str, ModelState]) -> LinkStates:
-    """Return ``/gazebo/link_states``; a twist that the simulator does not report is zero."""
+    """Return a ``/gazebo/link_states`` message; twists that the simulator does not report are
+    zero.
+    """
     return LinkStates(*_state_columns(states, 0.0))
 
 
@@ -163,7 +175,9 @@ def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
 
 
 def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
-    """Return contacts as the bumper plug-in of gazebo_ros publishes them, in the world frame."""
+    """Return a message with contacts in the world frame, as gazebo_ros's bumper plug-in publishes
+    them.
+    """
     message = ContactsState()
     message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
     message.states = [_contact_state(contact) for contact in contacts]

@@ -9,9 +9,9 @@ import re
 from typing import Sequence
 
 MAX_LENGTH = 500
-"""Limit on the displayed characters of one line."""
+"""Largest number of characters that are displayed of one line."""
 MAX_NAMES = 5
-"""Limit on the names that a message lists; the others are counted."""
+"""Largest number of names that a message lists; it states only the number of the others."""
 _LEFT_OUT = " [...] "
 _END = 150
 _BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)
@@ -28,7 +28,7 @@ def truncate(message: str) -> str:
 
 
 def join_truncated(names: Sequence[str]) -> str:
-    """Return the first :data:`MAX_NAMES` names and the number of the others."""
+    """Return a text with the first :data:`MAX_NAMES` names and the number of the others."""
     more = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -1,8 +1,8 @@
 """Parse XML from untrusted sources without resolving references to other files.
 
-All XML of this package is parsed here: entities are not expanded, the network is not accessed, and
-no DTD is loaded, independent of the defaults of the installed lxml. A world, model or launch file
-therefore cannot disclose the content of another file.
+All modules of this package parse XML with these functions. Entities are not expanded, the network
+is not accessed, and no DTD is loaded, whatever the defaults of the installed lxml are. A world,
+model or launch file therefore cannot disclose the content of another file.
 """
 
 from pathlib import Path
@@ -15,10 +15,11 @@ from gz_testauto.base.disk import read_file
 def parse_xml(
     content: bytes, recover: bool = False, remove_comments: bool = False
 ) -> "etree._Element":
-    """Return the root element; white space and CDATA are kept, and comments by default.
+    """Parse XML and return the root element. White space and CDATA are kept, and by default
+    comments, too.
 
     With ``recover``, XML that is not well-formed is repaired, as TinyXML does; the result is None
-    if that is impossible. Raises ``etree.XMLSyntaxError``.
+    if that is impossible. Without it, such XML raises ``etree.XMLSyntaxError``.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -34,5 +35,7 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """Return the root element of a file; see :func:`parse_xml`. Also raises ``OSError``."""
+    """Parse an XML file as :func:`parse_xml` does. Also raises ``OSError`` if the file cannot be
+    read.
+    """
     return parse_xml(read_file(path), recover)

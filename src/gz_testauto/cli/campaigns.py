@@ -1,4 +1,4 @@
-"""Common functions of commands that run campaigns: options, execution and exit status."""
+"""Options, execution and exit status that all commands which run campaigns share."""
 
 import argparse
 import functools
@@ -74,10 +74,11 @@ def _names(text: str) -> Optional[Tuple[str, ...]]:
 
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
-    """Return the campaign in the file ``arguments.campaign`` with ``--seed`` and ``--no-plugins``.
+    """Return the campaign in the file ``arguments.campaign``, changed by ``--seed`` and
+    ``--no-plugins``.
 
-    Results store both values as those of the campaign, so that only a command with equal values can
-    continue them.
+    The results contain both values as values of the campaign. Only a command with the same values
+    can therefore resume it.
     """
     spec = load(arguments.campaign, CampaignSpec)
     update: Dict[str, Any] = {} if arguments.seed is None else {"seed": arguments.seed}
@@ -94,10 +95,10 @@ def run_trials(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue a campaign in ``out``, with progress on standard error.
+    """Start or resume a campaign in ``out``, and show its progress on standard error.
 
-    ``arguments`` have the options of :func:`add_campaign_arguments`. The HTML page is written
-    unless the campaign was stopped.
+    ``arguments`` contain the options of :func:`add_campaign_arguments`. At the end, the HTML page
+    is written, unless the campaign was stopped.
     """
     notice = plugins_notice(spec)
     if notice:
@@ -138,8 +139,8 @@ def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
     """Return the exit status of a command that has run ``campaigns``.
 
-    It is 0 if all trials are valid, 1 if trials are invalid, whose number is printed, and 128 + the
-    signal number after a stop.
+    The status is 0 if all trials are valid, 1 if some are invalid (their number is printed), and
+    128 plus the signal number if a signal stopped the command.
     """
     if stop():
         return stop.exit_status

@@ -29,7 +29,7 @@ from gz_testauto.results.store import load_campaign
 
 EXIT_LEFT_OUT = 1
 SHOWN = 8
-"""Number of worlds or reasons that a list contains."""
+"""Largest number of worlds or reasons that a printed list contains."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare the campaigns; return 1 if a campaign was excluded, else 0."""
+    """Compare the campaigns; return 1 if a campaign was excluded, otherwise 0."""
     paths: List[Path] = arguments.directories
     if len(paths) < 2:
         raise SpecError("compare requires two or more results directories; add a directory")

@@ -52,7 +52,7 @@ BOOTSTRAP_BUILD = ".build"
 
 
 class Remedies(NamedTuple):
-    """The commands that install missing parts, one line each."""
+    """The commands that install the missing parts, one line per part."""
 
     libraries: str
     gazebo: str
@@ -62,7 +62,9 @@ class Remedies(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check: where a part is, or the effect and remedy of a missing part."""
+    """The result of one check: the location of a part or, if it is missing, the effect and the
+    remedy.
+    """
 
     name: str
     found: bool
@@ -77,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the result of each check; return 1 if a required part is missing, else 0."""
+    """Print the result of each check; return 1 if a required part is missing, otherwise 0."""
     findings = list(examine())
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
@@ -134,7 +136,7 @@ def _sourced_workspace() -> Optional[Path]:
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")
-            if sources[0]:  # an installed ROS has an empty mark
+            if sources[0]:  # the marker file of an installed ROS is empty
                 return None if prefix.parent.name == BOOTSTRAP_BUILD else Path(sources[0])
     return None
 
@@ -202,7 +204,7 @@ def _display() -> Finding:
 
 
 def _plugins() -> Iterator[Finding]:
-    """List the names that a campaign can use, including those of other packages."""
+    """List the names of plug-ins that a campaign can use, including those of other packages."""
     with contextlib.suppress(ImportError):  # a missing library, which is reported above
         from gz_testauto.metrics.interface import METRICS
         from gz_testauto.planners import PLANNERS

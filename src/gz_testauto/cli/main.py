@@ -1,10 +1,10 @@
 """The command ``gz_testauto``, which finds a verb and runs it.
 
-A known error prints one line per fault and exits with status 2, and Ctrl-C exits with 130. Other
-exceptions are bugs and print a traceback. A verb is a module with ``add_arguments(parser)``,
-``run(arguments) -> int`` and a docstring, which is the help text; its first line is in the list of
-verbs. A registry finds the verbs of this folder, of the extras and of other packages, and imports
-them when they are requested.
+After an expected error, the command prints one line per fault and exits with status 2. After
+Ctrl-C, it exits with status 130. Other exceptions are bugs, and their tracebacks are printed. A
+verb is a module with ``add_arguments(parser)``, ``run(arguments) -> int`` and a docstring, which is
+the help text; its first line appears in the list of verbs. A registry finds the verbs of this
+folder, of the extras and of other packages, and imports them when they are requested.
 """
 
 import argparse
@@ -37,7 +37,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run one verb; return the exit status."""
+    """Run the verb that the command line names, and return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
@@ -55,7 +55,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -72,7 +72,7 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def _kept(message: str) -> str:
-    """Write a message to a temporary file; return the path, or the error."""
+    """Write a message to a temporary file, and return the path or, if that fails, the error."""
     try:
         descriptor, path = tempfile.mkstemp(prefix="gz_testauto_", suffix=".txt")
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:

@@ -119,7 +119,7 @@ def add_allow_missing(parser: argparse.ArgumentParser) -> None:
 
 
 def print_repairs(scene: WorldScene) -> None:
-    """Print the repairs of a world, and the missing parts, on standard error."""
+    """Print the repairs of a world and its missing resources on standard error."""
     repairs = scene.document.repairs
     for repair in repairs[:REPAIRS_SHOWN]:
         print(f"corrected: {repair}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Progress of a campaign on standard error.
+"""Show the progress of a campaign on standard error.
 
 A terminal shows a bar with the remaining time; files and build logs have one line per trial.
 """
@@ -61,7 +61,9 @@ class LineListener(CampaignListener):
         )
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print one line. Each part is a text, or a text with a style, which is ignored."""
+        """Print one line. Each part is a string, or a pair of a string and a style, which is
+        ignored.
+        """
         line = "".join(part if isinstance(part, str) else part[0] for part in parts)
         print(escape_text(line), file=self._stream, flush=True)
 

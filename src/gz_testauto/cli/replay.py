@@ -156,7 +156,10 @@ def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
-    """Return the requested trial. Raises ``ResultsError`` with the names that exist."""
+    """Return the requested trial.
+
+    Raises ``ResultsError`` if it does not exist; the message lists the names that exist.
+    """
     names = [record.name for record in campaign.worlds]
     if world not in names:
         numbers = {
@@ -205,7 +208,9 @@ def _run_once(
 def _paced(
     stop: Callable[[], bool], campaign: PreparedCampaign, speed: float
 ) -> Callable[[], bool]:
-    """Return ``stop`` with a delay, so that the trial runs with the real-time factor ``speed``."""
+    """Return a function that delays each call of ``stop``, so that the real-time factor is
+    ``speed``.
+    """
     if speed <= 0.0:
         return stop
     period_s = campaign.spec.control_period_s / speed

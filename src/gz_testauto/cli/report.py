@@ -95,7 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print and write the report; with ``--complete``, return 1 for an incomplete campaign."""
+    """Print and write the report; return 1 if ``--complete`` is set and the campaign is
+    incomplete.
+    """
     if arguments.serve:
         return _serve(arguments.directory, arguments.port)
     directory = CampaignDirectory(arguments.directory)

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     with stop:
         if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
             spec = with_simulator(spec, arguments.simulator or "")
-            simulator_options(spec)  # raises before worlds are generated
+            simulator_options(spec)  # raises its error before worlds are generated
         results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
         print_results(results, arguments.out, arguments.json)
         if stop():

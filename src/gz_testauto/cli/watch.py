@@ -67,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
-    """Return the present state of a campaign, and whether the last trial has ended.
+    """Return the current state of a campaign, and whether its last trial has ended.
 
-    If the results cannot be read, for example before the first trial has ended, the state is the
-    error.
+    If the results cannot be read, for example before the first trial has ended, the text of the
+    error is returned as the state.
     """
     try:
         with ResultStore.read(directory) as store:

@@ -1,4 +1,4 @@
-"""Common command-line options for the number and the location of workers."""
+"""Declare the command-line options for the number and the location of workers."""
 
 import argparse
 import functools
@@ -46,7 +46,11 @@ def processors() -> int:
 
 
 def whole_number(text: str, least: int = 0, below: float = math.inf) -> int:
-    """Return the value of an option. Raises an error unless it is a whole number in the range."""
+    """Return the value of an option.
+
+    Raises ``argparse.ArgumentTypeError`` unless it is a whole number of at least ``least`` and less
+    than ``below``.
+    """
     if not text.isdecimal() or not least <= int(text) < below:
         limit = f" and less than {below:g}" if below < math.inf else ""
         raise argparse.ArgumentTypeError(

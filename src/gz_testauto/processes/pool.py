@@ -1,7 +1,8 @@
-"""Python code of this package in child processes: process pools, and the exit with the parent.
+"""Run Python code of this package in child processes that exit with their parent process.
 
-The kernel's signal at the death of the parent (PR_SET_PDEATHSIG) is not usable here: it is sent
-when the *thread* ends that started the child. The processes therefore poll for their parent.
+The signal that the kernel sends at the death of a parent (PR_SET_PDEATHSIG) is not used: the kernel
+also sends it if only the *thread* ends that started the child. The processes therefore poll for
+their parent.
 """
 
 import collections
@@ -23,7 +24,7 @@ Result = TypeVar("Result")
 
 
 def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
-    """Call ``act`` in a new thread when ``parent`` is not the parent of this process any more.
+    """Call ``act`` in a new thread as soon as ``parent`` is no longer the parent of this process.
 
     ``parent`` is a process ID, or None if the parent has already exited.
     """
@@ -59,8 +60,8 @@ class TaskPool(Generic[Item, Result]):
         """Yield the result of the task for each item, in the order of ``items``.
 
         At most ``workers + 1`` items are submitted at a time, so that the pool stops soon after an
-        error or when the caller stops. Raises the exceptions of the task, and ``ResourceError`` if
-        a process died.
+        error, or after the caller stops iterating. Raises the exceptions of the task, and
+        ``ResourceError`` if a process died.
         """
         submitted: Deque[Future[Result]] = collections.deque()
         try:
@@ -86,7 +87,7 @@ def map_in_processes(
 
 
 _task: List[Callable[[Any], Any]] = []
-"""The only task of this process, if it belongs to a :class:`TaskPool`."""
+"""The task of this process if the process belongs to a :class:`TaskPool`."""
 
 
 def _initialize(parent: int, task: Callable[[Any], Any]) -> None:

@@ -32,14 +32,14 @@ class Reply(NamedTuple):
     trace: str = ""
 
     def result(self) -> Any:
-        """Return the value of the reply, or raise the error in it."""
+        """Return the value of the reply, or raise the error that it contains."""
         if self.error is not None:
             raise self.error from RemoteTraceback(self.trace)
         return self.value
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an error in a child process, used as the cause of that error."""
+    """The traceback of an error in a child process, which is attached to the error as its cause."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -61,12 +61,12 @@ def send_request(
     silence_timeout_s: float,
     before_each_wait: Optional[Callable[[], object]] = None,
 ) -> Any:
-    """Send a request to a child process and return the value of the reply.
+    """Send a request to a child process, wait for the reply, and return its value.
 
     ``before_each_wait`` is called after each progress report and at least every :data:`POLL_S`; an
-    exception that it raises ends the wait. Raises the error in the reply, or ``NoReplyError`` if
-    the child exits or sends no message for ``silence_timeout_s`` of wall time. After any other
-    exception than the error in the reply, the caller must close the connection.
+    exception that it raises stops the wait. Raises the error that the reply contains, or
+    ``NoReplyError`` if the child exits or sends no message for ``silence_timeout_s`` of wall time.
+    After any exception that is not from the reply, the caller must close the connection.
     """
     doing = "starting"
     try:
@@ -92,8 +92,8 @@ def send_request(
 def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
     """Return the next message of a child process.
 
-    For a message that cannot be unpickled, return a reply with the error. Raises ``EOFError`` or
-    ``OSError`` if the child process has exited.
+    If a message cannot be unpickled, a reply with that error is returned instead. Raises
+    ``EOFError`` or ``OSError`` if the child process has exited.
     """
     try:
         message: Union[Reply, ProgressReport] = child.recv()

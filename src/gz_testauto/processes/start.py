@@ -1,11 +1,12 @@
 """Start commands that exit with this process, even if it is killed; find free ports.
 
-Two independent mechanisms end a command with a watchdog. First, a watchdog process reads from a
-pipe whose write end this process holds. When this process exits, even by SIGKILL, the pipe closes;
-the watchdog then removes the files of the command and kills its process group. Second, the kernel
-kills the command, without its children, when the thread ends that started it (prctl(2),
-PR_SET_PDEATHSIG). Therefore one thread, which exists as long as this process, starts all commands.
-A process that this process has forked without exec keeps the pipe open.
+Two independent mechanisms stop a command that was started with a watchdog. First, a watchdog
+process reads from a pipe whose write end this process holds. When this process exits, even by
+SIGKILL, the pipe closes; the watchdog then removes the files of the command and kills its process
+group. Second, the kernel kills the command, without its children, when the thread ends that started
+it (prctl(2), PR_SET_PDEATHSIG). Therefore one thread, which exists as long as this process, starts
+all commands. If this process forks without exec, the child keeps the pipe open, and the watchdog
+waits for it too.
 
 Under a subreaper (:mod:`gz_testauto.processes.subreaper`), the parent process of the command reads
 from the same kind of pipe.
@@ -44,13 +45,14 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class ChildProcess:
-    """A running command with all its descendants."""
+    """A running command and all its descendants."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
         """Initialize from a running process.
 
-        ``lifeline`` is a file descriptor; all processes end when it is closed. If ``one_group`` is
-        true, they are in the process group of ``process``, which is then killed directly.
+        ``lifeline`` is a file descriptor. When it is closed, the command and its descendants are
+        killed. If ``one_group`` is true, they all belong to the process group of ``process``, which
+        is then killed directly.
         """
         self._process = process
         self._lifeline: Optional[int] = lifeline
@@ -68,7 +70,7 @@ class ChildProcess:
     def request_exit(self, number: int, timeout_s: float) -> None:
         """Send the signal ``number`` and wait up to ``timeout_s`` of wall time for the exit.
 
-        After that time, return without an error although the process runs.
+        If the process is still running after that time, return without an error.
         """
         if self._process.poll() is None:
             self._process.send_signal(number)
@@ -97,7 +99,7 @@ def start_with_watchdog(
     """Start ``command`` in a new session that ends when this process ends.
 
     If this process exits before the command, the files and directories in ``remove`` are deleted.
-    The thread that starts the command enters the context manager ``within`` for the start.
+    The command is started inside the context manager ``within``, which the starting thread enters.
     """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
@@ -153,7 +155,7 @@ def _start(
 
 
 class _StarterThread:
-    """A thread that runs calls one after the other until the process exits."""
+    """A thread that executes submitted calls one after the other until the process exits."""
 
     def __init__(self) -> None:
         self.process = os.getpid()

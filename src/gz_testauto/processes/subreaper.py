@@ -30,7 +30,8 @@ PR_SET_PDEATHSIG = 1
 def descendants(root: int) -> Set[int]:
     """Return the process IDs of all running descendants of ``root``, as /proc lists them.
 
-    A zombie is not included, but its children are: its other threads can still run.
+    A zombie is not included, but its children are, because other threads of the zombie can still
+    run.
     """
     children: Dict[int, List[int]] = {}
     ended: Set[int] = set()
@@ -39,7 +40,7 @@ def descendants(root: int) -> Set[int]:
             try:
                 with open(f"/proc/{entry}/stat", "rb") as stat:
                     fields = stat.read().rpartition(b") ")[2].split()
-            except OSError:  # it has just exited
+            except OSError:  # the process has just exited
                 continue
             children.setdefault(int(fields[1]), []).append(int(entry))
             if fields[0] == b"Z":

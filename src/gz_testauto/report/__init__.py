@@ -1,1 +1,1 @@
-"""Reports of a campaign: tables, files and figures."""
+"""Report the results of a campaign in tables, files and figures."""

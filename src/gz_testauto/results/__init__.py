@@ -1,1 +1,1 @@
-"""The stored results of a campaign: directory, manifest, records and recordings."""
+"""Store and read the results of a campaign: directory, manifest, records and recordings."""

@@ -1,12 +1,12 @@
-"""Attempts, invalid attempts, and the limits on further attempts.
+"""Count the attempts at trials, and limit the invalid ones.
 
 An attempt is one execution of a trial, of a maneuver (comparison of simulators) or of an episode
 (training). It is invalid, and has no result, if it raises one of :data:`FAILURES`.
-:func:`run_attempts` repeats maneuvers and episodes. A campaign's trials run on several workers and
-continue in later processes; :class:`Attempts` counts their attempts against two limits.
-``limits.max_attempts`` limits invalid attempts. ``limits.max_worker_deaths`` limits attempts whose
-worker process died (it was killed, or the memory was full), mostly for a cause other than the
-trial. Both counts are in the store.
+:func:`run_attempts` repeats maneuvers and episodes. The trials of a campaign run on several
+workers, and a later process can continue them. :class:`Attempts` therefore counts their attempts
+against two limits. ``limits.max_attempts`` limits invalid attempts. ``limits.max_worker_deaths``
+limits attempts whose worker process died (it was killed, or the memory was full), mostly for a
+cause other than the trial. Both counts are kept in the store.
 """
 
 import collections
@@ -26,10 +26,12 @@ from gz_testauto.spec.campaign import LimitsSpec
 from gz_testauto.trial.plan import Trial
 
 FAILURES = (SimulatorError, NavigatorError)
-"""Errors that make an attempt invalid: it measures neither planner, simulator nor weights."""
+"""Errors that make an attempt invalid, so that it does not count as a measurement."""
 
 MAX_ATTEMPTS = 2
-"""Largest number of attempts at a maneuver or an episode; trials have ``limits.max_attempts``."""
+"""Largest number of attempts at a maneuver or an episode. For trials, ``limits.max_attempts``
+applies.
+"""
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -46,9 +48,11 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Return the result of the first valid attempt of at most ``limit``. ``failed`` is called for
-    each invalid attempt, with its error and whether another attempt follows. If no attempt is
-    valid, the last error is raised."""
+    """Repeat an attempt until it is valid, at most ``limit`` times, and return its result.
+
+    After each invalid attempt, ``failed`` is called with the error and with whether another attempt
+    follows. If no attempt is valid, the last error is raised.
+    """
     for number in range(1, limit + 1):
         try:
             return attempt()
@@ -63,8 +67,9 @@ def run_attempts(
 class Attempts:
     """The attempts at the trials of one campaign, including those of earlier runs.
 
-    A trial that was abandoned in an earlier run gets new attempts with ``retry_invalid``, while no
-    trial of the campaign is valid, and after the limits were raised.
+    A trial that was abandoned in an earlier run is attempted again in three cases:
+    ``retry_invalid`` is true, no trial of the campaign is valid yet, or the limits have been
+    raised.
     """
 
     def __init__(self, store: ResultStore, limits: LimitsSpec, retry_invalid: bool = False) -> None:
@@ -91,7 +96,7 @@ class Attempts:
 
     @property
     def has_valid_trial(self) -> bool:
-        """True if any trial is valid, in this run or an earlier run."""
+        """True if any trial is valid, whether it ran in this run or an earlier one."""
         return bool(self._valid)
 
     def count(self, trial: int) -> int:
@@ -99,7 +104,7 @@ class Attempts:
         return self._made[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
-        """Return whether a trial has reached a limit."""
+        """Return whether the attempts at a trial have reached one of the limits."""
         invalid, deaths = self._invalid[trial], self._deaths[trial]
         limits = self._limits
         return len(invalid) >= limits.max_attempts or len(deaths) >= limits.max_worker_deaths
@@ -117,12 +122,15 @@ class Attempts:
         self._count(attempt, self._deaths if worker_died else self._invalid)
 
     def succeeded(self, trial: int) -> None:
-        """Record that a trial has a result."""
+        """Record that a trial has a valid result."""
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial gets no further attempt. ``scene_at_fault``: the cause is its
-        world, which other trials do not share."""
+        """Record that a trial is not attempted again.
+
+        ``scene_at_fault`` states that the cause is the scene of the trial, so that it does not
+        affect trials in other worlds.
+        """
         if scene_at_fault:
             return
         causes = {_NUMBER.sub("0", attempt.cause) for attempt in self._counted(trial.index)}
@@ -131,12 +139,15 @@ class Attempts:
 
     @property
     def is_hopeless(self) -> bool:
-        """True if other trials will be invalid too: no trial is valid, and all attempts at an
-        abandoned trial have the same cause, except for numbers in it."""
+        """True if the remaining trials are expected to be invalid, too.
+
+        This is the case if no trial is valid, and all attempts at an abandoned trial failed with
+        the same cause, apart from numbers in its text.
+        """
         return self._lost is not None and not self._valid
 
     def raise_if_hopeless(self) -> None:
-        """Raise ``LostTrialsError``, with the cause, if :attr:`is_hopeless`."""
+        """Raise ``LostTrialsError``, which names the cause, if :attr:`is_hopeless` is true."""
         if self.is_hopeless and self._lost is not None:
             attempts = self._counted(self._lost.index)
             raise LostTrialsError(
@@ -146,7 +157,7 @@ class Attempts:
             )
 
     def _discard_exhausted(self) -> None:
-        """Discard the attempts at trials that have reached a limit."""
+        """Discard the attempts at trials that have reached one of the limits."""
         exhausted = {trial for trial in self._made if self.has_reached_limit(trial)}
         for trial in exhausted | self._abandoned:
             self._invalid.pop(trial, None)
@@ -169,6 +180,6 @@ class Attempts:
         where[attempt.trial].append(attempt)
 
     def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """Return the attempts at a trial that count for the limits, in order."""
+        """Return the attempts at a trial that count toward the limits, in order."""
         both = [*self._invalid[trial], *self._deaths[trial]]
         return tuple(sorted(both, key=lambda attempt: attempt.attempt))

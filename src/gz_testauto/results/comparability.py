@@ -1,7 +1,8 @@
-"""The inputs of results, and the comparison of stored inputs with those of the current command.
+"""Compare the inputs of stored results with those of the current command.
 
-This module defines inputs by name, lists their differences, and raises an error if results would
-be mixed. Campaigns, comparisons of simulators and trainings choose and store their inputs.
+An input is a named value on which results depend. This module lists the differences between inputs,
+and raises an error if results with different inputs would be mixed. Campaigns, comparisons of
+simulators and trainings choose and store their inputs.
 """
 
 import hashlib
@@ -18,17 +19,23 @@ from gz_testauto.base.errors import ResultsError
 SHOWN_DIFFERENCES = 5
 
 SHA256 = "sha256:"
-"""Prefix of an input that is the hash of a file's content."""
+"""Prefix of an input's value if it is the hash of a file's content."""
 
 
 def file_sha256(path: Path) -> str:
-    """Return the hash of a file's content in hex. Raises ``ResultsError`` if it is unreadable."""
+    """Return the hexadecimal hash of a file's content.
+
+    Raises ``ResultsError`` if the file cannot be read.
+    """
     return hashlib.sha256(read_input(path, ResultsError)).hexdigest()
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
-    """Yield the leaves of nested mappings, each with its dotted name below ``prefix``. With
-    ``lists``, the items of lists are leaves too, as ``name[index]``."""
+    """Yield the leaves of nested mappings, each with its dotted name below ``prefix``.
+
+    If ``lists`` is true, the items of lists are leaves, too, with names of the form
+    ``name[index]``.
+    """
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from flatten(item, f"{prefix}.{key}" if prefix else str(key), lists)
@@ -40,7 +47,9 @@ def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[
 
 
 def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
-    """Return the names of the inputs that differ or are absent from one of both, sorted."""
+    """Return the sorted names of the inputs that differ or exist in only one of the two
+    mappings.
+    """
     absent = object()
     names = sorted({*stored, *current})
     return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
@@ -60,8 +69,10 @@ def refuse_differences(
     differences: Sequence[str],
     remedy: str = "specify a new directory with --out",
 ) -> None:
-    """Raise ``ResultsError`` with the first ``differences``, if there are any. ``content``
-    describes the content of ``path``."""
+    """Raise ``ResultsError`` if there are ``differences``; the message lists the first ones.
+
+    ``content`` describes the content of ``path`` for the message.
+    """
     if not differences:
         return
     shown = list(differences[:SHOWN_DIFFERENCES])
@@ -72,8 +83,11 @@ def refuse_differences(
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:
-    """Return the versions of this package, of Python, of the operating system and of the
-    installed ones of ``libraries``, in the format of manifests."""
+    """Return software versions in the format of manifests.
+
+    These are the versions of this package, Python, the operating system, and those of ``libraries``
+    that are installed.
+    """
     return {
         "gz_testauto": __version__,
         "python": platform.python_version(),

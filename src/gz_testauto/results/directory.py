@@ -1,7 +1,8 @@
-"""The directory of a run that can be resumed: its layout, its lock, and atomic writing.
+"""Manage the directory of a run that can be resumed: its layout, its lock, and atomic writes.
 
-:class:`RunDirectory` has the common parts of campaigns, comparisons of simulators and trainings:
-the lock, and the check that a directory holds no other kind of run. A campaign's directory:
+:class:`RunDirectory` implements the parts that are common to campaigns, comparisons of simulators
+and trainings: the lock, and the check that a directory contains no other kind of run. The directory
+of a campaign contains:
 
 ======================  =======================================================
 ``manifest.json``       the inputs with their hashes, versions, the seed
@@ -13,8 +14,8 @@ the lock, and the check that a directory holds no other kind of run. A campaign'
 ``report.html``         the report, written at the end of each run
 ======================  =======================================================
 
-A lock limits the directory to one runner at a time. The kernel releases it when the process ends,
-for any reason.
+Because of the lock, only one process at a time can run trials in the directory. The kernel releases
+it when the process ends, for any reason.
 """
 
 import contextlib
@@ -35,19 +36,23 @@ LOCK_NAME = ".lock"
 
 
 class RunDirectory:
-    """A directory in which one command stores and resumes a run. Creating the object changes no
-    file."""
+    """A directory in which one command stores and resumes a run.
+
+    Constructing an instance does not change any file.
+    """
 
     CONTENT: ClassVar[str]
-    """Name of the kind of run in messages."""
+    """Name that messages use for this kind of run, such as ``campaign``."""
     COMMAND: ClassVar[str]
-    """Name of the command that starts the run in messages."""
+    """Name that messages use for the command that starts this kind of run."""
     MARKER: ClassVar[str]
-    """The file that the command writes first; it identifies a directory of this kind of run."""
+    """Marker file, which the command writes first, and which identifies a directory of this kind of
+    run.
+    """
     EARLIER: ClassVar[Tuple[str, ...]] = ()
-    """Patterns of files that can exist without the marker."""
+    """Patterns of files that can exist although the marker file does not."""
     UNFINISHED: ClassVar[Tuple[str, ...]]
-    """Patterns of files and folders that remain if the command is killed."""
+    """Patterns of unfinished files and folders that remain if the command is killed."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path).absolute()
@@ -55,11 +60,11 @@ class RunDirectory:
 
     @property
     def is_begun(self) -> bool:
-        """True if a run of this kind was started here."""
+        """True if a run of this kind was started in this directory."""
         return os.path.isfile(self.marker)
 
     def require_begun(self) -> None:
-        """Raise ``ResultsError`` unless a run of this kind was started here."""
+        """Raise ``ResultsError`` unless a run of this kind was started in this directory."""
         if not self.is_begun:
             raise ResultsError(
                 f"{self.path}: contains no {self.CONTENT} (no {self.MARKER}); "
@@ -67,7 +72,9 @@ class RunDirectory:
             )
 
     def require_fresh_or_begun(self) -> None:
-        """Raise ``ResultsError`` if files exist here that no run of this kind wrote."""
+        """Raise ``ResultsError`` if the directory contains files that no run of this kind has
+        written.
+        """
         if self.is_begun or not os.path.exists(self.path):
             return
         if not os.path.isdir(self.path):
@@ -116,13 +123,13 @@ class RunDirectory:
                 ) from None
             lock.truncate(0)
             lock.write(str(os.getpid()))
-            with contextlib.suppress(OSError):  # on a full disk the process number is not stored
+            with contextlib.suppress(OSError):  # fails if the disk is full
                 lock.flush()
             yield
 
 
 class CampaignDirectory(RunDirectory):
-    """The directory of a campaign, with the paths in it."""
+    """The directory of a campaign, with the paths of its files."""
 
     CONTENT, COMMAND, MARKER = "campaign", "gz_testauto run", "manifest.json"
     UNFINISHED = (
@@ -142,7 +149,7 @@ class CampaignDirectory(RunDirectory):
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace the content of ``path`` atomically and durably; after an error it is unchanged.
+    """Replace the content of ``path`` atomically and durably; if that fails, the file is unchanged.
 
     Raises ``ResultsError`` if the disk is full or the file cannot be written.
     """
@@ -160,7 +167,9 @@ def reporting_disk(path: Path) -> Iterator[None]:
 
 
 def disk_message(path: Path, error: OSError) -> str:
-    """Return the message for a file that cannot be written; finished trials are kept."""
+    """Return the message for a file that cannot be written. It states that finished trials are
+    kept.
+    """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"{path}: no space left on the device; finished trials are stored: "

@@ -1,4 +1,4 @@
-"""Collect the files that a campaign's trials depend on and that its YAML file does not name."""
+"""Collect the files on which a campaign's trials depend and that its YAML file does not name."""
 
 import inspect
 import os
@@ -25,11 +25,14 @@ PLANNER_CODE = "code of planner "
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
-    """Return the hashes, by name, of the files that trials depend on and that the campaign does
-    not name. These are the files that the models of robot and actors refer to; the imports and
-    possible models of a scenario; the launch files of a stack; the code of behaviors, of terms and
-    of planners (with the prefix :data:`PLANNER_CODE`); and the files that planners' parameters
-    name. The origin of a planner is a description instead of a hash."""
+    """Return the hashes, by name, of the files on which trials depend and that the campaign does
+    not name.
+
+    These are the files that the models of robot and actors refer to; the imports and possible
+    models of a scenario; the launch files of a stack; the code of behaviors, of terms and of
+    planners (with the prefix :data:`PLANNER_CODE`); and the files that planners' parameters name.
+    The origin of a planner is a description instead of a hash.
+    """
     found = {}
     if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
@@ -45,8 +48,10 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files that planners' parameters name, such as a policy and its card in the same
-    folder, and the origin of the planner."""
+    """Return the files that planners' parameters name, and a description of the planner's origin.
+
+    The files are, for example, those of a policy and of the description next to it.
+    """
     found = {}
     planners = [(f"planner {one.name}", one.plugin, one.parameters) for one in spec.planners]
     planners += [
@@ -63,7 +68,7 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
                     found[f"{label}/{name}{path.suffix}"] = file_sha256(path)
         try:
             told = planner_origin(plugin, **parameters).description
-        except GzTestautoError:  # raised when the planner is used
+        except GzTestautoError:  # the error is raised when the planner is used
             continue
         if told:
             found[label] = told
@@ -90,7 +95,7 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
     for name in names:
         try:
             source = inspect.getsourcefile(registry.get(name))
-        except (GzTestautoError, TypeError):  # raised when the plug-in is used
+        except (GzTestautoError, TypeError):  # the error is raised when the plug-in is used
             continue
         if source is not None:
             found[prefix + name] = file_sha256(Path(source))
@@ -98,7 +103,9 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
 
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files of actors' and further robots' models that the campaign does not name."""
+    """Return the files of the models of actors and further robots that the campaign does not
+    name.
+    """
     found = {}
     moving = [("actor", actor.name, actor.model) for actor in spec.actors]
     moving += [("robot", robot.name, robot.model) for robot in spec.robots]
@@ -110,7 +117,7 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             found[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
             found.update(_named_files(f"{kind} {name}", path.read_bytes()))
-        except etree.XMLSyntaxError:  # raised when the model is used
+        except etree.XMLSyntaxError:  # the error is raised when the model is used
             continue
     return found
 

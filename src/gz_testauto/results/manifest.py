@@ -1,9 +1,9 @@
-"""The manifest of a campaign: every input with its hash, and the versions of the software.
+"""Write and compare manifests: every input of a campaign with its hash, and software versions.
 
 This module defines the identity of a results directory. Two runs belong to one campaign if all
 inputs that can change a trial are equal: the campaign's fields, the *content* of every file it
-names (not its path), this package's version and the simulator. Error messages list the
-differences. Limits of attempts, timeouts and speed (:data:`PATIENCE`) are not compared.
+names (not its path), this package's version and the simulator. Error messages list the differences.
+Limits on attempts, timeouts and limits on speed (:data:`PATIENCE`) are not compared.
 """
 
 import hashlib
@@ -47,8 +47,10 @@ LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trime
 
 
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
-    """Return every field of the campaign by its dotted name, as JSON text. The value of a path is
-    the hash of the file's content; for a directory, that of each ``.world`` file in it, by name.
+    """Return every field of the campaign as JSON text, by its dotted name.
+
+    The value of a path is the hash of the file's content. For a directory, the hash of each
+    ``.world`` file in it is returned by the file's name.
     """
     inputs = {}
     for name, value in flatten(spec.model_dump(mode="python")):
@@ -78,7 +80,7 @@ class _SimulatorVersion:
 
 @dataclass(frozen=True)
 class _Used:
-    """The fields of a manifest that are read."""
+    """The fields that are read from a manifest; other fields are ignored."""
 
     campaign: str
     inputs: Mapping[str, str]
@@ -90,15 +92,18 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Manifest:
-    """The content of ``manifest.json`` of one directory, on the disk or not yet written."""
+    """The content of the ``manifest.json`` of one directory, whether or not it has been written."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = dict(content)
 
     @classmethod
     def of(cls, spec: CampaignSpec, files: Mapping[str, str]) -> "Manifest":
-        """Return the manifest of a campaign on this machine. ``files`` maps the names of further
-        input files (meshes, code) to their hashes, or to a description of the input."""
+        """Return the manifest of a campaign on this machine.
+
+        ``files`` maps the names of further input files (meshes, code) to their hashes or, for some
+        inputs, to a description.
+        """
         inputs = {
             **campaign_inputs(spec),
             **{name: _as_input(told) for name, told in files.items()},
@@ -117,8 +122,11 @@ class Manifest:
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
-        """Return the manifest of trials that other software ran. ``source`` is the file from which
-        they were read, ``simulator`` name and version of their simulator, empty if unknown."""
+        """Return the manifest of trials that other software ran.
+
+        ``source`` is the file from which the trials were read. ``simulator`` is the name and
+        version of their simulator, empty if unknown.
+        """
         inputs = {IMPORTED: SHA256 + file_sha256(source)}
         known = {"name": simulator, "version": ""} if simulator else None
         return cls(
@@ -135,7 +143,9 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
-        """Read the manifest in ``directory``. Raises ``ResultsError``."""
+        """Read the manifest in ``directory``. Raises ``ResultsError`` if it is missing or
+        invalid.
+        """
         directory.require_begun()
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
@@ -152,15 +162,16 @@ class Manifest:
         write_atomically(directory.manifest, text.encode("utf-8"))
 
     def is_same(self, stored: "Manifest") -> bool:
-        """Return whether both describe one campaign."""
+        """Return whether both manifests describe the same campaign."""
         return not self._differences(stored, but_for="")
 
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
-        """Raise ``ResultsError`` with the differences, unless both describe one campaign.
+        """Raise ``ResultsError``, which lists the differences, unless both describe the same
+        campaign.
 
-        Inputs whose names start with ``but_for``, if it is not empty, can differ.
+        If ``but_for`` is not empty, differences of inputs whose names start with it are ignored.
         """
         content = f"results of another campaign ({stored._content['campaign']})"
         refuse_differences(directory.path, content, self._differences(stored, but_for))
@@ -178,10 +189,10 @@ class Manifest:
         return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """Return the same manifest with the simulator.
+        """Return this manifest with the name and version of the simulator set to ``identity``.
 
-        ``bound``: trials have ended on the simulator of this manifest. Raises ``ResultsError`` if
-        ``bound`` and ``identity`` is another simulator.
+        ``bound`` states whether the results already contain trials of this manifest's simulator.
+        Raises ``ResultsError`` if ``bound`` is true and ``identity`` is a different simulator.
         """
         known = self._content["simulator"]
         running = {"name": identity.name, "version": identity.version}
@@ -201,12 +212,14 @@ class Manifest:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The whole manifest as a JSON object."""
+        """The complete manifest as a JSON object."""
         return dict(self._content)
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """Every input by its name: JSON text of a field, hash of a file, or a description."""
+        """The inputs by name. A value is the JSON text of a field, the hash of a file, or a
+        description.
+        """
         return dict(self._content["inputs"])
 
     @property
@@ -231,5 +244,5 @@ def _identity(inputs: Mapping[str, str]) -> str:
 
 
 def _as_input(told: str) -> str:
-    """Return a file's digest with the prefix :data:`SHA256`, and any other text unchanged."""
+    """Return a SHA-256 digest with the prefix :data:`SHA256`, and any other text unchanged."""
     return SHA256 + told if _DIGEST.fullmatch(told) else told

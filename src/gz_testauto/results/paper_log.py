@@ -1,4 +1,4 @@
-"""``campaign.log``: the campaign in the log format of the paper, for existing parsers.
+"""Write ``campaign.log``, which has the log format of the paper, for existing parsers.
 
 Each trial has a line with the planner (the paper has one file per planner), a line for the start
 and a line for the end::
@@ -7,10 +7,10 @@ and a line for the end::
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-All data of the log are also in the store. Trials are in the order in which they finished. Their
-three lines are written together, since several trials can run in parallel. Each start of the
-campaign's command rewrites the log from the store, so a killed runner causes neither missing nor
-duplicate trials.
+All data in the log are also in the store. The trials are listed in the order in which they
+finished. The three lines of a trial are written together, because several trials can run in
+parallel. Each start of the campaign's command rewrites the log from the store, so no trial is
+missing or listed twice if the process was killed.
 """
 
 import math
@@ -23,15 +23,18 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """The log of one campaign. ``goals_in`` returns the goals of a world by its name; the line of
-    the start lists them all."""
+    """The log of one campaign.
+
+    ``goals_in`` returns all goals of the world with a given name; the start line of a trial lists
+    them.
+    """
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
         self._goals_in = goals_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
-        """Replace the content of the log by the entries of ``records``."""
+        """Replace the content of the log with the entries of ``records``."""
         content = "".join(map(self._entry, records)).encode("utf-8")
         if not self._path.is_file() or self._path.read_bytes() != content:
             write_atomically(self._path, content)
@@ -65,7 +68,9 @@ def end_line(record: TrialRecord) -> str:
 
 
 def world_number(world: str, world_index: int) -> str:
-    """Return the number at the end of a world's name (``world_0137``: 137), else its index."""
+    """Return the number at the end of a world's name (137 for ``world_0137``), or its index if the
+    name does not end with a number.
+    """
     digits = world[len(world.rstrip("0123456789")) :]
     return digits.lstrip("0") or ("0" if digits else str(world_index))
 

@@ -1,8 +1,9 @@
-"""Recordings as files: one ``.npz`` per trial, written atomically.
+"""Write and read recordings: one ``.npz`` file per trial, written atomically.
 
-A file has every array of :class:`~gz_testauto.metrics.recording.Recording` under its name, contact
-episodes as columns ``contact_*``, and further series and numbers as ``series_*`` and ``number_*``.
-It has only plain arrays, so that ``numpy.load`` reads it without ``allow_pickle``.
+A file contains every array of :class:`~gz_testauto.metrics.recording.Recording` under its name,
+contact episodes as columns ``contact_*``, and further series and numbers as ``series_*`` and
+``number_*``. It contains only plain arrays, so that ``numpy.load`` reads it without
+``allow_pickle``.
 """
 
 import functools
@@ -32,18 +33,22 @@ _ARRAYS = (
     "cycle_cpu_s",
 )
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
-"""Arrays that a recording can lack: ``goal_times_s`` is stored only for several goals."""
+"""Arrays that a file does not always contain. ``goal_times_s`` is stored only for several goals."""
 _HEADER_BYTES = 16_384
-"""Largest size of the header of an array's file; ``numpy.savez`` writes some hundred bytes."""
+"""Largest accepted size (bytes) of an array's header; ``numpy.savez`` writes a few hundred
+bytes.
+"""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
-"""Size of the header's length, which follows the magic string, by version of numpy's format."""
+"""Size (bytes) of the field with the header's length, which follows the magic string, by the
+version of numpy's format.
+"""
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _LENGTHS = ("shortest_path_m", "published_path_m")
-"""Lengths in meters; NaN if unknown."""
+"""Names of the arrays with a length in meters, which is NaN if unknown."""
 
 _SERIES, _NUMBER = "series_", "number_"
 
@@ -76,7 +81,10 @@ def write_trajectory(path: Path, recording: Recording) -> None:
 
 
 def read_trajectory(path: Path) -> Recording:
-    """Return a stored recording, bit by bit. Raises ``ResultsError`` with the file's path."""
+    """Read a recording; its values are bit-identical to the stored ones.
+
+    Raises ``ResultsError``, which names the file, if the file cannot be read.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             data = _plain_arrays(archive, path.stat().st_size)
@@ -114,12 +122,14 @@ def read_trajectory(path: Path) -> Recording:
 
 
 def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
-    """Return every array of a file of ``size`` bytes, by its name. Raises ``ValueError`` unless the
-    file has the format of :func:`write_trajectory`: arrays of the size in their headers, not
-    compressed.
+    """Return every array of a file of ``size`` bytes, by its name.
 
-    For a header with a larger size than the file, numpy would allocate that much memory.
-    ``numpy.load`` is several times slower for the many small arrays of a recording.
+    Raises ``ValueError`` unless the file has the format of :func:`write_trajectory`: uncompressed
+    arrays whose sizes match their headers.
+
+    ``numpy.load`` is not used: it would allocate the memory that a damaged header states, even if
+    it exceeds the size of the file. It is also several times slower for the many small arrays of a
+    recording.
     """
     entries = archive.infolist()
     for entry in entries:
@@ -158,9 +168,9 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
     return values.reshape(shape, order="F" if by_columns else "C").copy(order="K")
 
 
-@functools.lru_cache(maxsize=256)  # most arrays of a recording have one shape
+@functools.lru_cache(maxsize=256)  # cached, since most arrays of a recording have the same shape
 def _header(version: Tuple[int, int], text: bytes) -> Tuple[Tuple[int, ...], bool, np.dtype]:
-    """Return the shape, whether the order is Fortran's (by columns), and the type of an array."""
+    """Return the shape of an array, whether it is in Fortran (column-major) order, and its type."""
     return _HEADER_READERS[version](io.BytesIO(text))  # type: ignore[no-any-return]
 
 

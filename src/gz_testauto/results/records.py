@@ -1,4 +1,4 @@
-"""The records that the store keeps and analysis reads.
+"""Define the records that the store keeps and that the analysis reads.
 
 Records are frozen dataclasses. The fields of a record are the columns of its table
 (:mod:`gz_testauto.results.schema`), so a field is declared only here.
@@ -17,7 +17,7 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 STALE_S = 30.0
-"""Age of a heartbeat (wall time) above which its runner was killed or stopped."""
+"""Age of a heartbeat (wall time) above which its process is considered killed or stopped."""
 
 
 def utc_now() -> str:
@@ -29,10 +29,10 @@ def utc_now() -> str:
 class TrialRecord:
     """One finished trial. ``trial`` is its index in the plan.
 
-    ``metrics`` maps names to values, NaN if the recording does not determine one. ``attempts``
-    counts all attempts, including the last; ``trajectory`` is a file name below
-    ``trajectories/``, empty for an invalid trial. ``wall_s`` is the wall time of the last attempt;
-    ``finished_at`` is UTC, ISO 8601.
+    ``metrics`` maps names to values; a value that the recording does not determine is NaN.
+    ``attempts`` counts all attempts, including the last one. ``trajectory`` is the name of a file
+    in ``trajectories/``, empty for an invalid trial. ``wall_s`` is the wall time of the last
+    attempt; ``finished_at`` is UTC, ISO 8601.
     """
 
     trial: int
@@ -51,7 +51,10 @@ class TrialRecord:
 
     @classmethod
     def of(cls, trial: Trial, **fields: Any) -> "TrialRecord":
-        """Return the record of ``trial``, finished now; ``fields`` are those that a trial lacks."""
+        """Return the record of ``trial``, which has just finished.
+
+        ``fields`` are the fields of the record that ``trial`` does not determine.
+        """
         return cls(
             trial=trial.index,
             finished_at=utc_now(),
@@ -79,8 +82,11 @@ class AttemptRecord:
 
 @dataclass(frozen=True)
 class RunningTrial:
-    """A trial that runs. ``worker`` describes the worker that executes it, empty if unknown;
-    ``since`` is UTC, ISO 8601."""
+    """A running trial.
+
+    ``worker`` describes the worker that executes it, empty if unknown. ``since`` is the time of its
+    start in UTC, ISO 8601.
+    """
 
     trial: int
     world: str
@@ -92,7 +98,10 @@ class RunningTrial:
 
 @dataclass(frozen=True)
 class Runner:
-    """The process that runs a campaign, or ran it until it was killed. Times are UTC, ISO 8601."""
+    """The process that runs a campaign, or that ran it until it was killed.
+
+    Times are in UTC, ISO 8601.
+    """
 
     process: int
     host: str
@@ -101,16 +110,21 @@ class Runner:
     trials: Tuple[RunningTrial, ...] = ()
 
     def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
-        """Return the wall time (s) since the last heartbeat, correct if the hosts' clocks agree."""
+        """Return the wall time (s) since the last heartbeat.
+
+        It is correct only if the clock of this host agrees with that of the process's host.
+        """
         return age_s(self.heartbeat_at, now)
 
     def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
-        """Return whether the runner was killed or stopped, so that no trial runs."""
+        """Return whether the process was killed or stopped, so that no trial is running."""
         return self.silent_s(now) > STALE_S
 
 
 def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
-    """Return the wall time (s) since ``moment`` (ISO 8601, UTC), 0 if it is in the future."""
+    """Return the wall time (s) since ``moment`` (ISO 8601, UTC), or 0 if ``moment`` is in the
+    future.
+    """
     now = now or datetime.datetime.now(datetime.timezone.utc)
     return max((now - datetime.datetime.fromisoformat(moment)).total_seconds(), 0.0)
 
@@ -119,10 +133,10 @@ def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
 class CampaignResults:
     """The content of a store, in the plan's order.
 
-    ``planned`` is the number of trials of the whole plan. ``planners`` are the names of the
+    ``planned`` is the total number of trials in the plan. ``planners`` are the names of the
     planners in the campaign's order. ``worker_deaths`` are the attempts whose worker died,
-    ``invalid_attempts`` the other invalid attempts. ``declared`` are the metrics as the store
-    declares them.
+    ``invalid_attempts`` the other invalid attempts. ``declared`` are the declarations of the
+    metrics that the store contains.
     """
 
     name: str
@@ -136,17 +150,24 @@ class CampaignResults:
     stop: Optional[StopSpec] = None
     """The rule by which the campaign stops before its last world; None if it runs all worlds."""
     judged: Tuple[str, ...] = ()
-    """The worlds that count for the decision by ``stop``, in the order of judging."""
+    """The worlds that count for the decision by ``stop``, in the order in which they were
+    evaluated.
+    """
     relevant_success: float = RELEVANT_SUCCESS
-    """The smallest difference of two success rates that matters."""
+    """The smallest difference of two success rates that is practically relevant."""
     running: Optional[Runner] = None
-    """The process that runs the campaign, with its trials; None if no process does."""
+    """The process that runs the campaign, with its running trials; None if the campaign is not
+    running.
+    """
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """The metrics to show, in order: the declared ones that are always shown or were measured,
-        then the other measured ones, by name. Metrics of plug-ins that are not installed are shown
-        as the store declares them."""
+        """The metrics to show, in order.
+
+        First are the declared metrics that are always shown or that were measured, then other
+        measured metrics, sorted by name. For metrics of plug-ins that are not installed, the
+        declaration in the store is used.
+        """
         measured = {name for record in self.trials for name in record.metrics}
         known: Dict[str, Metric] = {one.name: one for one in self.declared or builtin_metrics()}
         known.update({name: _installed(name) for name in sorted(measured - known.keys())})
@@ -167,7 +188,9 @@ class CampaignResults:
 
 
 def _installed(name: str) -> Metric:
-    """Return the installed metric, else one with only its name, for completed trials."""
+    """Return the installed metric or, if there is none, a metric with only this name that is
+    defined for completed trials.
+    """
     try:
         found = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:

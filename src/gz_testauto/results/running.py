@@ -1,10 +1,10 @@
-"""The running trials of a campaign and a heartbeat, in the store for other processes.
+"""Store the running trials of a campaign, and a heartbeat, for other processes.
 
 This module writes the tables ``runner`` (the process that runs the campaign, with a heartbeat) and
 ``running`` (its trials). A thread of the runner writes them over a separate connection, at most
-once per second when a trial starts or ends, and otherwise every :data:`BEAT_S`. A killed runner
-leaves its last heartbeat, which then becomes stale and which the next runner replaces. Data that
-cannot be written, for example to a full disk, are skipped.
+once per second when a trial starts or ends, and otherwise every :data:`BEAT_S`. The last heartbeat
+of a killed process remains in the store and becomes stale, until the next process replaces it. Data
+that cannot be written, for example because the disk is full, are skipped.
 """
 
 import contextlib
@@ -22,17 +22,19 @@ from gz_testauto.results.schema import RUNNER, RUNNING
 from gz_testauto.trial.plan import Trial
 
 BEAT_S = 5.0
-"""Wall time between two heartbeats."""
+"""Wall time (s) between two heartbeats."""
 
 GATHERING_S = 1.0
-"""Wall time within which starts and ends of trials are written together."""
+"""Wall time (s) within which starts and ends of trials are collected and written together."""
 
 _BUSY_TIMEOUT_S = 10.0
 
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """Return the process that runs the campaign, with its trials; None if no process does.
-    Raises ``ValueError`` for rows that are not valid."""
+    """Return the process that runs the campaign, with its running trials.
+
+    Return None if the campaign is not running. Raises ``ValueError`` if the rows are not valid.
+    """
     for row in RUNNER.rows(connection):
         runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
         for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):
@@ -42,7 +44,9 @@ def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
 
 
 class Heartbeat:
-    """A context that stores this process as the campaign's runner, with its running trials."""
+    """A context manager that stores this process as the one that runs the campaign, with its
+    running trials.
+    """
 
     def __init__(self, path: Path) -> None:
         now = utc_now()
@@ -70,7 +74,7 @@ class Heartbeat:
         self._thread.join(_BUSY_TIMEOUT_S)
 
     def began(self, trial: Trial, worker: str) -> None:
-        """Record that a trial started; ``worker`` describes its worker."""
+        """Record that a trial has started; ``worker`` describes the worker that executes it."""
         entry = RunningTrial(
             trial.index, trial.world, trial.planner, trial.repetition, worker, utc_now()
         )
@@ -106,7 +110,7 @@ class Heartbeat:
 
 
 def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
-    """Replace the content of the tables by ``runner`` in one transaction; None empties them."""
+    """Replace the content of both tables with ``runner`` in one transaction; None clears them."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -1,4 +1,4 @@
-"""The tables of ``results.sqlite``, each column declared once.
+"""Define the tables of ``results.sqlite``, with each column declared in one place.
 
 A column is a field of a record: :class:`Table` reads the name and type of its columns from the
 record's fields, and writes and reads records by them. To add a column, add the field to the record
@@ -45,22 +45,24 @@ SCHEMA_VERSION = 1
 Upgrade = Callable[[sqlite3.Connection], None]
 
 UPGRADES: Dict[int, Upgrade] = {}
-"""Functions, by version, that upgrade the tables of that version to the next one. Each runs in a
-transaction. It must use only SQL, because the records do not describe the tables of older
-versions."""
+"""Functions that upgrade the tables of a version to the next version, by the old version. Each runs
+in a transaction. It must use only SQL, because the records do not describe the tables of older
+versions.
+"""
 
 Record = TypeVar("Record")
 
 _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
-"""SQL types of columns by the type of the field; TEXT for all others."""
+"""SQL types of columns by the type of the field; the type TEXT is used for all others."""
 
 
 class Table(Generic[Record]):
-    """A table whose columns are the fields of a record, except for the fields ``without``.
+    """A table whose columns are the fields of a record, except for those in ``without``.
 
-    ``constraints`` and ``options`` are those of SQL's ``CREATE TABLE``. Records are read in the
-    order of the SQL expressions ``order``; the default is the order of insertion, or that of an
-    integer primary key. Mappings and tuples are stored as JSON text, None as NULL.
+    ``constraints`` and ``options`` are parts of SQL's ``CREATE TABLE`` statement. Records are read
+    in the order of the SQL expressions ``order``. The default is the order of an integer primary
+    key if there is one, otherwise the order of insertion. Mappings and tuples are stored as JSON
+    text, None as NULL.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Table(Generic[Record]):
         self._constraints, self._options, self._order = constraints, options, order
 
     def create(self, connection: sqlite3.Connection) -> None:
-        """Create the table, which must not exist."""
+        """Create the table. It must not exist yet."""
         columns = [
             f"[{name}] {_SQL_TYPES.get(kind, 'TEXT')}{'' if optional else ' NOT NULL'}"
             for name, (kind, optional) in self._kinds.items()
@@ -102,8 +104,11 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows, each as the fields of its record. ``where`` is an SQL clause with
-        ``values``. Raises ``ValueError`` for a value that cannot be decoded."""
+        """Return the rows, each as a mapping from fields of the record to values.
+
+        ``where`` is an SQL clause, and ``values`` are its parameters. Raises ``ValueError`` if a
+        value cannot be decoded.
+        """
         decoders = {
             name: decoder
             for name, (kind, _) in self._kinds.items()
@@ -123,7 +128,7 @@ class Table(Generic[Record]):
     def read(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Record]:
-        """Return the records. Raises ``ValueError`` for rows that are not valid records."""
+        """Return the records. Raises ``ValueError`` if a row is not a valid record."""
         try:
             return [self._record(**row) for row in self.rows(connection, where, values)]
         except ValidationError as error:
@@ -135,7 +140,7 @@ class Table(Generic[Record]):
 
     @property
     def _named(self) -> str:
-        # In double quotes, SQLite takes the name of a missing column for text.
+        # SQLite interprets the double-quoted name of a missing column as a string.
         return ", ".join(f"[{name}]" for name in self.columns)
 
 
@@ -162,7 +167,7 @@ def _stored(value: Any) -> Any:
 
 
 def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
-    """Return the function that decodes a stored value; None if none is needed."""
+    """Return the function that decodes a stored value, or None if the value needs no decoding."""
     if kind is bool:
         return lambda stored: {0: False, 1: True}.get(stored, stored)
     if get_origin(kind) is tuple:
@@ -178,8 +183,9 @@ def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
 class CampaignRow:
     """The campaign that a store belongs to; the table has one row.
 
-    ``smallest_relevant_success`` is the smallest difference of two success rates that matters.
-    The limits are those of the last call of ``ResultStore.reopen``; None before it.
+    ``smallest_relevant_success`` is the smallest difference of two success rates that is
+    practically relevant. The limits are those of the last call of ``ResultStore.reopen``, or None
+    before the first call.
     """
 
     name: str
@@ -191,7 +197,7 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner of the campaign."""
+    """A planner of the campaign; the table has one row per planner."""
 
     name: str
 
@@ -273,22 +279,28 @@ TABLES: Tuple[Table[Any], ...] = (
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Create all tables of this version, in a transaction of the caller."""
+    """Create all tables of the current version.
+
+    The caller must have started a transaction.
+    """
     for table in TABLES:
         table.create(connection)
     SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
 
 
 def is_created(connection: sqlite3.Connection) -> bool:
-    """Return whether a transaction has created the tables, of any version."""
+    """Return whether the tables of any version exist. One transaction creates all of them."""
     found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
     return bool(found.fetchall())
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
-    """Return the version of the tables. Raises ``ValueError`` if this version cannot read the
-    file, or if it has views, which can take unlimited time to read, or triggers, which change
-    written data."""
+    """Return the version of the tables.
+
+    Raises ``ValueError`` if this version of the package cannot read the file. Also raises
+    ``ValueError`` if the file contains views, which can take unlimited time to read, or triggers,
+    which can change written data.
+    """
     found = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
     ).fetchone()
@@ -313,7 +325,10 @@ def stored_version(connection: sqlite3.Connection) -> int:
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Upgrade tables of ``version`` to those of this version, in a transaction of the caller."""
+    """Upgrade the tables from ``version`` to the current version.
+
+    The caller must have started a transaction.
+    """
     for older in range(version, SCHEMA_VERSION):
         UPGRADES[older](connection)
     connection.execute(f"UPDATE {SCHEMA.name} SET version = ?", (SCHEMA_VERSION,))

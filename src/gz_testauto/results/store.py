@@ -1,8 +1,8 @@
 """Store the results of a campaign in SQLite: one row per trial, written when the trial ends.
 
 This module writes ``results.sqlite`` and ``trajectories/``. A trial is stored atomically: its
-trajectory is on the disk before the row that names it, the row and its metrics are one
-transaction, and a transaction is durable when the call returns (rollback journal, full
+trajectory is written to the disk before the row that names it, and one transaction adds the row and
+its metrics. The transaction is durable when the call returns (rollback journal, full
 synchronization). The columns are defined in :mod:`gz_testauto.results.schema`.
 """
 
@@ -28,17 +28,19 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
-"""Fields of :class:`CampaignResults` that hold records."""
+"""Fields of :class:`CampaignResults` that contain records."""
 
 BUSY_TIMEOUT_S = 30.0
-"""Wall time for which a connection waits for another process that writes."""
+"""Wall time (s) for which a connection waits while another process writes."""
 
 
 class ResultStore:
-    """The results in one directory. Use :meth:`create`, :meth:`open` or :meth:`read`.
+    """The store of the results in one directory.
 
-    It is a context manager. Every method raises ``ResultsError`` if the disk is full or the file is
-    damaged.
+    Use :meth:`create`, :meth:`open` or :meth:`read` to get an instance.
+
+    The instance is a context manager. Every method raises ``ResultsError`` if the disk is full or
+    the file is damaged.
     """
 
     def __init__(self, directory: CampaignDirectory, connection: sqlite3.Connection) -> None:
@@ -76,8 +78,10 @@ class ResultStore:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
-        """Open the store for reading only; a runner can write at the same time. A store of an
-        older version is upgraded in a copy in memory."""
+        """Open the store for reading only, while another process can write.
+
+        If the store has an older version, a copy in memory is upgraded.
+        """
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
@@ -103,8 +107,10 @@ class ResultStore:
     def declare(
         self, metrics: Sequence[Metric], relevant_success: float = RELEVANT_SUCCESS
     ) -> None:
-        """Store the declarations of the metrics of further trials, and the smallest difference of
-        two success rates that matters. They replace the declarations with the same names."""
+        """Store the declarations of metrics and the smallest relevant difference of success rates.
+
+        New declarations replace stored ones with the same names.
+        """
         named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             before = schema.DECLARATIONS.read(self._connection)
@@ -117,8 +123,10 @@ class ResultStore:
             )
 
     def judge(self, world: str) -> None:
-        """Append a world to those that count for the decision. Their order is part of the
-        statistical test, so worlds are never removed."""
+        """Append a world to those that count for the early stop.
+
+        The order of the worlds is part of the statistical test, so worlds are never removed.
+        """
         self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
@@ -137,13 +145,15 @@ class ResultStore:
         self._insert(schema.WORKER_DEATHS, attempt)
 
     def retry_limits(self) -> Dict[str, Optional[int]]:
-        """Return the limits of the last :meth:`reopen`, by name; None before that."""
+        """Return the limits of the last call of :meth:`reopen` by name, or None before the first
+        call.
+        """
         with _reporting_damage(self._directory.results):
             row = self._campaign()
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Delete those of ``trials`` that are invalid, and store the limits that hold now."""
+        """Delete the invalid trials among ``trials``, and store the limits that now apply."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",
@@ -220,7 +230,7 @@ class ResultStore:
         return rows[0]
 
     def heartbeat(self) -> running.Heartbeat:
-        """Return a context that stores this process as the campaign's runner, with its trials."""
+        """Return a context manager that stores this process as the one that runs the campaign."""
         return running.Heartbeat(self._directory.results)
 
     def trajectory(self, record: TrialRecord) -> Recording:
@@ -252,9 +262,12 @@ class ResultStore:
                 raise
 
     def _upgraded(self, in_memory: bool = False) -> Optional["ResultStore"]:
-        """Return this store with the tables of this version; ``in_memory``: upgrade a copy. Return
-        None if the tables were not completely created. Raise ``ResultsError`` if the file cannot be
-        read. The file is then closed."""
+        """Return this store after upgrading its tables to the current version, if necessary.
+
+        If ``in_memory`` is true, a copy in memory is upgraded instead. Returns None if the tables
+        were not completely created. Raises ``ResultsError`` if the file cannot be read, and then
+        closes the file.
+        """
         path = self._directory.results
         try:
             with reporting_errors(path):
@@ -278,8 +291,10 @@ class ResultStore:
 
 @dataclass(frozen=True)
 class LoadedCampaign:
-    """The results and the manifest of a campaign, finished or not. ``label`` identifies the
-    campaign in tables."""
+    """The results and the manifest of a campaign, whether or not it has finished.
+
+    ``label`` is the name of the campaign in tables.
+    """
 
     label: str
     results: CampaignResults
@@ -289,8 +304,8 @@ class LoadedCampaign:
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
     """Read a results directory; the default label is the name of the directory.
 
-    Raises ``ResultsError`` if the directory has no results, if the results are damaged, or if this
-    version cannot read them.
+    Raises ``ResultsError`` if the directory contains no results, if the results are damaged, or if
+    this version cannot read them.
     """
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:
@@ -299,8 +314,11 @@ def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
-    """Return the results. Raises ``ResultsError`` unless every value has the type of its column,
-    which SQLite does not enforce, and world and planner of every trial are listed."""
+    """Return the results after validating them.
+
+    Raises ``ResultsError`` if a value does not have the type of its column, which SQLite does not
+    enforce, or if the world or the planner of a trial is not listed.
+    """
     values = {
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()
@@ -320,7 +338,7 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
 
 @contextlib.contextmanager
 def _reporting_damage(path: Path) -> Iterator[None]:
-    """Convert errors of rows that are not valid results to ``ResultsError``."""
+    """Convert the errors that invalid rows cause into ``ResultsError``."""
     try:
         yield
     except KeyError as error:
@@ -330,7 +348,7 @@ def _reporting_damage(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database. Raises ``ResultsError``."""
+    """Open the database. Raises ``ResultsError`` if this fails."""
     with reporting_errors(path):
         # Transactions are explicit: with implicit ones, the time of a commit is not visible.
         connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
@@ -339,9 +357,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def roll_back_unfinished(path: Path) -> None:
-    """Roll back the transaction of a killed writer, if there is one, because a read-only connection
-    cannot read the file before that. Transactions of running writers are not affected. Raises
-    ``ResultsError`` if the file cannot be written."""
+    """Roll back the unfinished transaction of a killed process, if there is one.
+
+    Before that, a read-only connection cannot read the file. Transactions of running processes are
+    not affected. Raises ``ResultsError`` if the file cannot be written.
+    """
     if not os.path.exists(path.with_name(path.name + "-journal")):
         return
     try:
@@ -356,8 +376,11 @@ def roll_back_unfinished(path: Path) -> None:
 
 @contextlib.contextmanager
 def reporting_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors to ``ResultsError``. SQLite quotes the names in a file unchanged;
-    in a damaged file they can be invalid text."""
+    """Convert SQLite's errors into ``ResultsError``.
+
+    SQLite's messages quote names from the file unchanged; in a damaged file, these can be invalid
+    text.
+    """
     try:
         yield
     except UnicodeError as error:

@@ -1,1 +1,1 @@
-"""Workers that run the trials of a campaign: in this process, in local processes, or with Dask."""
+"""Run the trials of a campaign in this process, in local processes, or with Dask."""

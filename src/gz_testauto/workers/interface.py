@@ -1,4 +1,4 @@
-"""The interface of workers, which run the trials of a campaign one at a time or in parallel.
+"""Define the interface of workers, which run the trials of a campaign one at a time or in parallel.
 
 :mod:`gz_testauto.campaign.runner` selects the next trial and handles its result; :class:`Workers`
 runs one trial per worker at a time. The result of a trial does not depend on its worker or on the
@@ -36,7 +36,9 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 
 CLOSE_TIMEOUT_S = 15.0
-"""Longest wall time (s) for workers to stop their trials, and then to close their simulators."""
+"""Largest wall time (s) in which workers must stop their trials, and then close their
+simulators.
+"""
 
 ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 
@@ -58,7 +60,9 @@ class Attempt:
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
-        """Return an attempt that failed with ``error``, one of :data:`.attempts.FAILURES`."""
+        """Return an attempt that failed with ``error``, which is one of
+        :data:`.attempts.FAILURES`.
+        """
         return cls(trial, wall_s, cause=error.full, repeatable=will_recur(error))
 
 
@@ -88,7 +92,7 @@ class Workers(abc.ABC):
         """
 
     def worker_of(self, trial: Trial) -> str:
-        """Return a description of the worker that runs ``trial``; empty if no worker runs it."""
+        """Return a description of the worker that runs ``trial``, or "" if no worker runs it."""
         return ""
 
     @abc.abstractmethod
@@ -96,8 +100,8 @@ class Workers(abc.ABC):
         """Wait until a trial ends, and return its attempt; return None if ``size`` has increased.
 
         If ``should_stop`` returns true, all running trials are stopped, and ``TrialStopped`` is
-        raised after the last one. Any other exception than :data:`.attempts.FAILURES` is a bug and
-        is passed on.
+        raised after the last one. An exception that is not one of :data:`.attempts.FAILURES` is a
+        bug and is passed on.
         """
 
     @abc.abstractmethod
@@ -106,7 +110,9 @@ class Workers(abc.ABC):
 
 
 def shared_simulator(spec: CampaignSpec) -> str:
-    """Return the name of a simulator that all workers would share; empty if each has its own."""
+    """Return the name of the simulator that all workers would share, or "" if each starts its
+    own.
+    """
     if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
         return ""
     shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
@@ -127,8 +133,9 @@ WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]
 
 
 class RenewableExecutor:
-    """A trial executor that opens itself before the first trial and restarts after an invalid
-    trial."""
+    """A wrapper that opens a trial executor before its first trial, and restarts it after an
+    invalid trial.
+    """
 
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
@@ -150,7 +157,8 @@ class RenewableExecutor:
     def renew(self) -> None:
         """Restart the executor if the previous trial was invalid.
 
-        Raises the errors of ``TrialExecutor.recover``; the next call then repeats the restart.
+        Raises the errors of ``TrialExecutor.recover``. After an error, the next call tries the
+        restart again.
         """
         if self._needs_restart:
             self._executor.recover()
@@ -189,7 +197,7 @@ class OneWorker(Workers):
         return self._executor.identity
 
     def begin(self, trial: Trial) -> None:
-        """Keep the trial until :meth:`next_ended` runs it."""
+        """Store the trial until :meth:`next_ended` runs it."""
         self._executor.renew()
         self._begun.append(trial)
 
@@ -216,7 +224,7 @@ class OneWorker(Workers):
 class WorkerPool(Workers):
     """A base class for pools of workers that can start and exit while trials wait.
 
-    It contains the queue of trials, and the timeout for workers that do not stop their trials. A
+    It manages the queue of trials, and the timeout for workers that do not stop their trials. A
     subclass starts the workers, and defines ``size`` (at least one) and the abstract methods.
     """
 
@@ -255,7 +263,7 @@ class WorkerPool(Workers):
     @property
     @abc.abstractmethod
     def _is_busy(self) -> bool:
-        """Return whether any worker runs a trial."""
+        """Return whether any worker is running a trial."""
 
     @abc.abstractmethod
     def _assign(self) -> None:
@@ -263,7 +271,7 @@ class WorkerPool(Workers):
 
     @abc.abstractmethod
     def _poll(self) -> Optional[Attempt]:
-        """Wait briefly for messages of the workers; return the attempt of a trial that has ended.
+        """Wait briefly for messages from the workers; return the attempt of a trial that has ended.
 
         Return None if no trial has ended, or a trial was stopped.
         """

@@ -1,7 +1,7 @@
-"""Workers that are local processes, each with its own simulator.
+"""Run trials in local worker processes, each with its own simulator.
 
-A worker process that exits, or does not respond, is replaced: immediately the first time, and with
-growing delays after further failures. All workers exit with the process of the campaign. The code
+A worker process that exits or does not respond is replaced, the first time immediately, and after
+further failures with increasing delays. All workers exit with the process of the campaign. The code
 that runs in a worker is in :mod:`gz_testauto.workers.worker_process`.
 """
 
@@ -36,7 +36,7 @@ from gz_testauto.workers.interface import (
 from gz_testauto.workers.worker_process import ProcessWatchdog, work
 
 EXIT_TIMEOUT_S = 2.0
-"""Longest wall time (s) for workers to exit after a second Ctrl-C."""
+"""Largest wall time (s) in which workers must exit after a second Ctrl-C."""
 
 MAX_DELAY_S = 30.0
 MAX_FAILED_STARTS = 6
@@ -44,7 +44,7 @@ MAX_FAILED_STARTS = 6
 
 _POLL_S = 0.1
 
-_Events = queue.Queue  # of (worker, its message, or None when it has exited)
+_Events = queue.Queue  # pairs of a worker and its message, or None if it has exited
 
 
 class ProcessWorkers(WorkerPool):
@@ -58,12 +58,12 @@ class ProcessWorkers(WorkerPool):
     ) -> None:
         """Prepare the workers; no process starts yet. Raises the errors of ``make_executor``."""
         super().__init__()
-        make_executor(campaign)  # raises here what it would raise in every process
+        make_executor(campaign)  # raises the error here instead of in every worker process
         self._limits = campaign.spec.limits
         self._context = multiprocessing.get_context("spawn")
         self._events: _Events = queue.Queue()
         self._stop_flag = self._context.RawValue("b", 0)
-        # Not in a pipe, in which a stopped worker would block its parent process.
+        # In shared memory: through a pipe, a stopped worker would block its parent process.
         setting = pickle.dumps((make_executor, campaign))
         self._setting = self._context.RawArray("B", len(setting))
         memoryview(self._setting).cast("B")[:] = setting
@@ -92,7 +92,7 @@ class ProcessWorkers(WorkerPool):
     def close(self) -> None:
         """Request all worker processes to exit, and kill those that do not exit in time.
 
-        The time is :data:`CLOSE_TIMEOUT_S`, and :data:`EXIT_TIMEOUT_S` after a second Ctrl-C.
+        The timeout is :data:`CLOSE_TIMEOUT_S` or, after a second Ctrl-C, :data:`EXIT_TIMEOUT_S`.
         """
         self._request_stop()
         workers = self._workers
@@ -119,7 +119,7 @@ class ProcessWorkers(WorkerPool):
         return [slot.worker for slot in self._slots if slot.worker is not None]
 
     def worker_of(self, trial: Trial) -> str:
-        """Return ``process PID`` of the worker that runs ``trial``; empty if no worker runs it."""
+        """Return ``process PID`` of the worker that runs ``trial``, or "" if no worker runs it."""
         found = (one.process.pid for one in self._workers if one.trial == trial)
         return next((f"process {pid}" for pid in found), "")
 
@@ -155,7 +155,7 @@ class ProcessWorkers(WorkerPool):
         try:
             identity = answer.result()
         except FAILURES:
-            if self._identity is None:  # at the first start, the others would fail, too
+            if self._identity is None:  # at the first start, the other workers would fail, too
                 raise
             worker.kill_reason = f"the simulator did not start: {answer.error}"
             worker.kill()
@@ -177,7 +177,9 @@ class ProcessWorkers(WorkerPool):
             return None
 
     def _handle_exit(self, slot: "_WorkerSlot", worker: "_Worker") -> Optional[Attempt]:
-        """Schedule the replacement of an exited worker; return the attempt of its trial, if any."""
+        """Schedule the replacement of a worker that has exited; return the attempt of its trial, or
+        None if it ran no trial.
+        """
         worker.process.join(EXIT_TIMEOUT_S)  # sets the exit status
         worker.kill()
         slot.died(worker)
@@ -198,7 +200,7 @@ class ProcessWorkers(WorkerPool):
 
 
 class _WorkerSlot:
-    """The place of one worker process and, after its exit, of its replacements."""
+    """A slot for one worker process and, after its exit, for its replacements."""
 
     def __init__(self) -> None:
         self.worker: Optional[_Worker] = None
@@ -221,7 +223,7 @@ class _WorkerSlot:
         return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
     def died(self, worker: "_Worker") -> None:
-        """Schedule the replacement of ``worker``, with a delay that grows with the exits."""
+        """Schedule the replacement of ``worker`` after a delay that increases with each exit."""
         self.failed_starts += not worker.is_ready
         self.worker = None
         delay_s = min(2.0 ** (self.deaths - 1), MAX_DELAY_S) if self.deaths else 0.0
@@ -230,7 +232,7 @@ class _WorkerSlot:
 
 
 class _Worker:
-    """A worker process, as seen from the process of the campaign."""
+    """A handle of a worker process in the process of the campaign."""
 
     def __init__(self, context: Any, setting: Any, stop_flag: Any, events: _Events) -> None:
         counters = context.RawArray("Q", 2)
@@ -239,7 +241,7 @@ class _Worker:
             target=work, args=(child_end, setting, stop_flag, counters), name="gz_testauto worker"
         )
         # A Ctrl-C during the start is blocked until the worker ignores SIGINT.
-        resource_tracker.ensure_running()  # which would otherwise unblock it in between
+        resource_tracker.ensure_running()  # would otherwise unblock SIGINT
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.process.start()
@@ -249,7 +251,7 @@ class _Worker:
         self.trial: Optional[Trial] = None
         self.is_ready = False
         self.kill_reason = ""
-        """The reason for which the campaign has killed the worker; empty if it has not."""
+        """The reason why the campaign has killed the worker, or "" if it has not."""
         self.hung = False
         self._began_s = 0.0
         self._watchdog = ProcessWatchdog(self.process.pid, counters)
@@ -312,7 +314,7 @@ class _Worker:
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Put the messages of the worker into ``events``, and finally None for its exit.
+        """Put the messages of the worker into ``events``, and finally None when it exits.
 
         This runs in a thread: reading from a pipe blocks if the worker is stopped while it sends.
         """
@@ -327,8 +329,8 @@ class _Worker:
 def local_workers(count: int, at_most: bool = False) -> WorkersFactory:
     """Return a factory of ``count`` workers on this machine.
 
-    A single worker runs trials in the calling process. With ``at_most``, a single worker is also
-    used if all workers would share one running simulator.
+    A single worker runs trials in the calling process. If ``at_most`` is true, a single worker is
+    also used if all workers would share one simulator.
     """
 
     def make(make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:

@@ -1,13 +1,13 @@
-"""A worker process, and the watchdog with which the process of the campaign monitors it.
+"""Run a worker process, and monitor it from the process of the campaign with a watchdog.
 
 The worker opens a simulator, runs the trials that it receives, and exits with its parent process.
 Requests and replies are sent with :mod:`gz_testauto.processes.remote`. Both processes share three
-numbers without locks, since a killed process would never release a lock: the flag to stop, a
-counter of heartbeats and a counter of control periods.
+numbers: the flag to stop, a counter of heartbeats and a counter of control periods. No lock
+protects them, since a killed process would never release it.
 
-A worker can compute for a long time. It does not respond if its heartbeats stop and it uses no
-processor time, for example because a signal has stopped it. It is hung if it finishes no control
-period for a much longer time.
+A worker can compute for a long time. The watchdog therefore considers it unresponsive only if its
+heartbeats stop and it uses no processor time, for example because a signal has stopped it. It
+considers the worker hung if no control period finishes for a much longer time.
 """
 
 import contextlib
@@ -26,20 +26,21 @@ from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, STOP_CHECKS = 0, 1
-"""Indices of the shared counters: heartbeats, and calls of ``should_stop``. A trial calls it once
-per control period."""
+"""Indices of the shared counters of heartbeats and of calls of ``should_stop``, which a trial calls
+once per control period.
+"""
 
 BEAT_S = 0.5
 
 _MAX_INTERVAL_S = 1.0
-"""Longest time (s) between two checks of the watchdog that is counted.
+"""Largest time (s) between two checks of the watchdog that it adds to its counters.
 
-During a longer time, the process of the watchdog was itself stopped.
+If the time is larger, the process of the watchdog was itself stopped.
 """
 
 
 def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None:
-    """Run a worker process until its parent process requests the exit.
+    """Run a worker process until its parent process requests it to exit.
 
     ``setting`` contains the pickled executor factory and campaign. ``stop`` (one number) and
     ``counters`` (two numbers) are shared with the parent process.
@@ -78,9 +79,11 @@ class ProcessWatchdog:
         self._life: Any = None
         self._progress: Any = None
         self.lifeless_s = 0.0
-        """Wall time (s) since the last heartbeat, control period or use of the processor."""
+        """Wall time (s) since the last heartbeat, finished control period or use of the
+        processor.
+        """
         self.idle_s = 0.0
-        """Wall time (s) since the process finished a control period."""
+        """Wall time (s) since the process last finished a control period."""
 
     def check(self) -> None:
         """Update :attr:`lifeless_s` and :attr:`idle_s`."""
