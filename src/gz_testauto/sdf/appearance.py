@@ -26,7 +26,7 @@ from gz_testauto.sdf.values import (
 )
 
 Color = Tuple[float, float, float, float]
-"""Red, green, blue and alpha, each from 0 to 1."""
+"""Components of a color: red, green, blue and alpha, each from 0 to 1."""
 
 GREY: Color = (0.7, 0.7, 0.7, 1.0)
 BLACK: Color = (0.0, 0.0, 0.0, 1.0)
@@ -35,7 +35,7 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Appearance:
-    """The appearance of a visual, with a ``transparency`` from 0 (opaque) to 1 (invisible)."""
+    """The colors of a visual, and its ``transparency`` from 0 (opaque) to 1 (invisible)."""
 
     ambient: Color = GREY
     diffuse: Color = GREY
@@ -49,9 +49,9 @@ class Appearance:
 class Light:
     """A light of the world.
 
-    ``kind`` is point, directional or spot, and ``direction`` is in the frame of ``pose``. The light
-    does not reach beyond ``range_m``. The intensity at a distance d is 1 / (constant + linear d +
-    quadratic d²).
+    ``kind`` is ``point``, ``directional`` or ``spot``. ``direction`` is in the frame of ``pose``.
+    The light does not reach beyond ``range_m``. At a distance d, the intensity is multiplied by 1 /
+    (constant + linear d + quadratic d²).
     """
 
     kind: str = "point"
@@ -113,7 +113,7 @@ def read_lights(
 ) -> Iterator[Tuple[str, Element, Light]]:
     """Yield the name, element and values of each light of a world.
 
-    The element is the ``<light>``, or the ``<include>`` of a light, in the world.
+    The element is a ``<light>`` in the world, or an ``<include>`` that adds a light to the world.
     """
     world = document.world
     for child in () if world is None else world:

@@ -1,12 +1,14 @@
 """Parse and write SDF files as trees that preserve unchanged content.
 
-The module also reports the file and line of an element, the SDF version and the world. Other
-modules interpret the elements. An unchanged document is written with the bytes that were read. An
-encoding such as UTF-16, in which ASCII text has other bytes, becomes UTF-8. In a changed document,
-everything outside the root element stays byte for byte. Inside the root element, comments, order,
-white space, CDATA and character case are preserved. lxml normalizes only details that XML treats as
-equal: attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags becomes
-single, and line ends become ``\\n``.
+The module also reports the file and line of an element, the SDF version, and the ``<world>`` of a
+document. Other modules interpret the elements.
+
+An unchanged document is written with the bytes that were read, except that encodings such as
+UTF-16, which are not compatible with ASCII, are converted to UTF-8. In a changed document,
+everything outside the root element is preserved byte for byte. Inside the root element, comments,
+order, white space, CDATA and character case are preserved. lxml normalizes only details that XML
+treats as equal: attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags
+becomes a single space, and line ends become ``\n``.
 """
 
 import copy
@@ -22,7 +24,7 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
 
 Element = Any
-"""The type of an lxml element, for which lxml publishes no type."""
+"""The type of an lxml element. lxml does not publish one."""
 
 OLDEST = (1, 2)
 """The oldest SDF version that this package reads and that Gazebo 11 converts. Gazebo treats
@@ -31,7 +33,7 @@ versions 1.2 and 1.3 as equal; they differ from 1.4 only in names of physics ele
 rejected."""
 
 MAX_DEPTH = 256
-"""Largest depth of nested elements, including the root; files of Gazebo have about 20 levels."""
+"""Largest depth of nested elements, including the root. Files of Gazebo have about 20 levels."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -44,8 +46,8 @@ class SdfDocument:
     """A parsed SDF file.
 
     ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is the file, or None
-    for a document from text, and ``source`` is the name of the document in messages. ``repairs``
-    lists the corrections of malformed XML, which are made only on request.
+    if the document was parsed from text. ``source`` is the name of the document in error messages.
+    ``repairs`` lists the corrections of malformed XML, which are made only on request.
     """
 
     def __init__(
@@ -77,7 +79,8 @@ class SdfDocument:
     def parse(
         cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
     ) -> "SdfDocument":
-        """Read SDF from text, which messages call ``source``; see :meth:`read`."""
+        """Parse SDF text. ``source`` is the name of the text in error messages; see :meth:`read`
+        for the other parameters and the errors."""
         content = text.encode() if isinstance(text, str) else text
         return cls._parse(content, source, None, repair)
 
@@ -145,18 +148,19 @@ class SdfDocument:
 
     @property
     def world(self) -> Optional[Element]:
-        """Return the first ``<world>``, which is the world that a simulator loads; None without a
-        world."""
+        """Return the first ``<world>``, which is the one that a simulator loads. Returns None if
+        the document has no world."""
         return self.root.find("world")
 
     @property
     def model(self) -> Optional[Element]:
-        """Return the first ``<model>`` directly below the root; None without such a model."""
+        """Return the first ``<model>`` directly below the root. Returns None if there is no such
+        model."""
         return self.root.find("model")
 
     @property
     def directory(self) -> Path:
-        """Return the base directory of relative paths in this document."""
+        """Return the directory to which paths in this document are relative."""
         return self.path.absolute().parent if self.path is not None else Path.cwd()
 
     def where(self, element: Element) -> str:
@@ -170,7 +174,7 @@ class SdfDocument:
         )
 
     def to_bytes(self) -> bytes:
-        """Return the content of the file, in the encoding in which it was read."""
+        """Return the document as bytes, in the encoding in which it was read."""
         original = parse_xml(self._content)
         if etree.tostring(original) == etree.tostring(self.root):
             return self._content
@@ -182,7 +186,7 @@ class SdfDocument:
         return prolog + body + epilog
 
     def write(self, path: Union[str, Path]) -> None:
-        """Write the file. Raises ``SdfError`` if that fails."""
+        """Write the document to a file. Raises ``SdfError`` if the file cannot be written."""
         try:
             replace_file(Path(path), self.to_bytes())
         except OSError as error:
@@ -190,7 +194,7 @@ class SdfDocument:
 
 
 def _is_ascii_compatible(root: Element) -> bool:
-    """Return whether markup has the same bytes in a document's encoding as in ASCII."""
+    """Return whether XML markup has the same bytes in the encoding of a document as in ASCII."""
     try:
         return "<".encode(root.getroottree().docinfo.encoding or "UTF-8") == b"<"
     except LookupError:  # an encoding that Python does not support

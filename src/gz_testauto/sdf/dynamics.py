@@ -29,7 +29,8 @@ GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
 """Default gravity of a world in SDF."""
 
 UNLIMITED = 1e15
-"""Smallest absolute value of a joint limit that is ignored; the defaults in SDF are ±1e16."""
+"""Smallest absolute value of a joint limit that counts as unlimited. The default limits in SDF are
+±1e16."""
 
 _AXES = {
     "revolute": ("axis",),
@@ -48,10 +49,11 @@ _ONLY_IN_GAZEBO = ("gearbox", "screw")
 
 @dataclass(frozen=True)
 class Inertial:
-    """The mass properties of a link.
+    """The mass properties of a link: the mass (kg), the center of mass (m) in the link frame, and
+    the inertia tensor (kg m²).
 
-    These are the mass (kg), the center of mass (m) in the link frame, and the inertia tensor (kg
-    m²) about the center of mass along the axes of the link: xx, yy, zz, xy, xz, yz.
+    The inertia tensor is about the center of mass, along the axes of the link frame, in the order
+    xx, yy, zz, xy, xz, yz.
     """
 
     mass_kg: float
@@ -65,24 +67,23 @@ class Inertial:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def scaled_to(self, mass_kg: float) -> "Inertial":
-        """Return the mass properties of a body of the same shape with another mass."""
+        """Return the mass properties of a body with the same shape and another mass."""
         factor = mass_kg / self.mass_kg
         return Inertial(mass_kg, self.center_m, tuple(m * factor for m in self.tensor_kgm2))
 
     @property
     def is_possible(self) -> bool:
-        """Return whether no principal moment of inertia exceeds the sum of the other two."""
+        """Return whether the inertia is physically possible: no principal moment exceeds the sum of
+        the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 
 
 @dataclass(frozen=True)
 class ContactParameters:
-    """The contact properties of a collision.
-
-    These are the Coulomb coefficients along both friction directions, and a bit mask. Two
-    collisions have contacts only if their masks have a common bit.
-    """
+    """The contact properties of a collision: the Coulomb friction coefficients along the two
+    friction directions, and a bit mask. Two collisions can be in contact only if their masks have a
+    common bit."""
 
     mu: float = 1.0
     mu2: float = 1.0
@@ -93,8 +94,9 @@ class ContactParameters:
 class JointAxis:
     """An axis of a joint.
 
-    ``direction`` is in the frame of the child link, and ``limits`` are in m or rad (None without
-    limits). The spring has ``stiffness`` and rests at the joint position ``reference``.
+    ``direction`` is in the frame of the child link. ``limits`` are in m or rad, or None if the
+    joint is unlimited. The joint's spring has the stiffness ``stiffness``, and exerts no force at
+    the joint position ``reference``.
     """
 
     direction: Vector
@@ -110,7 +112,8 @@ class Joint:
     """A joint of a model or of a nested model.
 
     The names of the joint and of its links are scoped within the model. ``parent`` is None if the
-    joint connects the child to the world. ``anchor_m`` is in the frame of the child link.
+    joint connects the child link to the world. ``anchor_m`` is the position (m) of the joint in the
+    frame of the child link.
     """
 
     name: str
@@ -122,7 +125,7 @@ class Joint:
 
 
 def chosen_physics(world: Element) -> Optional[Element]:
-    """Return the active ``<physics>`` of a world: the one that is marked as default, or else the
+    """Return the active ``<physics>`` of a world: the one that is marked as default, otherwise the
     first."""
     presets = world.findall("physics")
     chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
@@ -130,8 +133,8 @@ def chosen_physics(world: Element) -> Optional[Element]:
 
 
 def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
-    """Return a number of the active ``<physics>``, such as ``max_step_size`` (s); None if it is
-    missing."""
+    """Return a number of the active ``<physics>``, such as ``max_step_size`` (s). Returns None if
+    the world does not specify it."""
     chosen = chosen_physics(world)
     if chosen is None or not (chosen.findtext(tag) or "").strip():
         return None
@@ -139,10 +142,8 @@ def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[fl
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
-    """Return the gravity (m/s²) of a world.
-
-    From SDF 1.6 on, ``<gravity>`` is a child of the world; before, it is a child of the physics.
-    """
+    """Return the gravity (m/s²) of a world. It is a child of ``<world>`` from SDF 1.6 on, and a
+    child of ``<physics>`` in older versions."""
     for parent in (world, chosen_physics(world)):
         element = None if parent is None else parent.find("gravity")
         if element is not None and (element.text or "").strip():
@@ -152,7 +153,8 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """Return the mass of a link; the default is 1 kg. Raises ``SdfError`` for a negative mass."""
+    """Return the mass (kg) of a link. The default is 1 kg. Raises ``SdfError`` for a negative
+    mass."""
     element = link.find("inertial")
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -164,10 +166,8 @@ def read_mass_kg(document: SdfDocument, link: Element) -> float:
 
 
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
-    """Return the ``<inertial>`` of a link; the default is 1 kg and 1 kg m² about each axis.
-
-    Raises ``SdfError`` for a mass that is not greater than 0.
-    """
+    """Return the mass properties of a link from its ``<inertial>``. The defaults are 1 kg, and 1 kg
+    m² about each axis. Raises ``SdfError`` for a mass that is not greater than 0."""
     element = link.find("inertial")
     if element is None:
         return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
@@ -193,7 +193,7 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
-    """Return the friction for ODE and the bit mask from the ``<surface>`` of a collision."""
+    """Return ODE's friction coefficients and the bit mask from the ``<surface>`` of a collision."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
@@ -306,9 +306,9 @@ def _read_axis(
 
 
 def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
-    """Return the pose, in the model frame, of the frame in which an axis is expressed.
+    """Return the pose, in the model frame, of the frame in which the axis of a joint is expressed.
 
-    By default this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
+    By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     """
     document = model.document
     written = axis.find("xyz")

@@ -1,7 +1,8 @@
 """Move, add and remove the models of a world.
 
-Each function first applies and removes ``<state>``, so that a pose in the file is the pose of the
-model. For hundreds of variants of one world use :class:`gz_testauto.worlds.base.WorldTemplate`.
+Each function first applies and removes the ``<state>`` of the world, so that the poses in the file
+are the current poses of the models. To create hundreds of variants of a world, use
+:class:`gz_testauto.worlds.base.WorldTemplate`.
 """
 
 import copy
@@ -21,10 +22,10 @@ from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
 def model_elements(
     document: SdfDocument, library: Optional[ModelLibrary] = None
 ) -> Dict[str, Element]:
-    """Return the ``<model>`` and ``<include>`` elements directly in the world, by model name.
+    """Return the ``<model>`` and ``<include>`` elements directly below the world, by model name.
 
-    An include without ``<name>`` has the name of the included model. Includes of lights and actors
-    are ignored. If several models have the same name, the first is returned.
+    The default name of an include is the name of the included model. Includes of lights and actors
+    are ignored. If several models have the same name, the first one is returned.
     """
     world = _world(document)
     found: Dict[str, Element] = {}
@@ -66,13 +67,15 @@ def _find_model_element(
 def set_model_pose(
     document: SdfDocument, name: str, pose: Pose, library: Optional[ModelLibrary] = None
 ) -> None:
-    """Set the pose of a model in the world frame. Raises ``SdfError`` for an unknown model."""
+    """Set the pose of a model in the world frame. Raises ``SdfError`` if the world has no model
+    with this name."""
     apply_state(document, library)
     set_pose(_find_model_element(document, name, library), pose)
 
 
 def remove_model(document: SdfDocument, name: str) -> None:
-    """Remove a model from the world. Raises ``SdfError`` for an unknown model."""
+    """Remove a model from the world. Raises ``SdfError`` if the world has no model with this
+    name."""
     apply_state(document)
     remove_child(_find_model_element(document, name))
 
@@ -85,8 +88,8 @@ def add_model(
 ) -> Element:
     """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world.
 
-    ``pose`` and ``name`` replace those in the text. Raises ``SdfError`` if the text has no model or
-    the name exists already.
+    ``pose`` and ``name`` replace the pose and the name in the text. Raises ``SdfError`` if the text
+    contains no model, or if the world already has a model with this name.
     """
     apply_state(document)
     model = parse_model(sdf)
@@ -104,9 +107,7 @@ def add_model(
 
 def parse_model(sdf: Union[str, bytes]) -> Element:
     """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new element.
-
-    Raises ``SdfError`` if the text has no named model.
-    """
+    Raises ``SdfError`` if the text contains no model with a name."""
     content = sdf.encode() if isinstance(sdf, str) else sdf
     try:
         root = parse_xml(content.lstrip())
@@ -121,7 +122,7 @@ def parse_model(sdf: Union[str, bytes]) -> Element:
 
 
 def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
-    """Return the element of a contact sensor for some collisions of a link."""
+    """Return a new ``<sensor>`` element for the contacts of the given collisions of a link."""
     sensor = etree.Element("sensor", name=name, type="contact")
     contact = etree.SubElement(sensor, "contact")
     for collision in collisions:
@@ -130,7 +131,8 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """Return a ``<link>`` of a model by its scoped name; None for a link of an included model."""
+    """Return the ``<link>`` of a model with a scoped name. Returns None if the link is not found,
+    for example because it belongs to an included model."""
     *nested, link = scoped.split("::")
     element = model
     for name in nested:

@@ -1,4 +1,5 @@
-"""Rules for the ground of a world, and for the heights at which a model obstructs a robot.
+"""Rules that decide which shapes of a world are ground, and at which heights a model obstructs a
+robot.
 
 The rules are used for clearance, collisions, shortest paths, solvability, the placement of
 obstacles, and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts` for
@@ -10,15 +11,16 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 GROUND_TOLERANCE_M = 0.02
-"""Height below which an object on the ground (a sheet, a marking, a seam) is no obstacle, and below
-which a shape of a robot, measured from the robot's lowest point, is in contact with the ground."""
+"""Height (m) below which a flat object on the ground, such as a sheet, a marking or a seam, is not
+an obstacle. A shape of a robot counts as touching the ground below the same height above the
+robot's lowest point."""
 
 SLAB_TOP_M = 0.1
-"""Maximum z of the top of a slab that is ground."""
+"""Largest z (m) of the top of a slab that counts as ground."""
 SLAB_SIDE_M = 2.0
-"""Minimum length and width of a slab that is ground."""
+"""Smallest length and width (m) of a slab that counts as ground."""
 SLAB_FLATNESS = 0.1
-"""Maximum thickness of a slab that is ground, as a share of its shorter side."""
+"""Largest ratio of the thickness to the shorter side of a slab that counts as ground."""
 
 
 class Heights(NamedTuple):
@@ -28,7 +30,7 @@ class Heights(NamedTuple):
     high_m: float
 
     def above(self, ground_m: float) -> "Heights":
-        """Return the heights relative to a ground at ``ground_m``."""
+        """Return this range of heights, measured from a ground at ``ground_m``."""
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
     def overlap(self, low_m: float, high_m: float) -> bool:
@@ -37,16 +39,16 @@ class Heights(NamedTuple):
 
 
 ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
-"""Obstructing heights (m) if the robot is unknown. Lower objects count as ground, and higher ones
-as ceiling."""
+"""Heights (m) at which objects obstruct a robot of unknown size. Lower objects count as ground, and
+higher objects count as ceiling."""
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
     """Return the heights (m, world frame) at which an object obstructs a robot.
 
-    ``body_m`` has the lowest and the highest z of the robot's body in the model frame. The lowest
-    point of the robot is assumed at height 0 if it is below the origin of the model; otherwise the
-    origin is at height 0.
+    ``body_m`` contains the lowest and the highest z (m) of the robot's body in the model frame. If
+    the lowest point is below the origin of the model, it is assumed to be on the ground (z = 0).
+    Otherwise, the origin is assumed to be on the ground.
     """
     low_m, high_m = body_m
     lift_m = max(0.0, -low_m)
@@ -54,9 +56,9 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Return whether a shape with these bounds is ground, since it is wide, flat and near z = 0.
+    """Return whether a shape with these bounds counts as ground: it is wide, flat and near z = 0.
 
-    ``bounds`` are in m in the world frame, shape (3, 2).
+    ``bounds`` are the axis-aligned bounds (m, world frame), shape (3, 2).
     """
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)

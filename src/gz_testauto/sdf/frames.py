@@ -1,7 +1,7 @@
-"""Resolve poses by the frame semantics of SDF 1.7, or the defaults of older versions.
+"""Resolve poses with the frame semantics of SDF 1.7, or with the defaults of older versions.
 
 The ``relative_to`` attribute in worlds and models can name links, joints, frames, models (also
-``inner::link``), ``__model__`` and ``world``; other names are rejected. As in Gazebo 11, the
+``inner::link``), ``__model__`` and ``world``. Other names are rejected. As in Gazebo 11, the
 ``frame`` attribute is equivalent up to SDF 1.6 and ignored from 1.7 on.
 """
 
@@ -13,13 +13,14 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 
 MAX_STEPS = 200
-"""Largest length of a chain of frames, each of which is relative to the next."""
+"""Largest number of frames in a chain in which each frame is relative to the next one."""
 
 
 class FrameGraph:
-    """The named frames of one ``<model>`` or ``<world>`` element.
+    """The named frames of a ``<model>`` or ``<world>`` element.
 
-    ``add`` adds a frame. ``pose`` and ``of`` return poses in the frame of the element.
+    ``add`` adds a frame. ``pose`` and ``of`` return poses in the frame of the ``<model>`` or
+    ``<world>``.
     """
 
     def __init__(self, document: SdfDocument, owner: Element) -> None:
@@ -39,10 +40,10 @@ class FrameGraph:
         base: str = "",
         nested: "Optional[FrameGraph]" = None,
     ) -> None:
-        """Add a frame.
+        """Add a frame with a name and a ``<pose>`` element.
 
-        ``base`` is the frame in which its pose is expressed, unless the ``<pose>`` element names
-        another frame. An existing frame of this name is not replaced. Links must be added before
+        The pose is relative to the frame ``base``, unless the ``<pose>`` element names another
+        frame. An existing frame with the same name is not replaced. Links must be added before
         joints, since a joint can have the name of a link before SDF 1.7.
         """
         self._entries.setdefault(name, (pose, base))
@@ -50,14 +51,15 @@ class FrameGraph:
             self._nested.setdefault(name, nested)
 
     def add_fixed(self, name: str, pose: Pose, nested: "FrameGraph") -> None:
-        """Add a model with a known pose in this element's frame."""
+        """Add the frame of a model whose pose in the frame of this element is known."""
         if name not in self._entries:
             self._entries[name] = (None, "")
             self._nested[name] = nested
             self._resolved[name] = pose
 
     def pose(self, name: str, where: str = "") -> Pose:
-        """Return the pose of a named frame. Raises ``SdfError`` for unknown names and cycles."""
+        """Return the pose of the frame ``name``. Raises ``SdfError`` for an unknown name, or if
+        poses are relative to each other in a cycle."""
         if name in self._resolved:
             return self._resolved[name]
         if name not in self._entries:
@@ -82,8 +84,8 @@ class FrameGraph:
         return self._resolved[name]
 
     def of(self, element: Optional[Element], base: str = "") -> Pose:
-        """Return the resolved pose of a ``<pose>`` element, which is in the frame ``base`` by
-        default."""
+        """Return the resolved pose of a ``<pose>`` element. The pose is relative to the frame
+        ``base``, unless the element names another frame."""
         value = pose_value(self._document, element)
         where = self._document.source
         if element is not None:

@@ -122,7 +122,8 @@ _ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
     "capsule": (Capsule, ("radius", "length")),
     "sphere": (Sphere, ("radius",)),
 }
-"""Shapes with a radius: the class, and the SDF elements in the order of its fields."""
+"""Shapes with a radius: the class of each shape, and its SDF elements in the order of the fields of
+the class."""
 
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
     "box": _box,

@@ -1,6 +1,6 @@
 """Find included models, apply the overrides in ``<include>``, and expand includes.
 
-To expand an ``<include>`` is to replace it by the ``<model>`` from the included file. A
+Expanding an ``<include>`` means replacing it by the ``<model>`` from the included file. A
 :class:`ModelLibrary` reads each file once.
 """
 
@@ -25,22 +25,22 @@ _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
 
 class IncludedModel(NamedTuple):
-    """The ``<model>`` or ``<light>`` that an ``<include>`` names, and the document that contains
-    it."""
+    """The ``<model>`` or ``<light>`` to which an ``<include>`` refers, and the document that
+    contains it."""
 
     document: SdfDocument
     element: Element
 
 
 Without = Callable[[SdfDocument, Element], bool]
-"""A function that returns whether to remove an ``<include>`` of a document."""
+"""The type of a function that returns whether an ``<include>`` of a document must be removed."""
 
 
 class ModelLibrary:
     """A cache that finds and reads included models.
 
-    ``model_path`` lists the directories for ``model://``; the default is
-    :func:`gz_testauto.base.resources.model_path` at the time of construction.
+    ``model_path`` lists the directories that are searched for ``model://`` URIs. The default is the
+    return value of :func:`gz_testauto.base.resources.model_path` when the library is created.
     """
 
     def __init__(self, model_path: Optional[Sequence[Path]] = None, repair: bool = False) -> None:
@@ -51,9 +51,10 @@ class ModelLibrary:
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """Return the file or directory that a ``<uri>`` element names.
+        """Return the file or directory to which a ``<uri>`` element refers.
 
-        Raises ``SdfError`` with the URI, its file and line, and the searched directories.
+        Raises ``SdfError`` with the URI, its file and line, and the searched directories if it does
+        not exist.
         """
         uri = (element.text or "").strip()
         if not uri:
@@ -76,7 +77,8 @@ class ModelLibrary:
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the model that an ``<include>`` names, or None if it names a light or an actor.
+        """Return the model to which an ``<include>`` refers, or None if it refers to a light or an
+        actor.
 
         Raises ``SdfError`` if the file cannot be found or read.
         """
@@ -84,7 +86,8 @@ class ModelLibrary:
         return None if found.model is None else IncludedModel(found, found.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the ``<light>`` that an ``<include>`` names, or None if it names no light."""
+        """Return the ``<light>`` to which an ``<include>`` refers, or None if it refers to a model
+        or an actor."""
         found = self._included_file(document, include)
         light = None if found.model is not None else found.root.find("light")
         return None if light is None else IncludedModel(found, light)
@@ -123,7 +126,7 @@ class ModelLibrary:
         model.
 
         Overrides are applied, relative URIs become absolute, and nested includes are expanded.
-        Nested includes for which ``without`` returns True are removed.
+        Nested includes for which the function ``without`` returns True are removed.
         """
         model = self._expanded(document, include, document.version, without)
         if model is None:
@@ -133,15 +136,16 @@ class ModelLibrary:
         return model
 
     def expand_all(self, document: SdfDocument, element: Element) -> None:
-        """Expand each ``<include>`` of a model below ``element``, an element of ``document``."""
+        """Expand all includes of models below ``element``, which is an element of ``document``."""
         for include in list(element.iter("include")):
             if self.included(document, include) is not None:
                 self.expand(document, include)
 
     def standalone(self, document: SdfDocument, element: Element, name: str) -> Element:
-        """Return a new ``<sdf>`` with a copy of a ``<model>`` or of an ``<include>`` of a model.
+        """Return a new ``<sdf>`` element with a copy of a model.
 
-        The model has the name ``name``, expanded includes and absolute URIs.
+        The model is specified by its ``<model>`` or ``<include>`` element. The copy has the name
+        ``name``, expanded includes and absolute URIs.
         """
         root = etree.Element("sdf", version=document.root.get("version"))
         root.append(copy.deepcopy(element))
@@ -153,10 +157,10 @@ class ModelLibrary:
         return root
 
     def expand_repaired(self, document: SdfDocument) -> bool:
-        """Expand, in place, each ``<include>`` of a file with malformed XML that was repaired.
+        """Expand in place each ``<include>`` whose file has malformed XML that was repaired.
 
-        Files of nested includes count too. Programs that read the document later might not repair
-        the file. Returns whether any include was expanded.
+        An include is also expanded if the file of a nested include was repaired, since programs
+        that read the document later might not repair it. Returns whether any include was expanded.
         """
         repaired = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
         for include in repaired:
@@ -201,9 +205,9 @@ class ModelLibrary:
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
-        """Return a context in which an ``<include>`` is read, to detect cycles.
+        """Return a context for the time in which an ``<include>`` is read, to detect cycles.
 
-        Raises ``SdfError`` if the same include is entered within its own context, or if too many
+        Raises ``SdfError`` if the context of the same include is already active, or if too many
         includes are nested.
         """
         place = document.where(include)
@@ -220,9 +224,9 @@ class ModelLibrary:
             self._entered.pop()
 
     def absolutize(self, document: SdfDocument, element: Element) -> None:
-        """Replace resolvable URIs below ``element`` by ``file://`` with an absolute path.
+        """Replace resolvable URIs below ``element`` by absolute ``file://`` URIs.
 
-        The new URIs are valid in any file and simulator. URIs that cannot be resolved are not
+        Absolute URIs are valid in any file and simulator. URIs that cannot be resolved are not
         changed.
         """
         for uri in element.iter("uri"):
@@ -235,7 +239,8 @@ class ModelLibrary:
                     uri.text = f"file://{path}"
 
     def make_paths_absolute(self, document: SdfDocument) -> None:
-        """Make relative paths absolute if the file exists relative to the document.
+        """Make each relative path absolute if its file exists relative to the directory of the
+        document.
 
         The document can then be written to another directory.
         """
@@ -252,7 +257,7 @@ class ModelLibrary:
 
 
 def override(model: Element, include: Element) -> None:
-    """Apply the overrides of an ``<include>`` to the ``<model>`` that replaces it."""
+    """Apply the overrides in an ``<include>`` to the ``<model>`` that replaces it."""
     name = text_of(include, "name")
     if name:
         model.set("name", name)
@@ -289,7 +294,8 @@ def _missing_message(uri: str, path: Path) -> str:
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
-    """Make the default frame of joint axes explicit for another SDF version.
+    """Write the default frame of joint axes explicitly, so that a model keeps its meaning in
+    another SDF version.
 
     By default, an axis is in the model frame up to SDF 1.4, and in the joint frame from SDF 1.5 on.
     """

@@ -1,8 +1,8 @@
 """Remove missing files from a world if the user allows these files to be missing.
 
-Missing files are included models, meshes and height maps that do not exist, pointer files of Git
-LFS, and meshes without triangles. Gazebo ignores them too. A missing file that is not allowed
-remains in the document, and reading it raises an error. Plug-ins are not checked, since only a
+Missing files are included models, meshes and height maps that do not exist, Git LFS pointers, and
+meshes without triangles. Gazebo ignores them, too. A missing file that is not allowed remains in
+the document, and reading the world raises an error. Plug-ins are not checked, since only a
 simulator can determine where they are installed.
 """
 
@@ -22,16 +22,16 @@ _FILES = ("mesh", "heightmap")
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    """Return whether a name matches one of the patterns ``allowed``, with wildcards ``*`` and
+    """Return whether a name matches one of the patterns in ``allowed``. The wildcards are ``*`` and
     ``?``."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
 
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Return a context in which an error about a missing file ends with ``remedy``.
+    """Return a context that replaces the remedy in an error about a missing file by ``remedy``.
 
-    The original error suggests an option that not every command has.
+    The original remedy refers to an option that not every command supports.
     """
     try:
         yield
@@ -45,8 +45,8 @@ def remove_missing(
     """Remove allowed missing files from a document in place, and return their URIs.
 
     An ``<include>`` is removed if its model is missing. A collision or visual is removed if its
-    file is missing. An included model that references a missing file is expanded without it. The
-    URIs are unique, and written as in the document.
+    file is missing. An included model that references a missing file is expanded, and the reference
+    is removed. The returned URIs are unique, and written as in the document.
     """
     cleaner = _Cleaner(library, allowed)
     cleaner.clean(document, document.root)
@@ -54,7 +54,7 @@ def remove_missing(
 
 
 class _Cleaner:
-    """A pass over a document that removes allowed missing files and collects their URIs."""
+    """A traversal of a document that removes allowed missing files and collects their URIs."""
 
     def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
         self._library, self._allowed = library, allowed
@@ -112,7 +112,7 @@ def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) ->
 
 
 def _is_empty(mesh: Path) -> bool:
-    """Return whether a mesh has no triangle. A damaged mesh counts as existing."""
+    """Return whether a mesh contains no triangles. A damaged mesh is not empty."""
     with contextlib.suppress(SdfError):
         return not any(len(triangles) for _, triangles in mesh_parts(mesh, mesh.stat().st_mtime_ns))
     return False

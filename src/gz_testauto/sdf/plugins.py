@@ -1,7 +1,7 @@
-"""List and remove the plug-ins of a world, which are libraries that the simulator runs.
+"""List and remove the plug-ins of a world, which are libraries that the simulator loads and runs.
 
-Plug-ins of included models count too. A plug-in runs with the permissions of the user, and its name
-does not show whether it is harmless.
+Plug-ins of included models are listed and removed, too. A plug-in runs with the permissions of the
+user, and its name does not show whether it is harmless.
 """
 
 import contextlib
@@ -14,9 +14,10 @@ from gz_testauto.sdf.values import remove_child
 
 
 def plugin_files(document: SdfDocument, library: ModelLibrary) -> Tuple[str, ...]:
-    """Return the file names of all plug-ins of a document and its included models.
+    """Return the file names of all plug-ins of a document and its included models, sorted and
+    without duplicates.
 
-    The names are sorted and unique. An include that cannot be resolved is ignored.
+    Includes that cannot be resolved are ignored.
     """
     return tuple(sorted(set(_named(document, document.root, library))))
 
@@ -33,10 +34,10 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
 
 
 def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument:
-    """Return a copy of the document of a world without plug-ins.
+    """Return a copy of a world without plug-ins.
 
-    Includes of models with plug-ins are expanded, without the plug-ins. Raises ``SdfError`` if an
-    include cannot be resolved.
+    Includes of models with plug-ins are expanded so that their plug-ins can be removed. Raises
+    ``SdfError`` if an include cannot be resolved.
     """
     document = document.copy()
     for include in list(document.root.iter("include")):

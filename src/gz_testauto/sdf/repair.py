@@ -28,7 +28,7 @@ _MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s
 
 
 class Repair(NamedTuple):
-    """A correction of malformed XML, and the line of the error."""
+    """A correction of malformed XML, with the line of the error."""
 
     line: int
     what: str
@@ -38,7 +38,8 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the corrected bytes and the corrections. Valid XML is returned unchanged."""
+    """Return the corrected content as bytes, and the list of corrections. Valid XML is returned
+    unchanged."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -54,7 +55,8 @@ def _line(content: bytes, offset: int) -> int:
 
 
 def _blanked(content: bytes) -> bytes:
-    """Return the content with comments, CDATA and processing instructions replaced by blanks."""
+    """Return the content with all comments, CDATA sections and processing instructions replaced by
+    blanks."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
 
@@ -71,7 +73,7 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
-    """Add quotes around attribute values without quotes. ``<pose frame=>`` has an empty value."""
+    """Add missing quotes around attribute values. ``<pose frame=>`` gets an empty value."""
     pieces, position = [], 0
     for tag in _TAG.finditer(_blanked(content)):
         found: List[bytes] = []
@@ -137,8 +139,8 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
-    """Return only the comments, processing instructions and white space of a section outside the
-    root."""
+    """Return a section outside the root with only its comments, processing instructions and white
+    space."""
     kept: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):

@@ -1,6 +1,6 @@
-"""Read drive plug-ins, sensors and the outline of a robot from its SDF.
+"""Read the drive plug-ins, the sensors and the outline of a robot from its SDF.
 
-The simulator receives the SDF text itself and interprets all other elements.
+All other elements are interpreted by the simulator, which receives the SDF text itself.
 """
 
 import math
@@ -27,9 +27,9 @@ from gz_testauto.sdf.values import name_of, number, pose_value, required, text_o
 class DriveDescription:
     """A differential or skid-steer drive controller, as its plug-in elements specify it.
 
-    ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` have one entry
-    per axle, the front axle first. A drive with several axles has one SkidSteerDrivePlugin, or a
-    DiffDrivePlugin for each axle.
+    ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` contain one
+    joint per axle, starting with the front axle. A drive with several axles has either one
+    SkidSteerDrivePlugin, or one DiffDrivePlugin for each axle.
     """
 
     plugin: str
@@ -68,8 +68,8 @@ class ImuDescription:
 class RobotBody:
     """The extent of a robot in its base frame (m).
 
-    ``footprint_m`` is the horizontal outline, counter-clockwise and not closed. ``height_m`` has
-    the lowest and the highest z.
+    ``footprint_m`` contains the corners of the horizontal outline, counter-clockwise and without a
+    repeated first corner. ``height_m`` contains the lowest and the highest z.
     """
 
     name: str
@@ -91,10 +91,10 @@ class RobotBody:
 
 @dataclass(frozen=True)
 class RobotModel(RobotBody):
-    """A robot that can be spawned under ``name``.
+    """A robot that can be spawned with the model name ``name``.
 
-    Its extent is that of its collision shapes. ``sdf`` is the complete SDF text of the model with
-    absolute URIs.
+    ``sdf`` is the complete SDF text of the model with absolute URIs. The extent is computed from
+    the collision shapes.
     """
 
     path: Path
@@ -109,13 +109,12 @@ def read_robot(
 ) -> RobotModel:
     """Read a robot from a model directory or a model SDF file.
 
-    Includes are expanded, and the model gets the name ``name``. Its ``<pose>`` is ignored, since
-    the caller specifies the pose when it spawns the model. Supported drives are DiffDrivePlugin
-    (one per axle) and SkidSteerDrivePlugin of Gazebo, and diff_drive and skid_steer_drive of
-    gazebo_ros. The lidar is the first ``ray`` or ``gpu_ray`` sensor with a single row. Drive, lidar
-    and IMU are None if the model has no supported one.
-
-    Raises ``SdfError`` with file and line if a value is missing or inconsistent.
+    Includes are expanded, and the model gets the name ``name``. The ``<pose>`` of the model is
+    ignored, since the caller specifies the pose when it spawns the model. Supported drives are
+    DiffDrivePlugin (one per axle) and SkidSteerDrivePlugin of Gazebo, and diff_drive and
+    skid_steer_drive of gazebo_ros. The lidar is the first ``ray`` or ``gpu_ray`` sensor with a
+    single row. The drive, the lidar and the IMU are None if the model contains no supported one.
+    Raises ``SdfError`` with the file and line if a value is missing or inconsistent.
     """
     path = Path(path).absolute()
     try:
@@ -210,10 +209,10 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _DriveKind:
-    """The parameters of a drive plug-in: the tags of its joints and of its sizes.
+    """The SDF tags that a drive plug-in uses for its joints and sizes.
 
-    ``sizes`` has the tags and defaults of wheel separation and wheel diameter. It is None if the
-    plug-in measures the model.
+    ``sizes`` contains the tags and the default values of the wheel separation and the wheel
+    diameter. It is None if the plug-in computes both from the model.
     """
 
     left: Tuple[str, ...]
@@ -233,14 +232,16 @@ _DRIVES = {
         (("wheelSeparation", 0.4), ("wheelDiameter", 0.15)),
     ),
 }
-"""Supported drive controllers by the name of their library. Gazebo's plug-ins measure the wheel
-separation between the anchors of the joints, and the wheel diameter as the longest side of the
-bounding box of a wheel. The sizes of the plug-ins of gazebo_ros are the defaults in
-gazebo_ros_pkgs."""
+"""Supported drive controllers, by the name of their library.
+
+Gazebo's plug-ins compute the wheel separation from the anchors of the joints, and the wheel
+diameter as the longest side of the bounding box of a wheel. The default sizes of the gazebo_ros
+plug-ins are those in gazebo_ros_pkgs.
+"""
 
 _ONE_AXLE = "DiffDrivePlugin"
-"""Drive plug-in that a robot can have several times, since all of them subscribe to the same
-commands."""
+"""Drive plug-in of which a robot can have several instances, since all of them subscribe to the
+same commands."""
 
 
 class _Axle(NamedTuple):
@@ -302,9 +303,10 @@ def _axle(
 
 
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
-    """Raise ``SdfError`` if axles differ in size or direction, or two of them drive one joint.
+    """Raise ``SdfError`` if the axles of a drive differ in size or direction, or if two axles drive
+    the same joint.
 
-    Each plug-in computes its wheel speeds from the sizes of its axle.
+    Each plug-in computes its wheel speeds from the sizes of its own axle.
     """
     driven: Dict[str, _Axle] = {}
     first = axles[0]

@@ -1,7 +1,7 @@
-"""Change the size of models: collisions, visuals and inertia together.
+"""Change the size of models: collisions, visuals and inertia are scaled together.
 
 :func:`resize_model` sets the size of a model with one simple shape. :func:`scale_model` multiplies
-the lengths of any model by one factor. :func:`scale_geometry` multiplies the shapes of a link, as
+all lengths of any model by one factor. :func:`scale_geometry` multiplies the shapes of a link, as
 Gazebo does for ``<scale>`` in a ``<state>``.
 """
 
@@ -28,14 +28,14 @@ from gz_testauto.sdf.values import (
 )
 
 _NO_FILES = ModelLibrary(())
-"""A library without directories, since simple shapes reference no files."""
+"""A library without search directories, since simple shapes do not reference files."""
 _SIMPLE = {
     shape.__name__.lower(): tuple(each.name for each in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""SDF elements of each simple shape; the fields of the classes have the same names."""
+"""SDF elements of each simple shape. The fields of the shape classes have the same names."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
-"""SDF elements of each shape that are lengths or factors of lengths."""
+"""SDF elements of each shape that are lengths or scale factors of lengths."""
 _DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
 _PRODUCTS = ("ixy", "ixz", "iyz")
 
@@ -61,10 +61,11 @@ def resize_model(
 ) -> None:
     """Set the size of all collisions and visuals of a model with one simple shape.
 
-    The mass is proportional to the volume unless ``mass_kg`` is specified, and the inertia is that
-    of the homogeneous solid. Offsets from the origin of the link are scaled too, so that a box on
-    the ground remains on the ground. Raises ``SdfError`` if ``geometry`` is another kind of shape,
-    if a visual does not have the shape of the collision, or if the inertia overflows.
+    Unless ``mass_kg`` is specified, the mass changes in proportion to the volume. The inertia
+    becomes that of the homogeneous solid. Offsets from the origin of the link are scaled, too, so
+    that a box on the ground remains on the ground. Raises ``SdfError`` if ``geometry`` is a
+    different type of shape, if a visual and its collision differ in shape, or if the inertia
+    overflows.
     """
     old = simple_shape(document, model)
     if type(old) is not type(geometry):
@@ -99,7 +100,8 @@ def resize_model(
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply all lengths in a model by ``factor`` in place, except the pose of the model.
+    """Multiply all lengths in a model by ``factor`` in place. The pose of the model does not
+    change.
 
     Raises ``SdfError`` for a shape that cannot be scaled, such as a plane or a terrain.
     """
@@ -126,7 +128,8 @@ def _write_geometry(holder: Element, geometry: Geometry) -> None:
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
-    """Return the numbers of a simple shape by the SDF elements that contain them."""
+    """Return the values of a simple shape by the name of the SDF element that contains each
+    value."""
     return {
         tag: value if isinstance(value, tuple) else (value,)
         for tag, value in vars(geometry).items()
@@ -179,10 +182,10 @@ def _child(parent: Element, tag: str) -> Element:
 def _simple_shapes(
     document: SdfDocument, model: Element, tag: str, strict: bool = False
 ) -> List[Tuple[Element, Geometry]]:
-    """Return the collisions or visuals with simple shapes.
+    """Return the collisions or visuals that have simple shapes.
 
-    Other collisions raise ``SdfError``. Other visuals do so only if ``strict``, and are otherwise
-    ignored.
+    Raises ``SdfError`` for a collision with any other shape. For other visuals, ``SdfError`` is
+    raised only if ``strict`` is True; otherwise they are ignored.
     """
     found = []
     for holder in model.iter(tag):
@@ -206,7 +209,8 @@ def _extent(geometry: Geometry) -> Tuple[float, float, float]:
 
 
 def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
-    """Multiply the offset of an element from its link by ``ratio``, along the element's axes."""
+    """Multiply the offset between an element and its link by ``ratio``, along the axes of the
+    element."""
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return

@@ -1,8 +1,8 @@
 """Read a world as a set of placed models with collision shapes.
 
-Planners, maps and metrics use the poses, the horizontal outlines and the ground of the models.
+Planners, maps and metrics use the poses, the horizontal outlines and the ground of the models. The
 ``<state>`` is applied, includes are resolved, and nested models belong to the model that contains
-them. Visuals, lights, plug-ins and actors are ignored; :mod:`gz_testauto.actors.world_actors` moves
+them. Visuals, lights, plug-ins and actors are ignored. :mod:`gz_testauto.actors.world_actors` moves
 actors.
 """
 
@@ -56,7 +56,7 @@ class CollisionShape:
     def is_ground(self) -> bool:
         """Return whether robots drive on the collision, regardless of its name.
 
-        Planes that face up, terrain, and wide flat slabs with a top near z = 0 are ground.
+        Planes that face up, terrain, and wide flat slabs with a top near z = 0 count as ground.
         """
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)
@@ -69,8 +69,8 @@ class CollisionShape:
 class SceneModel:
     """A model directly in a world, with all its nested models.
 
-    ``pose`` is in the world frame. ``links`` has the pose of each link in the model frame, by
-    scoped name. ``static_links`` are the links that cannot move; if ``static`` is True, these are
+    ``pose`` is in the world frame. ``links`` maps the scoped name of each link to its pose in the
+    model frame. ``static_links`` are the links that cannot move; if ``static`` is True, these are
     all links. ``element`` is the ``<model>`` or ``<include>`` in the world that places the model,
     and ``node`` is the tree of the model.
     """
@@ -91,8 +91,8 @@ class SceneModel:
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """Return the bounds (m) of all collisions in the world frame, shape (3, 2); None without
-        any."""
+        """Return the bounds (m) of all collisions in the world frame, shape (3, 2). Returns None if
+        the model has no collisions."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
@@ -103,7 +103,8 @@ class SceneModel:
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline between two heights if the model is at ``pose``."""
+        """Return the outline that the model would have at ``pose``, between two heights (m, world
+        frame)."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -111,7 +112,7 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """Return the collisions of a robot that are not in contact with the ground."""
+        """Return the collisions of a robot that do not touch the ground."""
         lowest_m = [s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(
@@ -121,7 +122,7 @@ class SceneModel:
         )
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the collisions that are not ground, between two heights."""
+        """Return the outline, between two heights, of all collisions that are not ground."""
         return union(
             shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
         )
@@ -131,9 +132,9 @@ class SceneModel:
 class WorldScene:
     """All models of a world by name, in file order.
 
-    ``document`` is the SDF document of the world with ``<state>`` applied. ``unmeasured`` names the
-    ignored elements that might contain obstacles. ``missing`` has the URIs of missing files that
-    were allowed to be missing.
+    ``document`` is the SDF document of the world with ``<state>`` applied. ``unmeasured`` contains
+    the names of ignored elements that might be obstacles. ``missing`` contains the URIs of files
+    that do not exist and were allowed to be missing.
     """
 
     name: str
@@ -149,12 +150,13 @@ def read_scene(
     repair: bool = False,
     allow_missing: Sequence[str] = (),
 ) -> WorldScene:
-    """Read a world file, or a model file as a world with only this model.
+    """Read a world file, or a model file as a world that contains only this model.
 
-    ``model_path`` lists the directories for ``model://`` (default:
-    :func:`gz_testauto.base.resources.model_path`). ``allow_missing`` has patterns of models and
-    files that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
-    changed. Raises ``SdfError`` if an element with a collision cannot be found or is not supported.
+    ``model_path`` lists the directories that are searched for ``model://`` URIs (default:
+    :func:`gz_testauto.base.resources.model_path`). ``allow_missing`` contains patterns of models
+    and files that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is
+    not modified. Raises ``SdfError`` if an element with a collision cannot be found or is not
+    supported.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
@@ -182,7 +184,7 @@ def read_scene(
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
-    """Return a model with its collisions from a tree whose pose is in the world frame."""
+    """Return a model and its collisions from a model tree whose pose is in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     for scope, model, model_pose in node.walk():
@@ -221,8 +223,8 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
     """Return a model from SDF text, with or without an enclosing ``<sdf>``.
 
-    ``name`` and ``pose`` (world frame) replace those in the text. Raises ``SdfError`` for invalid
-    SDF.
+    ``name`` and ``pose`` (world frame) replace the name and the pose in the text. Raises
+    ``SdfError`` for invalid SDF.
     """
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
@@ -237,7 +239,7 @@ def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
 
 
 def collisions_by_link(scene: SceneModel) -> Dict[str, List[str]]:
-    """Return the names of the collisions of a robot above the ground, by link."""
+    """Return the names of a robot's collisions that do not touch the ground, grouped by link."""
     shapes: Dict[str, List[str]] = {}
     for shape in scene.body_shapes:
         shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])

@@ -1,18 +1,18 @@
 """The shapes of SDF's ``<geometry>``, with their bounds, outlines, volume and inertia.
 
-:mod:`gz_testauto.sdf.geometry_reader` reads them from XML, and
-:mod:`gz_testauto.sdf.meshes.surfaces` has meshes and height maps.
+:mod:`gz_testauto.sdf.geometry_reader` reads the shapes from XML, and
+:mod:`gz_testauto.sdf.meshes.surfaces` defines meshes and height maps. The volume and inertia of
+simple shapes are those of homogeneous solids.
 
-Simple shapes have the textbook formulas for volume and inertia of a homogeneous solid. Each shape
-has two methods for a pose in the world:
+Each shape has two methods for a pose in the world. ``bounds(pose)`` returns the exact axis-aligned
+bounds (m), shape (3, 2): the rows are x, y and z, and the columns are the lowest and the highest
+coordinate. ``footprint(pose, z_min, z_max)`` returns the horizontal outline of the part between two
+heights, as a shapely geometry in world x and y (m). The outline is empty if no part is between
+these heights.
 
-``bounds(pose)``
-    returns the exact axis-aligned box, shape (3, 2): rows x, y, z; columns lowest and highest (m);
-``footprint(pose, z_min, z_max)``
-    returns the horizontal outline of the part between two heights, as a shapely geometry in world x
-    and y (m), empty if there is none. Shapes with straight sides are exact. Curves become polygons
-    within ``slices.TOLERANCE_M`` (0.2 mm) of the curve. The vertices of a circle are as far outside
-    as the middles of its edges are inside, so that distances to it have no bias.
+Outlines of shapes with straight sides are exact. Curves are represented by polygons within
+``slices.TOLERANCE_M`` (0.2 mm) of the curve. The vertices of a circle are as far outside as the
+midpoints of its edges are inside, so that distances to it have no bias.
 """
 
 import functools
@@ -30,7 +30,7 @@ from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
 
 UNBOUNDED_M = 1e4
-"""Half the side of the square that represents an infinite plane's footprint."""
+"""Half the side length (m) of the square that represents the footprint of an infinite plane."""
 
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _BOX_EDGES = np.array(
@@ -42,7 +42,7 @@ Moments = Tuple[float, float, float]
 
 
 class Geometry(ABC):
-    """A shape in its own frame, with the methods that the docstring of the module specifies."""
+    """A shape in its own frame. The docstring of the module specifies its methods."""
 
     @abstractmethod
     def bounds(self, pose: Pose) -> np.ndarray:
@@ -50,16 +50,18 @@ class Geometry(ABC):
 
     @abstractmethod
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the horizontal outline of the part at ``z_min <= z <= z_max``."""
+        """Return the horizontal outline of the part at ``z_min <= z <= z_max``, for a shape at
+        ``pose``."""
 
     def volume_m3(self) -> float:
-        """Return the volume. Raises ``ValueError`` for a shape without a formula."""
+        """Return the volume (m³). Raises ``ValueError`` for a shape without a volume formula."""
         raise ValueError(f"the volume of a {type(self).__name__.lower()} is unknown")
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments about x, y and z of the homogeneous solid.
+        """Return the moments of inertia (kg m²) of the homogeneous solid about x, y and z. The
+        products of inertia are zero.
 
-        Its products of inertia are zero. Raises ``ValueError`` for a shape without a formula.
+        Raises ``ValueError`` for a shape without a formula.
         """
         raise ValueError(f"the inertia of a {type(self).__name__.lower()} is unknown")
 
@@ -69,7 +71,8 @@ def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Return whether a tilt moves no point of a shape of this extent by more than 10 µm."""
+    """Return whether the shape counts as upright: its tilt moves no point by more than 10 µm, given
+    its extent."""
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
@@ -127,7 +130,7 @@ def _prism_edges(segments: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cylinder(Geometry):
-    """A cylinder along z around its origin, with radius and length in m."""
+    """A cylinder along z around its origin, with radius and length in meters."""
 
     radius: float
     length: float
@@ -167,7 +170,7 @@ class Cylinder(Geometry):
 
 @dataclass(frozen=True)
 class Sphere(Geometry):
-    """A sphere around its origin, with ``radius`` in m."""
+    """A sphere around its origin, with the radius in meters."""
 
     radius: float
 
@@ -194,7 +197,7 @@ class Sphere(Geometry):
 
 
 def _directions(curvature_radius_m: float) -> np.ndarray:
-    """Return unit vectors (n, 2) for the support points of a curve.
+    """Return unit vectors (n, 2) along which the support points of a curve are computed.
 
     The polygon of these support points is inside the curve, within the tolerance.
     """
@@ -235,9 +238,9 @@ class Ellipsoid(Geometry):
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline of the part between two heights, for an ellipsoid at ``pose``.
 
-        The points of the outline are contact points of vertical tangent planes. Where a contact
-        point is not between the heights, the point is on the ellipse in which the plane at the
-        nearer height intersects the ellipsoid.
+        The points of the outline are the contact points of vertical tangent planes. If a contact
+        point is not between the heights, a point of the ellipse in which the plane at the nearer
+        height intersects the ellipsoid replaces it.
         """
         spread = self._spread(pose)
         center = np.asarray(pose.position)
@@ -322,9 +325,9 @@ class Capsule(Geometry):
 
 
 def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """Return the arguments of the maxima of ``count`` concave functions, by ternary search.
+    """Return the arguments that maximize ``count`` concave functions, found by ternary search.
 
-    ``function`` evaluates all of them in one call.
+    ``function`` evaluates all functions in one call.
     """
     low, high = np.full(count, first), np.full(count, last)
     for _ in range(80):
@@ -355,10 +358,8 @@ class Plane(Geometry):
         return normal / np.linalg.norm(normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Return the axis-aligned bounds (m), shape (3, 2).
-
-        They are infinite except at the surface of a plane that is parallel to two axes.
-        """
+        """Return the axis-aligned bounds (m), shape (3, 2). All bounds are infinite except the
+        surface of a plane that is parallel to two axes."""
         bounds = np.array([[-math.inf, math.inf]] * 3)
         normal = self.world_normal
         for axis in range(3):
@@ -367,7 +368,7 @@ class Plane(Geometry):
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, within ± ``UNBOUNDED_M``."""
+        """Return the outline of the part between two heights, clipped to ± ``UNBOUNDED_M``."""
         normal = self.world_normal
         x, y, z = pose.position
         # the half plane in which the slab's deepest point is below the surface
@@ -389,7 +390,7 @@ class Plane(Geometry):
 class Polyline(Geometry):
     """Closed paths in x and y (m), extruded along z from the origin to ``height``.
 
-    As in Gazebo, a region inside an even number of paths is a hole.
+    As in Gazebo, a region that is enclosed by an even number of paths is a hole.
     """
 
     paths: Tuple[Tuple[Tuple[float, float], ...], ...]

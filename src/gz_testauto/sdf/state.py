@@ -1,10 +1,10 @@
 """Apply the ``<state>`` of a saved world to its models, and remove it.
 
 A ``<state>`` overrides the poses in the models. Gazebo loads only the first ``<state>`` and ignores
-its ``world_name``. All poses in it, also those of links and nested models, are in the world frame,
-and a pose of the canonical link moves the model. :func:`apply_state` writes these poses into the
-models and removes the ``<state>`` with its velocities and times, so that no pose is specified
-twice.
+its ``world_name``. All poses in a ``<state>``, including those of links and nested models, are in
+the world frame, and a pose of the canonical link moves the model. :func:`apply_state` writes these
+poses into the models. It then removes the ``<state>`` with its velocities and times, so that no
+pose is specified twice.
 """
 
 import copy
@@ -29,13 +29,13 @@ from gz_testauto.sdf.values import (
 )
 
 ROUNDING = 1e-5
-"""Tolerance (in m, and in entries of a rotation matrix) for the digits that Gazebo saves. A link
+"""Tolerance for the digits that Gazebo saves, in meters and in entries of a rotation matrix. A link
 whose saved pose differs by less keeps the pose in its model."""
 
 
 @dataclass
 class SavedModelState:
-    """The state of a model in a ``<state>``: poses in the world frame, and a scale."""
+    """The state of a model in a ``<state>`` element: poses in the world frame, and a scale."""
 
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
@@ -44,10 +44,11 @@ class SavedModelState:
 
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
-    """Write the poses in ``<state>`` into the models and lights of a document; remove ``<state>``.
+    """Write the poses in ``<state>`` into the models and lights of a document, and remove
+    ``<state>``.
 
     Insertions and deletions in the state are applied. An include is expanded into a ``<model>`` if
-    poses of its links differ from those in the included file. Without ``<state>``, nothing is
+    poses of its links differ from those in the included file. A document without ``<state>`` is not
     changed. Raises ``SdfError`` if a model cannot be found.
     """
     world = document.world
@@ -127,7 +128,8 @@ def _place_lights(document: SdfDocument, world: Element, state: Element) -> None
 
 @dataclass
 class _Placement:
-    """The new pose of a model, and the poses of its links that change in the model frame."""
+    """The new pose of a model, and the new poses, in the model frame, of the links that move within
+    the model."""
 
     node: ModelNode
     pose: Pose
@@ -166,9 +168,9 @@ def _apply_poses(
 ) -> _Placement:
     """Return the new poses of a model and its links by Gazebo's rules.
 
-    The pose of the model is applied before those of links and nested models. ``present`` is the
-    pose of the model in the world. ``parent`` is the pose of the model that contains it, or None if
-    it is not nested.
+    The pose of the model is applied before the poses of links and nested models. ``present`` is the
+    current pose of the model in the world frame. ``parent`` is the pose of the model that contains
+    it, or None if the model is not nested.
     """
     base = present if state.pose is None else state.pose
     moved = base
@@ -194,9 +196,10 @@ def _apply_poses(
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
-    """Return the scoped name and the world pose of the canonical link of a model at ``pose``.
+    """Return the scoped name and the world pose of the canonical link, for a model at ``pose``.
 
-    As in Gazebo 11, it is the first link, also of a nested model; ``canonical_link`` is ignored.
+    As in Gazebo 11, the canonical link is the first link, even if it belongs to a nested model. The
+    attribute ``canonical_link`` is ignored.
     """
     for scope, model, inner in node.walk():
         for link in model.links:

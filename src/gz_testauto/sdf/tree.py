@@ -1,7 +1,7 @@
-"""Read models as trees of links and nested models, with includes and poses resolved.
+"""Read models as trees of links and nested models, with resolved includes and poses.
 
-Each node has the element and the document from which it was read, so that other modules can read
-more of it or edit it. Lights and actors are ignored.
+Each node refers to the element and the document from which it was read, so that other modules can
+read further data or edit it. Lights and actors are ignored.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from gz_testauto.sdf.values import flag, name_of, text_of
 
 @dataclass
 class LinkNode:
-    """A link of a model. ``pose`` is in the frame of the model."""
+    """A link of a model. ``pose`` is in the model frame."""
 
     name: str
     element: Element
@@ -26,11 +26,12 @@ class LinkNode:
 
 @dataclass
 class ModelNode:
-    """A model in a tree of models. ``pose`` is in the frame of the model or world that contains it.
+    """A node in a tree of models.
 
-    ``element`` is the ``<model>`` element in ``document``. ``placed_by`` is the element that places
-    the model: ``element`` itself, or an ``<include>`` in another document. ``static`` is the value
-    of the model's own ``<static>``; see :meth:`static_links`.
+    ``pose`` is in the frame of the model or world that contains the model. ``element`` is the
+    ``<model>`` element in ``document``. ``placed_by`` is the element that places the model:
+    ``element`` itself, or an ``<include>`` in another document. ``static`` is the value of the
+    model's own ``<static>``; see :meth:`static_links`.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ModelNode:
 
     @property
     def is_included(self) -> bool:
-        """Return whether an ``<include>`` places the model."""
+        """Return whether the model is placed by an ``<include>``."""
         return self.placed_by is not self.element
 
     def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
@@ -59,10 +60,10 @@ class ModelNode:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
 
     def static_links(self) -> Iterator[str]:
-        """Yield the scoped names of the links that cannot move.
+        """Yield the scoped names of the links that cannot move, which are the links of static
+        models.
 
-        These are the links of static models. As in Gazebo, a static model fixes neither the model
-        that contains it nor its nested models.
+        As in Gazebo, a static model fixes neither its parent model nor its nested models.
         """
         for scope, model, _ in self.walk():
             if model.static:
@@ -72,7 +73,7 @@ class ModelNode:
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
     """Return the models of a world, or the model of a model file, in file order.
 
-    Raises ``SdfError`` if a file cannot be found or read, or a pose cannot be resolved.
+    Raises ``SdfError`` if a file cannot be found or read, or if a pose cannot be resolved.
     """
     world = document.world
     if world is None:
@@ -86,7 +87,7 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
 
 
 def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -> ModelNode:
-    """Return the tree of a ``<model>`` element. Its own ``<pose>`` is not applied."""
+    """Return the tree of a ``<model>`` element. The ``<pose>`` of this element is not applied."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
@@ -119,8 +120,8 @@ def _children(
 ) -> List[ModelNode]:
     """Return the models directly in a world or model.
 
-    The poses of these models can refer to each other. So all models are added to ``frames`` before
-    any pose is resolved.
+    All models are added to ``frames`` before any pose is resolved, since the poses of these models
+    can refer to each other.
     """
     nodes: List[ModelNode] = []
     for child in parent:

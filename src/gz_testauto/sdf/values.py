@@ -22,13 +22,14 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def text_of(parent: Element, tag: str) -> Optional[str]:
-    """Return the stripped text of the first child with the tag ``tag``, or None without a child."""
+    """Return the stripped text of the first child with the tag ``tag``, or None if no child has
+    this tag."""
     child = parent.find(tag)
     return None if child is None else "".join(child.itertext(child.tag, with_tail=False)).strip()
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
-    """Return the first child with the tag ``tag``. Raises ``SdfError`` without a child."""
+    """Return the first child with the tag ``tag``. Raises ``SdfError`` if no child has this tag."""
     child = parent.find(tag)
     if child is None:
         raise SdfError(f"{document.where(parent)}: <{parent.tag}> has no <{tag}>")
@@ -48,9 +49,10 @@ def numbers(
 ) -> Tuple[float, ...]:
     """Return ``count`` finite numbers from the text of an element.
 
-    With ``least``, fewer numbers are accepted, but at least ``least``. As in Gazebo, numbers need
-    no space between them: ``41.6-0.2`` is two numbers. Text after the last requested number is
-    ignored with a warning. Raises ``SdfError`` for too few numbers.
+    If ``least`` is specified, any number of values from ``least`` to ``count`` is accepted. As in
+    Gazebo, numbers need no space between them: ``41.6-0.2`` contains two numbers. Text after the
+    last requested number is ignored with a warning. Raises ``SdfError`` if the text contains too
+    few numbers.
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
     values, rest = leading_numbers(text)
@@ -70,7 +72,7 @@ def numbers(
 
 
 def leading_numbers(text: str) -> Tuple[List[float], str]:
-    """Return the numbers at the start of a text, and the rest of the text, stripped."""
+    """Return the numbers at the start of a text, and the stripped rest of the text."""
     values: List[float] = []
     position = 0
     while True:
@@ -83,12 +85,13 @@ def leading_numbers(text: str) -> Tuple[List[float], str]:
 
 @functools.lru_cache(maxsize=10_000)
 def _warn(message: str) -> None:
-    """Log a warning once per message, since files are read again for each trial."""
+    """Log each warning message only once, since files are read again for each trial."""
     LOGGER.warning("%s", message)
 
 
 def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """Return ``count`` numbers of at least 0. Raises ``SdfError`` for fewer or negative numbers."""
+    """Return ``count`` nonnegative numbers from the text of an element. Raises ``SdfError`` if a
+    number is missing or negative."""
     values = numbers(document, element, count)
     if min(values) < 0:
         raise SdfError(
@@ -101,9 +104,10 @@ def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[f
 def number(
     document: SdfDocument, parent: Element, tag: str, default: Optional[float] = None
 ) -> float:
-    """Return the number in the first child with the tag ``tag``; the default without such a child.
+    """Return the number in the first child with the tag ``tag``, or the default if no child has
+    this tag.
 
-    Raises ``SdfError`` if there is neither a child nor a default, or if the text is not a number.
+    Raises ``SdfError`` if neither a child nor a default exists, or if the text is not a number.
     """
     child = parent.find(tag)
     if child is None and default is not None:
@@ -114,7 +118,7 @@ def number(
 def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False) -> bool:
     """Return the Boolean in the first child with the tag ``tag``.
 
-    Returns the default if the child is missing or empty. Raises ``SdfError`` for other text than a
+    Returns the default if the child is missing or empty. Raises ``SdfError`` if the text is not a
     Boolean.
     """
     text = (text_of(parent, tag) or "").lower()
@@ -125,11 +129,11 @@ def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False
 
 
 def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
-    """Return the pose in a ``<pose>`` element, in the frame to which it is relative.
+    """Return the pose in a ``<pose>`` element, in the frame to which the element is relative.
 
     As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Gazebo 11
-    does not know the newer attributes ``degrees`` and ``rotation_format``, and reads the angles as
-    radians. Raises ``SdfError`` if one of these attributes would change the result.
+    does not support the newer attributes ``degrees`` and ``rotation_format``, and reads all angles
+    as radians. Raises ``SdfError`` if one of these attributes would change the result.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -163,12 +167,14 @@ def set_pose(parent: Element, pose: Pose) -> None:
 
 
 def set_numbers(element: Element, *values: float) -> None:
-    """Write numbers as the text of an element, with the fewest digits that preserve them."""
+    """Write numbers as the text of an element, with as few digits as possible without a loss of
+    precision."""
     element.text = " ".join(format_number(value) for value in values)
 
 
 def format_number(value: float) -> str:
-    """Return the shortest text of a double that preserves it, without ``.0`` and ``-0``."""
+    """Return the shortest text from which a double can be restored exactly, without ``.0`` and
+    ``-0``."""
     text = repr(float(value) + 0.0)
     return text[:-2] if text.endswith(".0") else text
 
@@ -184,7 +190,7 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
-    """Return the first child with the tag ``tag``. Append a new one without such a child."""
+    """Return the first child with the tag ``tag``, or append a new one if no child has this tag."""
     child = parent.find(tag)
     if child is None:
         child = etree.Element(tag)
@@ -193,7 +199,7 @@ def ensure_child(parent: Element, tag: str) -> Element:
 
 
 def remove_child(element: Element) -> None:
-    """Remove an element with its indentation, but keep text after the element."""
+    """Remove an element and its indentation, but keep the text that follows the element."""
     parent, previous = element.getparent(), element.getprevious()
     tail = element.tail or ""
     before = parent.text if previous is None else previous.tail

@@ -1,8 +1,8 @@
 """Compute the changes that turn one running world into another.
 
 The models of both worlds are compared, and each model is kept, moved, deleted or spawned. Other
-differences are reported, since no simulator can change them in a running world. Simulators apply
-the changes.
+differences are reported, since no simulator can apply them to a running world. Simulators apply the
+changes.
 """
 
 import copy
@@ -21,9 +21,11 @@ from gz_testauto.sdf.state import same_pose
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """The names of models to delete, then to spawn, and of models to keep.
+    """The names of the models to delete, of the models to spawn afterwards, and of the models to
+    keep.
 
-    A kept model might have to be moved. A replaced model is in ``to_delete`` and in ``to_spawn``.
+    A kept model can still have a new pose. A replaced model is both in ``to_delete`` and in
+    ``to_spawn``.
     """
 
     to_delete: Tuple[str, ...]
@@ -32,10 +34,10 @@ class ModelChanges:
 
 
 def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
-    """Return the changes from the ``present`` models to the ``wanted`` models.
+    """Return the changes that turn the ``present`` models into the ``wanted`` models.
 
-    Both have the SDF text of each model by name. A model is kept if both texts are equivalent
-    (:func:`same_model`). A present model without a known text (None) is deleted.
+    Both arguments map the name of each model to its SDF text. A model is kept if its two texts are
+    equivalent (:func:`same_model`). A present model whose text is unknown (None) is deleted.
     """
     kept = tuple(
         name
@@ -50,9 +52,10 @@ def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str
 
 
 def same_model(one: str, other: str) -> bool:
-    """Return whether two SDF texts are equal except for name, pose, comments and white space.
+    """Return whether two SDF texts are equal except for the name, the pose, comments and white
+    space.
 
-    Raises ``SdfError`` if one of them is not a model.
+    Raises ``SdfError`` if one of the texts is not a model.
     """
     return one == other or _nameless(one) == _nameless(other)
 
@@ -61,8 +64,9 @@ def same_model(one: str, other: str) -> bool:
 class WorldChanges:
     """The changes from one world to another.
 
-    ``to_spawn`` has SDF texts without poses by name, and ``moved`` has new poses in the world frame
-    by name. ``other`` describes other differences; it is empty if the worlds have none.
+    ``to_spawn`` maps the names of models to SDF texts without poses, and ``moved`` maps names to
+    new poses in the world frame. ``other`` describes all other differences. It is empty if there
+    are none.
     """
 
     to_delete: Tuple[str, ...]
@@ -92,7 +96,7 @@ class WorldModels:
         self.rest = _canonical(document.world)
 
     def changes_to(self, other: "WorldModels") -> WorldChanges:
-        """Return the changes from this world to another."""
+        """Return the changes that turn this world into another world."""
         changes = model_changes(self.texts, other.texts)
         return WorldChanges(
             to_delete=changes.to_delete,
@@ -119,7 +123,7 @@ def _remove_pose(model: Element) -> None:
 
 
 def _canonical(element: Element) -> str:
-    """Return canonical XML without comments and white space between elements."""
+    """Return canonical XML without comments, and without white space between elements."""
     bare = copy.deepcopy(element)
     etree.strip_tags(bare, etree.Comment)
     for part in bare.iter():

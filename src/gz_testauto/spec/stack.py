@@ -192,7 +192,8 @@ class StackMetricSpec(NumberTopicSpec):
     unit: str = ""
     """The unit of the metric in reports; default: none."""
     better: Literal["lower", "higher", "neither"] = "neither"
-    """The direction in which values are better: ``lower``, ``higher`` or neither."""
+    """The values that count as better: ``lower`` or ``higher`` values, or ``neither`` if the metric
+    has no preferred direction."""
 
 
 class BagSpec(Spec):

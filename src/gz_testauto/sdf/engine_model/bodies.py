@@ -30,7 +30,7 @@ MIN_INERTIA_KGM2 = 1e-12
 
 @dataclass(frozen=True)
 class BodyShape:
-    """A collision of a body. ``pose`` is in the frame of its link."""
+    """A collision of a body. ``pose`` is in the link frame."""
 
     name: str
     pose: Pose
@@ -59,8 +59,8 @@ class Body:
 class EngineModel:
     """A model of the world as trees of bodies.
 
-    ``roots`` are the bodies without a parent body; the first root determines the pose of the model.
-    ``links`` has the pose of each link in the model frame, by scoped name.
+    ``roots`` are the bodies that have no parent body. The first of them determines the pose of the
+    model. ``links`` maps the scoped name of each link to its pose in the model frame.
     """
 
     name: str
@@ -74,10 +74,11 @@ class EngineModel:
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Return a model for a physics engine.
+    """Convert a model for a physics engine. ``understood`` contains elements that the simulator
+    implements itself.
 
-    ``understood`` are elements that the simulator implements itself. Logs a warning for an ignored
-    element. Raises ``SdfError`` for an unsupported element that must not be ignored.
+    Logs a warning for each ignored element. Raises ``SdfError`` for an unsupported element that
+    must not be ignored.
     """
     node = scene.node
     coverage.check_model(node, understood)
@@ -92,7 +93,7 @@ def read_engine_model(
 
 
 def _joints(scene: SceneModel) -> List[Joint]:
-    """Return the joints of a model that can move. Static links are fixed to the world."""
+    """Return the movable joints of a model, and a fixed joint to the world for each static link."""
     moving = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
     fixed = [
         Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
@@ -209,15 +210,15 @@ class _BodyTree:
 
 
 def walk(body: Body) -> "List[Body]":
-    """Return a body and all its descendants, parents first."""
+    """Return a body and all its descendants. Each parent precedes its children."""
     return [body, *(below for child in body.children for below in walk(child))]
 
 
 def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
     """Return the pose at which Gazebo computes collisions with a plane or a height map.
 
-    ``placed`` is the pose of the collision in the world. Gazebo centers a height map at the world's
-    origin and rotates it by the yaw only. It does not rotate a plane.
+    ``placed`` is the specified pose of the collision in the world frame. Gazebo centers a height
+    map at the origin of the world and rotates it by the yaw only. It does not rotate a plane.
     """
     if isinstance(ground, Plane):
         return Pose(placed.position)

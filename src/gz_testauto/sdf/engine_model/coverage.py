@@ -1,7 +1,7 @@
-"""Report SDF elements that a simulator with its own physics engine does not support.
+"""Report SDF elements that a simulator with a separate physics engine does not support.
 
-Tables list the elements that are supported, that have no effect, or that are rejected. Any other
-element is ignored with a warning.
+Tables list the elements that are supported, that have no effect, and that are rejected. All other
+elements are ignored with a warning.
 """
 
 import logging
@@ -34,7 +34,7 @@ _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     **dict.fromkeys(("axis", "axis2"), _tags("xyz limit dynamics use_parent_model_frame")),
     "limit": _tags("lower upper"),
 }
-"""Children of each element that are supported, or that do not affect motion and ranges."""
+"""Supported children of each element, including children that do not affect motion and ranges."""
 
 _CHECKED = {
     "model": ("link", "joint"),
@@ -45,7 +45,7 @@ _CHECKED = {
     "axis": ("limit",),
     "axis2": ("limit",),
 }
-"""Children of each element whose own children are checked too."""
+"""Children of each element whose own children are also checked."""
 
 _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
@@ -62,8 +62,8 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Predicates that return whether an element has no effect, by the tag of the element, or by the
-tags of its parent and the element, separated by ``/``."""
+"""Functions that return whether an element has no effect. The keys are the tag of the element, or
+the tags of its parent and the element, separated by ``/``."""
 
 _REFUSED = {
     "population": "its models would be missing; use the world as saved by Gazebo, which contains "
@@ -77,7 +77,7 @@ _REFUSED = {
 class SdfCoverage:
     """A check of worlds and models for elements that ``simulator`` does not support.
 
-    Each instance logs a warning of one kind only once.
+    Each instance logs only one warning for each type of unsupported element.
     """
 
     def __init__(self, simulator: str) -> None:
@@ -85,25 +85,25 @@ class SdfCoverage:
         self._warned: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
-        """Check the elements of a world other than its models.
+        """Check the elements of a world, except its models.
 
-        Logs a warning for an unsupported element. Raises ``SdfError`` for an unsupported element
+        Logs a warning for each unsupported element. Raises ``SdfError`` for an unsupported element
         that must not be ignored.
         """
         if document.world is not None:
             self._check_children(document, document.world)
 
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
-        """Check a model and its nested models; see :meth:`check_world`.
+        """Check a model and its nested models; see :meth:`check_world` for the warnings and errors.
 
-        ``understood`` has the elements that the simulator implements itself, such as the drive
+        ``understood`` contains the elements that the simulator implements itself, such as the drive
         plug-in and the sensors of the robot.
         """
         for _, nested, _ in model.walk():
             self._check(nested.document, nested.element, understood)
 
     def warn_once(self, kind: str, message: str) -> None:
-        """Log a warning unless a warning of the same kind was logged before."""
+        """Log a warning, unless this instance already logged a warning of the same ``kind``."""
         if kind not in self._warned:
             self._warned.add(kind)
             LOGGER.warning("%s", message)

@@ -1,9 +1,9 @@
 """Read a robot for a physics engine: bodies, wheels, poses of sensors, and collisions.
 
-These values do not depend on the scene, so they are read once per robot. The drive plug-ins of
-Gazebo and gazebo_ros determine the driven wheels. Whether a wheel is left or right, and in which
-direction it rotates, follows from its position and its axis. So a robot executes velocity commands
-correctly even if the plug-in names left and right joints in reverse.
+These values do not depend on the world, so they are read once per robot. The drive plug-ins of
+Gazebo and gazebo_ros specify the driven wheels. The side and the direction of rotation of a wheel
+are computed from its position and axis. A robot therefore executes velocity commands correctly even
+if the plug-in names left and right joints in reverse.
 """
 
 import math
@@ -28,14 +28,14 @@ _TORQUE_TAGS = {
     "gazebo_ros_skid_steer_drive": "torque",
     "SkidSteerDrivePlugin": "max_force",
 }
-"""Tag of the torque limit (N m) of each drive plug-in. Gazebo's DiffDrivePlugin reads a
+"""SDF tag of the torque limit (N m) of each drive plug-in. Gazebo's DiffDrivePlugin reads a
 ``<torque>`` but does not use it."""
 
 _TORQUE_NM = 5.0
-"""Default torque limit of all drive plug-ins."""
+"""Default torque limit (N m) of all drive plug-ins."""
 
 MIN_SIDEWAYS = 0.7
-"""Minimum lateral component of the unit vector of a wheel's axis."""
+"""Smallest lateral component of the unit vector along the axis of a wheel."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Mount:
 class DrivenWheel:
     """A wheel with a motor.
 
-    ``link`` and ``joint`` are scoped names. For a linear velocity v and an angular velocity w of
-    the robot, the wheel rotates with ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm`` is
-    the torque limit of the motor, or None without a limit.
+    ``link`` and ``joint`` are scoped names. For a linear velocity v (m/s) and an angular velocity w
+    (rad/s) of the robot, the wheel rotates at ``per_speed`` · v + ``per_turn`` · w (rad/s).
+    ``torque_nm`` is the torque limit (N m) of the motor, or None if the torque is unlimited.
     """
 
     link: str
@@ -64,10 +64,10 @@ class DrivenWheel:
 
 @dataclass(frozen=True)
 class EngineRobot:
-    """A robot at the pose in its SDF.
+    """A robot for a physics engine, at the pose in its SDF.
 
-    ``body_shapes`` has the names of the collisions whose contacts are reported. ``lidar_noise_m``
-    has the mean and the standard deviation of the noise of the lidar.
+    ``body_shapes`` contains the names of the collisions whose contacts are reported.
+    ``lidar_noise_m`` contains the mean and the standard deviation (m) of the lidar's noise.
     """
 
     robot: RobotModel
@@ -79,7 +79,8 @@ class EngineRobot:
     lidar_noise_m: Tuple[float, float]
 
     def at(self, start: Pose2D) -> EngineModel:
-        """Return the model at a start; height, roll and pitch are those in its SDF."""
+        """Return the model of the robot at a start pose. Height, roll and pitch are those in the
+        SDF of the robot."""
         return replace(self.model, pose=self.model.pose.moved_to(start))
 
 
@@ -150,10 +151,11 @@ def _noise(
 def _driven_wheels(
     robot: RobotModel, model: EngineModel, plugins: List[Element]
 ) -> Tuple[DrivenWheel, ...]:
-    """Return the driven wheels of a robot, left ones first; empty without a supported drive.
+    """Return the driven wheels of a robot, the left wheels first. The result is empty if the robot
+    has no supported drive.
 
-    The first of ``plugins``, the elements of the drive, has the torque limit. Raises ``SdfError``
-    for a joint that does not rotate about a lateral axis.
+    ``plugins`` are the elements of the drive plug-ins; the first one contains the torque limit.
+    Raises ``SdfError`` for a joint that does not rotate about a lateral axis.
     """
     drive = robot.drive
     if drive is None:

@@ -1,1 +1,1 @@
-"""Triangle meshes: files, horizontal outlines, solids, and convex decomposition."""
+"""Triangle meshes: file formats, horizontal outlines, enclosed solids, and convex decomposition."""

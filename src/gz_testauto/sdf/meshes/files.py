@@ -1,7 +1,7 @@
 """Read mesh files (STL, OBJ and COLLADA) as triangles, as Gazebo does.
 
 Damaged files, and triangles with infinite or undefined coordinates, are rejected, since programs
-interpret them differently.
+interpret them in different ways.
 """
 
 import functools
@@ -24,22 +24,22 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _COLORS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
-"""Elements of a COLLADA file that affect the appearance only."""
+"""Elements of a COLLADA file that affect only the appearance."""
 
 _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
-"""A comment at the end of a line of a Wavefront OBJ file."""
+"""Pattern of a comment at the end of a line of a Wavefront OBJ file."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
-"""Sizes in bytes of the header and of one triangle of a binary STL file. The last four bytes of the
-header are the number of triangles."""
+"""Sizes (bytes) of the header and of one triangle in a binary STL file. The last four bytes of the
+header contain the number of triangles."""
 
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Return the named parts of a mesh file as triangles (n, 3, 3) in meters.
+    """Return the named parts of a mesh file, each as triangles (n, 3, 3) in meters.
 
-    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the reader of
-    this format is not installed.
+    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the library
+    that reads the format is not installed.
     """
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
@@ -74,7 +74,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS, whose content was not fetched."""
+    """Return whether a file is a Git LFS pointer whose content was not fetched."""
     with path.open("rb") as stream:
         return stream.read(len(_LFS_POINTER)) == _LFS_POINTER
 
@@ -100,7 +100,8 @@ def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
 
 
 def _utf8(content: bytes) -> bytes:
-    """Return a text in UTF-8. Comments and names in mesh files can have any encoding."""
+    """Return text that is encoded in UTF-8. Comments and names in mesh files can have any
+    encoding."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
@@ -143,10 +144,8 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
 
 
 def _without_appearance(content: bytes) -> bytes:
-    """Return a COLLADA file without materials and textures.
-
-    pycollada, in contrast to Gazebo, omits a shape whose material or texture is missing.
-    """
+    """Return a COLLADA file without its materials and textures. Unlike Gazebo, pycollada omits a
+    shape whose material or texture is missing."""
     root = parse_xml(content)
     for element in list(root.iter("{*}bind_material", *_COLORS)):
         element.getparent().remove(element)

@@ -1,8 +1,9 @@
 """Decompose surfaces into convex parts, for which physics engines compute contacts.
 
-A connected part of a mesh that is solid and convex is its own hull. Any other part is represented
-by thin plates on its surface, so that cavities are not filled. The module also provides the prisms
-of an extruded outline and the triangles of a terrain. It does not depend on a physics engine.
+A connected part of a mesh that is solid and convex is used unchanged. All other parts are
+represented by thin plates on their surface, so that cavities are not filled. The module also
+provides the prisms of an extruded outline and the triangles of a terrain. It does not depend on a
+physics engine.
 """
 
 import functools
@@ -21,24 +22,25 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 THICKNESS_M = 0.002
-"""Thickness of the plates that represent a surface."""
+"""Thickness (m) of the plates that represent a surface."""
 
 TOLERANCE_M = 0.002
-"""Maximum distance of convex parts from a surface, unless the number of parts is limited."""
+"""Largest distance (m) between convex parts and the surface, unless the number of parts is
+limited."""
 
 MAX_TRIANGLES = 50_000
-"""Largest number of triangles in one decomposition, which takes seconds. A larger surface is
-simplified."""
+"""Largest number of triangles in one decomposition, which then takes seconds. A surface with more
+triangles is simplified."""
 
 SLIVER_M = 1e-4
-"""Minimum width of a convex part; narrower parts are ignored."""
+"""Smallest width (m) of a convex part. Narrower parts are ignored."""
 
 
 class OrientedBox(NamedTuple):
     """A box with any orientation.
 
-    ``half`` has half the lengths of its sides (m), ``center`` is in m, and the columns of ``axes``
-    (3, 3) are the directions of its sides.
+    ``center`` is its position (m), ``half`` contains half the lengths of its sides (m), and the
+    columns of ``axes`` (3, 3) are the directions of its sides.
     """
 
     half: np.ndarray
@@ -50,8 +52,8 @@ class OrientedBox(NamedTuple):
 class ConvexParts:
     """The convex parts that represent a surface.
 
-    A part is a box, or another hull as triangles (n, 3, 3). ``error_m`` is the maximum distance of
-    the parts from the surface.
+    A part is a box, or a convex hull as triangles (n, 3, 3). ``error_m`` is the largest distance
+    (m) between the parts and the surface.
     """
 
     boxes: Tuple[OrientedBox, ...]
@@ -62,8 +64,8 @@ class ConvexParts:
 def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     """Return the convex parts that represent a surface in contacts.
 
-    Their number is the smallest with an error of at most ``TOLERANCE_M``. If that is more than
-    ``limit``, fewer parts with a larger error are returned.
+    The number of parts is the smallest one with an error of at most ``TOLERANCE_M``. If it exceeds
+    ``limit``, at most ``limit`` parts with a larger error are returned.
     """
     parts = _connected(surface.triangles)
     found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
@@ -88,7 +90,8 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
 
 
 def convex_parts_of(mesh: Mesh, limit: int) -> ConvexParts:
-    """Return the convex parts of a mesh file, cached for the many worlds with the same mesh."""
+    """Return the convex parts of a mesh file. The result is cached, since many worlds contain the
+    same mesh."""
     return _cached_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
 
 
@@ -98,7 +101,8 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
 
 
 def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the convex hull of a part, or None unless it is solid, convex and oriented outward."""
+    """Return the convex hull of a part of a mesh. Returns None unless the part is solid, convex and
+    oriented outward."""
     if not closed.all() or _volume(triangles) <= 0:
         return None
     hull = _hull(triangles.reshape(-1, 3))
@@ -114,7 +118,8 @@ def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
 def _hollow(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
-    """Return for each solid whether it contains another part completely, like a closed room."""
+    """Return for each solid whether it encloses another part completely, as a closed room encloses
+    its furniture."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
     found = []
@@ -131,7 +136,8 @@ def _hollow(
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
-    """Return the depth (m) of points (n, 3) below the surface of a hull; negative outside."""
+    """Return the depth (m) of points (n, 3) below the surface of a convex hull. The depth of points
+    outside is negative."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
     for plane in planes:
@@ -140,7 +146,8 @@ def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
 
 
 def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
-    """Return thin plates that cover a surface, and their maximum distance (m) from it."""
+    """Return thin plates that cover a surface, and the largest distance (m) between the plates and
+    the surface."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
     triangles, coarse = _coarser(triangles)
@@ -171,9 +178,10 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
 
 
 def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
-    """Return a surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the original.
+    """Return a simplified surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the
+    original.
 
-    Corners in the same cell of a regular grid are merged.
+    Corners within the same cell of a regular grid are merged.
     """
     if len(triangles) <= MAX_TRIANGLES:
         return triangles, 0.0
@@ -196,7 +204,8 @@ def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
 
 
 def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
-    """Return convex prisms, as triangles, that fill an outline from z = 0 to ``height``."""
+    """Return convex prisms, as triangles, that together fill an outline from z = 0 to
+    ``height``."""
     from trimesh.creation import triangulate_polygon
 
     prisms = []
@@ -217,7 +226,7 @@ def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
 
 
 def terrain_triangles(terrain: Heightmap) -> np.ndarray:
-    """Return the surface of a height map (n, 3, 3) above its ``position``, facing up."""
+    """Return the triangles (n, 3, 3) of a height map's surface at its ``position``, facing up."""
     heights = terrain.heights
     rows, columns = heights.shape
     x = np.linspace(-terrain.size[0] / 2, terrain.size[0] / 2, columns)
@@ -245,7 +254,7 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
 
 
 def with_volume(triangles: np.ndarray) -> np.ndarray:
-    """Return a surface with a volume, since MuJoCo does not accept a flat mesh.
+    """Return a surface that encloses a volume, since MuJoCo rejects flat meshes.
 
     A flat surface is duplicated at a small distance. Other surfaces are returned unchanged.
     """
@@ -277,7 +286,7 @@ def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
 
 
 def _facets(hull: "ConvexHull") -> np.ndarray:
-    """Return a convex hull as triangles (n, 3, 3) that face outward."""
+    """Return a convex hull as triangles (n, 3, 3) that are oriented outward."""
     corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0

@@ -1,7 +1,8 @@
 """Decompose a surface into nearly flat, convex patches with compiled code.
 
-Neighboring triangles and patches are merged while the convex hull of both is near to them, in the
-order of their error. The surface need not be closed. Importing this module loads numba.
+Neighboring triangles and patches are merged as long as their common convex hull is near the
+surface. Merges with a small error come first. The surface need not be closed. Importing this module
+loads numba.
 """
 
 import heapq
@@ -14,11 +15,11 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
 
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Errors in whose order patches are merged; with equal errors, the smallest patches are merged
-first."""
+"""Error levels (m) in whose order patches are merged. Within a level, the smallest patches are
+merged first."""
 
 MIN_COSINE = 0.7
-"""Minimum cosine of the angle between a patch and the merged patch."""
+"""Smallest cosine of the angle between a patch and the merged patch that contains it."""
 
 _NONE = -1
 
@@ -28,9 +29,9 @@ def convex_patches(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the index (n,) of the patch of each triangle, and the error (p,) of each patch.
 
-    ``triangles`` has shape (n, 3, 3). The error (m) is the maximum distance of the convex hull of a
-    patch from the patch. Patches are merged up to ``tolerance_m``. They are merged further, in the
-    order of ``LEVELS_M``, while there are more than ``limit``.
+    ``triangles`` has shape (n, 3, 3). The error (m) of a patch is the largest distance between the
+    patch and its convex hull. Patches are merged up to an error of ``tolerance_m``. If more than
+    ``limit`` patches remain, merging continues in the order of ``LEVELS_M``.
     """
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
@@ -105,11 +106,12 @@ def _ring(flat, order):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
-    """Return thickness, filled width, corners (as indices) and area of the hull of two patches.
+    """Return the thickness, the filled width, the corners (as indices) and the area of the common
+    convex hull of two patches.
 
-    ``points`` (n, 3) are the corners of both patches, and ``normal`` is that of the merged patch.
-    ``areas`` is the sum of the areas of both hulls, projected along the normal. The thickness is
-    infinite if the patches overlap in this projection.
+    ``points`` (n, 3) are the corners of both patches, and ``normal`` is the normal of the merged
+    patch. ``areas`` is the sum of the areas of both hulls, projected along the normal. The
+    thickness is infinite if the patches overlap in this projection.
     """
     n = len(points)
     least = np.argmin(np.abs(normal))
@@ -172,7 +174,8 @@ def _pocket(flat, ring):  # type: ignore[no-untyped-def]
 
 @compiled
 def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
-    """Return error, filled width, kept corners, area and area vector of two merged patches."""
+    """Return the error, the filled width, the kept corners, the area and the area vector of the
+    patch that results from merging two patches."""
     sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
     both = turn[a] + sign * turn[b]
     length = math.sqrt(_dot(both, both))
@@ -192,7 +195,8 @@ def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignor
 
 @compiled
 def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-untyped-def]
-    """Return the patch of each triangle (n,), and the error of each patch (n,)."""
+    """Return the patch of each triangle, shape (n,), and the error (m) of each patch, shape
+    (n,)."""
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
     pool[: 3 * n] = faces.ravel()

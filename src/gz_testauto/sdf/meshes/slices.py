@@ -1,8 +1,8 @@
 """Compute horizontal outlines of the part of a shape between two heights.
 
-The functions cut polyhedra and triangles at both heights, fill the cross-sections of closed
-surfaces, and approximate circles by polygons with a known error. All coordinates are in meters in
-the world frame, with z up.
+The functions cut polyhedra and triangulated surfaces at both heights, fill the cross-sections of
+closed surfaces, and approximate circles by polygons with a known error. All coordinates are in
+meters in the world frame, with z up.
 """
 
 import math
@@ -13,13 +13,14 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 TOLERANCE_M = 2e-4
-"""Maximum distance between a curve and the polygon that represents it."""
+"""Largest distance (m) between a curve and the polygon that represents it."""
 
 EMPTY = shapely.Polygon()
 
 
 GRID_M = 1e-9
-"""Grid size (m) of unions. Without a grid, GEOS loses polygons whose edges nearly coincide."""
+"""Grid size (m) of unions of polygons. Without a grid, GEOS loses polygons whose edges nearly
+coincide."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
@@ -31,9 +32,10 @@ def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
 
 
 def circle_segments(radius_m: float) -> int:
-    """Return the number of segments, a multiple of 4, of a polygon for a circle.
+    """Return the number of segments of the polygon that represents a circle, a multiple of 4.
 
-    The polygon is within ``TOLERANCE_M`` of the circle, unless the number would exceed 4096.
+    The polygon is within ``TOLERANCE_M`` of the circle, unless this requires more than 4096
+    segments.
     """
     # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
     needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
@@ -41,9 +43,9 @@ def circle_segments(radius_m: float) -> int:
 
 
 def unit_circle(segments: int) -> np.ndarray:
-    """Return the vertices (segments, 2) of a polygon for the unit circle.
+    """Return the vertices (segments, 2) of the polygon that represents the unit circle.
 
-    The vertices are as far outside the circle as the middles of the edges are inside.
+    The vertices are as far outside the circle as the midpoints of the edges are inside.
     """
     angles = np.arange(segments) * (2 * math.pi / segments)
     radius = 2 / (1 + math.cos(math.pi / segments))
@@ -51,12 +53,12 @@ def unit_circle(segments: int) -> np.ndarray:
 
 
 def disc(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
-    """Return a disc as a polygon within ``TOLERANCE_M``."""
+    """Return a disc as a polygon whose boundary is within ``TOLERANCE_M`` of the circle."""
     return shapely.Polygon(radius_m * unit_circle(circle_segments(radius_m)) + (x_m, y_m))
 
 
 def convex_outline(points: np.ndarray) -> BaseGeometry:
-    """Return the convex hull of points (n, 2); an empty polygon if the hull has no area."""
+    """Return the convex hull of points (n, 2), or an empty polygon if the hull has no area."""
     hull = shapely.convex_hull(shapely.MultiPoint(points))
     return hull if hull.geom_type == "Polygon" else EMPTY
 
@@ -66,7 +68,8 @@ def convex_slab(
 ) -> BaseGeometry:
     """Return the exact outline of a convex polyhedron between two heights.
 
-    ``vertices`` has shape (n, 3), and ``edges`` (m, 2) has indices of vertices.
+    ``vertices`` has shape (n, 3). ``edges`` has shape (m, 2) and contains the indices of the
+    vertices of each edge.
     """
     heights = vertices[:, 2]
     if heights.max() < z_min or heights.min() > z_max:
@@ -86,8 +89,8 @@ def convex_slab(
 def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
     """Return the outline of a triangulated surface (n, 3, 3) between two heights.
 
-    The outline of a ``closed`` surface includes the interior. In an open surface, vertical parts,
-    such as a wall of zero thickness, get the width ``TOLERANCE_M``.
+    If ``closed`` is True, the outline includes the interior of the surface. In an open surface,
+    vertical parts such as a wall of zero thickness are widened to ``TOLERANCE_M``.
     """
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     touched = triangles[(high >= z_min) & (low <= z_max)]
@@ -107,10 +110,10 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
 
 
 def _covered(triangles: np.ndarray) -> BaseGeometry:
-    """Return the region of flat triangles (n, 3, 2) with the same orientation.
+    """Return the region that is covered by flat triangles (n, 3, 2) with the same orientation.
 
-    The region is bounded by edges without a neighbor that has the edge in the opposite direction.
-    There are far fewer of these edges than triangles, so this is much faster than a union of all
+    The region is bounded by the edges that no neighbor shares in the opposite direction. Since
+    there are far fewer of these edges than triangles, this is much faster than a union of all
     triangles.
     """
     if not len(triangles):
@@ -145,8 +148,8 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
-    """Return the segments (m, 2, 2) of triangles at height ``z``, all with the solid on
-    one side."""
+    """Return the segments (m, 2, 2) in which triangles intersect the plane at height ``z``. All
+    segments have the solid on the same side."""
     above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
     count = above.sum(axis=1)
     segments = []
@@ -180,7 +183,8 @@ def _winding(point: shapely.Point, segments: np.ndarray) -> int:
 
 
 def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray:
-    """Return the part of a triangle (3, 3) between two heights as triangles (n, 3, 3)."""
+    """Return the part of a triangle (3, 3) between two heights, divided into triangles (n, 3,
+    3)."""
     piece = _clip_to_level(_clip_to_level(triangle, z_min, +1.0), z_max, -1.0)
     if len(piece) == 2:  # only an edge of the triangle touches the slab
         piece = np.vstack([piece, piece[1:]])
@@ -189,7 +193,7 @@ def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray
 
 
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
-    """Return the part of a convex polygon (n, 3) on one side of height ``z``.
+    """Return the part of a convex polygon (n, 3) above or below the height ``z``.
 
     Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
     """
@@ -205,9 +209,9 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
 
 
 def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
-    """Return the region of triangles (n, 3, 2) without area, widened to ``TOLERANCE_M``.
+    """Return the region of triangles (n, 3, 2) that have no area, widened to ``TOLERANCE_M``.
 
-    Triangles in the region ``covered`` are ignored.
+    Triangles within the region ``covered`` are ignored.
     """
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)

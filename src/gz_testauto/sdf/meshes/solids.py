@@ -1,7 +1,8 @@
 """Separate the triangles of a mesh that enclose a solid from open surfaces.
 
 Mesh files mix closed bodies with open panels, and many programs write each face twice, once with
-each orientation. If both faces were used, they would cancel, and the mesh would have no interior.
+each orientation. If both copies were used, they would cancel each other, and the mesh would have no
+interior.
 """
 
 from typing import Optional, Tuple
@@ -9,17 +10,18 @@ from typing import Optional, Tuple
 import numpy as np
 
 _DIGITS = 7
-"""Number of decimal digits, relative to the size of the mesh, in which the coordinates of one
-corner are equal."""
+"""Number of decimal digits, relative to the size of the mesh, to which two coordinates must agree
+so that they belong to the same corner."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Remove duplicate faces, and find the triangles that enclose a solid.
 
-    Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, and a mask (m,) of
-    those that enclose a solid. A connected part is solid in two cases: if its faces without a
-    reversed duplicate form a closed surface, or if all its faces do when each is used once. The
-    triangles of a solid are oriented consistently. The order of triangles is preserved.
+    Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, in their original
+    order, and a mask (m,) of the triangles that enclose a solid. A connected part is solid if its
+    faces without a reversed duplicate form a closed surface. It is also solid if all its faces form
+    a closed surface when each face is used once. The triangles of a solid are oriented
+    consistently.
     """
     corners = numbered_corners(triangles)
     proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
@@ -52,7 +54,8 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """Return the index of the position of each corner (n, 3) of triangles (n, 3, 3)."""
+    """Return the corners of triangles (n, 3, 3) as indices (n, 3), where corners at the same
+    position have the same index."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
@@ -60,22 +63,23 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
 
 
 def _turn_of(faces: np.ndarray) -> np.ndarray:
-    """Return the sign (n,) of the permutation that sorts the corners of each face (n, 3)."""
+    """Return the sign (n,) of the permutation that sorts the three corners of each face (n, 3)."""
     a, b, c = faces.T
     swaps = (a > b).astype(np.int64) + (a > c) + (b > c)
     return np.where(swaps % 2 == 0, 1, -1)
 
 
 def _directed_edges(faces: np.ndarray) -> np.ndarray:
-    """Return the edges (3 n, 2) of faces (n, 3), in the direction and order of the faces."""
+    """Return the edges (3 n, 2) of faces (n, 3), in the order and direction in which the faces
+    contain them."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the connected parts of faces (n, 3).
+    """Return the connected parts of faces (n, 3), where faces with a common edge are connected.
 
-    Faces with a common edge are connected. Returns the index (n,) of the part of each face, the
-    indices (n, 3) of the edges of each face, and the number of uses of each edge.
+    Returns the index (n,) of the part of each face, the indices (n, 3) of the edges of each face,
+    and the number of faces at each edge.
     """
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -92,7 +96,7 @@ def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return a mask (n,) of the ``chosen`` faces with an open edge.
+    """Return a mask (n,) of the ``chosen`` faces that have an open edge.
 
     An edge is open unless the chosen faces use it equally often in both directions.
     """
@@ -103,7 +107,8 @@ def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> n
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
-    """Return a mask (n,) of the faces to flip for a consistent orientation; None if impossible.
+    """Return a mask (n,) of the faces that must be flipped for a consistent orientation. Returns
+    None if the surface cannot be oriented.
 
     The surface must be connected, and each of its edges must be used twice.
     """

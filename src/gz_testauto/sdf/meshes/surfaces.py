@@ -1,7 +1,7 @@
-"""Shapes whose surface is in another file: meshes and height maps.
+"""Shapes whose surface is stored in a separate file: meshes and height maps.
 
-:mod:`gz_testauto.sdf.meshes.files` reads mesh files. Images of height maps are read here, as in
-Gazebo. A process reads a file once, and reads it again only after the file has changed.
+:mod:`gz_testauto.sdf.meshes.files` reads mesh files. This module reads the images of height maps as
+Gazebo does. A process reads each file once, and again only if the file has changed.
 """
 
 import functools
@@ -28,15 +28,16 @@ from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
 MAX_PIXELS = 8193
-"""Largest number of pixels per side of a height map."""
+"""Largest number of pixels per side of a height map's image."""
 FARTHEST_M = 1e6
-"""Largest distance of a surface from its origin, which the grid of outlines determines."""
+"""Largest distance (m) between a surface and its origin. It follows from the grid size of
+outlines."""
 
 
 @dataclass(frozen=True)
 class TriangleMesh:
-    """A triangulated surface: triangles (n, 3, 3) in meters, and a mask (n,) of those that enclose
-    a solid."""
+    """A triangulated surface. It contains triangles (n, 3, 3) in meters, and a mask (n,) of the
+    triangles that enclose a solid."""
 
     triangles: np.ndarray
     closed: np.ndarray
@@ -46,8 +47,9 @@ class TriangleMesh:
 class Mesh(Geometry):
     """A triangle mesh from a file.
 
-    ``path`` is absolute, and ``scale`` multiplies x, y and z. ``submesh`` selects one named part.
-    With ``center``, the center of the bounding box of this part is moved to the origin.
+    ``path`` is absolute, and ``scale`` multiplies the x, y and z coordinates. ``submesh`` selects
+    one named part of the file. If ``center`` is True, the center of the bounding box of this part
+    is moved to the origin.
     """
 
     path: Path
@@ -59,7 +61,7 @@ class Mesh(Geometry):
     def surface(self) -> TriangleMesh:
         """Return the triangles in the frame of the shape, with the scale applied.
 
-        Raises ``SdfError`` if the file cannot be read or does not have the submesh.
+        Raises ``SdfError`` if the file cannot be read or does not contain the submesh.
         """
         return _scaled_surface(self, _modified_ns(self.path))
 
@@ -68,7 +70,8 @@ class Mesh(Geometry):
         return _cached_bounds(self, _modified_ns(self.path), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, with the interior of closed parts."""
+        """Return the outline of the part between two heights, including the interior of closed
+        parts."""
         x, y, z = pose.position
         yaw = pose.yaw_rad
         # in the rotated frame the outline does not depend on position and yaw
@@ -141,11 +144,11 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
 
 @dataclass(frozen=True)
 class Heightmap(Geometry):
-    """A terrain from a square gray image of 2^n + 1 pixels per side.
+    """A terrain that is read from a square gray image with 2^n + 1 pixels per side.
 
-    As in Gazebo, the brightest pixel has the height ``size[2]`` (m), and black has height 0. Gazebo
-    11 computes collisions with the map centered at the origin of the world, at the height
-    ``position[2]``, and rotates it only by the yaw of the collision.
+    As in Gazebo, the brightest pixel has the height ``size[2]`` (m), and black has the height 0.
+    For collisions, Gazebo 11 centers the map at the origin of the world, at the height
+    ``position[2]``. It rotates the map only by the yaw of the collision.
     """
 
     path: Path
@@ -154,8 +157,8 @@ class Heightmap(Geometry):
 
     @property
     def heights(self) -> np.ndarray:
-        """Return the heights (m) above ``position``, shape (rows, columns), with the highest y in
-        row 0."""
+        """Return the heights (m) above ``position``, shape (rows, columns). Row 0 has the highest y
+        coordinate."""
         brightness = _brightness(self.path, _modified_ns(self.path))
         highest = brightness.max()
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
@@ -170,10 +173,11 @@ class Heightmap(Geometry):
         return np.array([(-half_x, half_x), (-half_y, half_y), levels])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the cells, each between four pixels, that reach up to ``z_min``.
+        """Return the outline of the cells that reach up to ``z_min``. A cell is the square between
+        four neighboring pixels.
 
-        The ground is solid down to any depth, so ``z_max`` has no effect. A cell is either in the
-        outline completely or not at all.
+        The ground is solid down to any depth, so ``z_max`` has no effect. Each cell is included
+        either completely or not at all.
         """
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(
