@@ -1,4 +1,4 @@
-"""Recordings of robots that drive along analytic paths, with the exact values of metrics.
+"""Synthetic recordings of robots on analytic paths, with the exact values of metrics.
 
 The curvature is linear along the path (a line, a circle, a clothoid), and the speed is constant or
 oscillates. Tests and ``benchmarks/metrics_on_paper.py`` compare metrics with the exact values, at
@@ -18,19 +18,19 @@ FINE = 20_001
 """Number of points for the numerical integration of the exact values."""
 
 Speed = Callable[[np.ndarray], Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-"""A function that returns the signed length driven (m), the speed, and the first and second
-derivative of the speed, each of shape (n,), at times (s) of shape (n,)."""
+"""A function that maps times (s), shape (n,), to the signed driven length (m), the speed, and the
+first and second derivative of the speed, each of shape (n,)."""
 
 
 class AnalyticDrive(NamedTuple):
-    """A recording, and the exact values of metrics by the names of the metrics."""
+    """A recording, and the exact values of its metrics by name."""
 
     recording: Recording
     exact: Dict[str, float]
 
 
 def constant(speed_mps: float) -> Speed:
-    """Return the function of a constant speed."""
+    """Return a speed profile with constant speed."""
 
     def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         zero = np.zeros_like(time_s)
@@ -40,7 +40,7 @@ def constant(speed_mps: float) -> Speed:
 
 
 def rest_to_rest(peak_mps: float, period_s: float) -> Speed:
-    """Return the function of the speed ``peak (1 − cos ω t) / 2``, which is 0 every
+    """Return a speed profile with the speed ``peak (1 − cos ω t) / 2``, which is 0 every
     ``period_s``."""
     omega, half = 2 * math.pi / period_s, peak_mps / 2
 
@@ -53,7 +53,8 @@ def rest_to_rest(peak_mps: float, period_s: float) -> Speed:
 
 
 def there_and_back(peak_mps: float, period_s: float) -> Speed:
-    """Return the function of the speed ``peak cos ω t``, which is negative for half of the time."""
+    """Return a speed profile with the speed ``peak cos ω t``, which is negative half of the
+    time."""
     omega = 2 * math.pi / period_s
 
     def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -75,8 +76,9 @@ def drive(
     curvature_1pm: float = 0.0,
     curvature_rate_1pm2: float = 0.0,
 ) -> AnalyticDrive:
-    """Return the recording of a robot on a path of curvature ``curvature_1pm + curvature_rate_1pm2
-    · s``, where s is the length driven, sampled at ``rate_hz`` for at most ``duration_s``."""
+    """Return the recording of a robot, sampled at ``rate_hz`` for at most ``duration_s``. The
+    curvature of its path is ``curvature_1pm + curvature_rate_1pm2 · s``, where s is the driven
+    length."""
     time_s = np.arange(math.floor(duration_s * rate_hz + 1e-9) + 1) / rate_hz
     length_m, forward, _, _ = speed(time_s)
     x, y, yaw = _places(length_m, curvature_1pm, curvature_rate_1pm2)
@@ -102,8 +104,8 @@ def with_noise(
     speed_mps: float = 0.0,
     turn_radps: float = 0.0,
 ) -> Recording:
-    """Return the recording with independent normal noise; the parameters are its standard
-    deviations."""
+    """Return the recording with independent, normally distributed noise. The parameters are the
+    standard deviations of the noise."""
     shape = recording.pose.shape
     return replace(
         recording,
@@ -113,7 +115,7 @@ def with_noise(
 
 
 def _places(length_m: np.ndarray, bend: float, bend_rate: float) -> Tuple[np.ndarray, ...]:
-    """Return x, y (m) and yaw (rad) at lengths (m) along a path."""
+    """Return x, y (m) and yaw (rad) at the specified lengths (m) along a path."""
     if bend_rate == 0.0:
         angle = bend * length_m
         if bend == 0.0:

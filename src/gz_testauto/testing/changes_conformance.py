@@ -3,12 +3,10 @@
 Subclass the suite in a pytest file and create the simulator in ``make_simulator``, as for
 :mod:`gz_testauto.testing.simulator_conformance`::
 
-    class TestMySimulatorChanges(ChangesConformance):
-        def make_simulator(self):
-            return MySimulator()
+class TestMySimulatorChanges(ChangesConformance): def make_simulator(self): return MySimulator()
 
-Tests of change kinds that the simulator does not support are skipped. The effects of changes are
-compared with analytic values.
+Tests of property changes that the simulator does not support are skipped. The effects of changes
+are compared with analytic values.
 """
 
 import math
@@ -58,8 +56,8 @@ RED = (0.8, 0.1, 0.1, 1.0)
 class ChangesConformance(SimulatorSuite):
     """The conformance suite for property changes. Override :meth:`make_simulator`.
 
-    The world has a floor, a wall, a lamp, a door on a hinge, and two boxes of 2 kg: ``puck``, which
-    floats, and ``sled``, which is located on the floor.
+    The world contains a floor, a wall, a lamp, a door on a hinge, and two boxes of 2 kg. The box
+    ``puck`` floats, and the box ``sled`` rests on the floor.
     """
 
     @pytest.fixture
@@ -101,7 +99,7 @@ class ChangesConformance(SimulatorSuite):
     def test_a_push_is_in_the_world_frame_and_does_not_advance_time(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
-        """The pushed box has a yaw of 90°."""
+        """The world frame and the link frame differ, since the pushed box has a yaw of 90°."""
         need(simulator, Push, SetModel)
         simulation.apply([SetModel("puck", Pose.from_rpy(0, 5, 2, 0, 0, math.pi / 2))])
         before_s = simulation.step(PERIOD_S).time_s
@@ -356,15 +354,16 @@ class ChangesConformance(SimulatorSuite):
 
 
 def need(simulator: Simulator, *kinds: ChangeKind) -> None:
-    """Skip the test if the simulator does not support all of these kinds of property changes."""
+    """Skip the test if the simulator does not support all classes of property changes in
+    ``kinds``."""
     for kind in kinds:
         if kind not in simulator.changes:
             pytest.skip(f"{simulator.name} does not support {kind.__name__}")
 
 
 def run(simulation: Simulation, duration_s: float) -> float:
-    """Step in control periods for ``duration_s``, and return the simulated time that passed (s). It
-    is more than ``duration_s`` if a step can take longer than a period."""
+    """Step in control periods for at least ``duration_s``, and return the simulated time (s) that
+    passed. It exceeds ``duration_s`` if a step can take longer than a period."""
     began_s = simulation.snapshot().time_s
     return steps(simulation, duration_s)[-1].time_s - began_s
 
@@ -375,7 +374,7 @@ def position(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
-    """Return the mean velocity of a model (m/s) in the world frame, over the next control
+    """Return the mean velocity of a model (m/s) in the world frame, during the next control
     period."""
     before = simulation.snapshot()
     after = simulation.step(PERIOD_S)
@@ -390,8 +389,7 @@ def circle(time_s: float) -> np.ndarray:
 
 
 def assert_equal_descriptions(first: Any, second: Any) -> None:
-    """Assert that all numbers of two descriptions are equal, except for rounding to single
-    precision."""
+    """Assert that all numbers in two descriptions are equal up to rounding to single precision."""
     for name, value in vars(first).items():
         other = getattr(second, name)
         if isinstance(value, Pose):
@@ -400,8 +398,7 @@ def assert_equal_descriptions(first: Any, second: Any) -> None:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Return the poses of two boxes, which are moved and pushed, after each control period, as
-    bytes."""
+    """Move and push two boxes, and return their poses after each control period as bytes."""
     generator = np.random.default_rng(8)
     rows = []
     for period in range(20):

@@ -50,11 +50,11 @@ from gz_testauto.trial.setup import PreparedCampaign
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
-"""Maximum number of attempts at a trial before the test fails."""
+"""Maximum number of attempts at a trial, after which the test fails."""
 
 
 class CountingStopRequest:
-    """A stop request that counts its calls. Its return value is a function of their number."""
+    """A stop request that counts its calls, and whose return value depends on their number."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer
@@ -78,8 +78,8 @@ class _SharedExecutor:
     def drive(
         self, world: str, answer: Callable[[int], bool] = lambda number: False
     ) -> Tuple[TrialResult, int]:
-        """Run the trial in a world, and attempt it again while it is invalid, which can be due to a
-        busy machine. Return the result and the number of calls of the stop request."""
+        """Run the trial in a world, and repeat it while its outcome is invalid, which a busy
+        machine can cause. Return the result and the number of calls of the stop request."""
         trial = next(trial for trial in self.campaign.trials if trial.world == world)
         return _attempted(self.executor, trial, answer)
 
@@ -89,36 +89,36 @@ class ExecutorConformance:
     trials depend on a process."""
 
     repeatable = True
-    """True if trials are bit-for-bit repeatable; False if they run in wall time."""
+    """True if repeated trials are bit-identical, False if they run in wall time."""
     planners = STRAIGHT
     """YAML of a campaign with one planner that drives straight to the goal."""
     stochastic = "planners: [{name: sst, parameters: {iterations: 50}}]"
-    """YAML of a campaign with one planner of this package that draws random numbers. ``sst`` is an
-    extra, without which the test is skipped. The text is empty for an executor that runs no
-    planners of this package."""
+    """YAML of a campaign with one planner of this package that draws random numbers. The test is
+    skipped if the extra of the planner ``sst`` is not installed. An executor that cannot run
+    planners of this package sets an empty text."""
     ending_timeout_s = 60.0
     """Wall time (s) within which processes must exit after the executor is closed."""
     harm_at = 10
-    """Number of the call of the stop request, counted within a trial, at which a test stops the
-    trial or ends a process."""
+    """Number of calls of the stop request within a trial after which a test stops the trial or
+    kills a process."""
     cause = ""
-    """A text that the error message must contain after a process of the executor was ended."""
+    """Text that the error message must contain after a process of the executor was killed."""
 
     def make_executor(self, campaign: PreparedCampaign, directory: Path) -> TrialExecutor:
-        """Return the executor under test, not opened. ``directory`` is empty, and the executor can
-        write files there."""
+        """Return the executor under test, without opening it. The executor can write files to
+        ``directory``, which is empty."""
         raise NotImplementedError("override make_executor()")
 
     def make_broken_executor(
         self, campaign: PreparedCampaign, directory: Path
     ) -> Optional[TrialExecutor]:
-        """Return an executor that cannot be opened; None if opening starts nothing."""
+        """Return an executor that cannot be opened, or None if opening an executor cannot fail."""
         return None
 
     def harm(self) -> bool:
-        """End a process that the running trial depends on and return True; return False while that
-        process does not exist. The method is called from call number ``harm_at`` of the stop
-        request on."""
+        """Kill a process on which the running trial depends, and return True. Return False while
+        this process does not exist. The method is called from call number ``harm_at`` of the stop
+        request."""
         raise NotImplementedError
 
     # the executor that the tests share
@@ -127,7 +127,7 @@ class ExecutorConformance:
 
     @pytest.fixture
     def shared(self, tmp_path_factory: pytest.TempPathFactory) -> _SharedExecutor:
-        """Return the open executor of the suite, which has run both trials."""
+        """Return the open executor of the suite, after it has run both trials."""
         suite = type(self)
         if suite._shared is None:
             directory = tmp_path_factory.mktemp("campaign")
@@ -318,7 +318,8 @@ class ExecutorConformance:
     def test_a_planner_draws_random_numbers_from_the_seed_of_the_trial(
         self, tmp_path: Path
     ) -> None:
-        """The random numbers differ between repetitions, and are equal if a trial is repeated."""
+        """The random numbers differ between repetitions, and are equal if the same trial runs
+        again."""
         if not self.stochastic:
             pytest.skip("the executor runs no planners of this package")
         if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():

@@ -1,18 +1,16 @@
-"""Rules for all local planners, as tests that a planner's author runs.
+"""Conformance suite for local planners.
 
 Subclass the suite in a pytest file and create the planner in ``make_planner``::
 
-    from gz_testauto.testing.planner_conformance import PlannerConformance
+from gz_testauto.testing.planner_conformance import PlannerConformance
 
-    class TestMyPlanner(PlannerConformance):
-        def make_planner(self):
-            return MyPlanner(alpha=2.0)
+class TestMyPlanner(PlannerConformance): def make_planner(self): return MyPlanner(alpha=2.0)
 
 The suite needs no simulator: the robot is a point that moves exactly as commanded, in a synthetic
-world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how good a planner is, only
-whether a campaign can rely on it. A planner that ignores the scan by design sets
-``avoids_obstacles = False``. A planner that stops for obstacles and never passes them sets
-``passes_obstacles = False``. A planner that draws random numbers sets
+world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how well a planner drives,
+but whether the planner follows the rules on which a campaign relies. A planner that ignores the
+scan by design sets ``avoids_obstacles = False``. A planner that stops for obstacles and never
+passes them sets ``passes_obstacles = False``. A planner that draws random numbers sets
 ``draws_random_numbers = True``.
 """
 
@@ -44,8 +42,8 @@ START = Pose2D(0.0, 0.0, 0.0)
 GOAL = Pose2D(10.0, 0.0, 0.0)
 FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
 LEAST_DRIVEN_M = 0.3
-"""Shortest distance (m) that a planner must drive in a test of repeatability, since a shorter path
-proves nothing."""
+"""Shortest distance (m) that a planner must drive in a test of repeatability, so that the test is
+meaningful."""
 
 STRANGE_SCANS = {
     "no hit": lambda generator: np.full(RAYS, np.inf),
@@ -68,16 +66,16 @@ PLACES = ("in free space", "among obstacles", "in noise")
 
 
 class PlannerConformance:
-    """The conformance suite for planners. Override :meth:`make_planner`, and for another robot
-    ``limits`` and ``mount``."""
+    """The conformance suite for planners. Override :meth:`make_planner`. For another robot, also
+    override ``limits`` and ``mount``."""
 
     limits = RobotLimits(footprint_m=((-0.5, -0.325), (0.6, -0.325), (0.6, 0.325), (-0.5, 0.325)))
     mount = Pose((0.5, 0.0, 0.35))
     timeout_s = 60.0
     """Simulated time (s) within which a goal 10 m away must be reached."""
     avoids_obstacles = True
-    """False for a planner that ignores the scan by design, which must then ignore the scan
-    completely."""
+    """False for a planner that ignores the scan by design. Such a planner must not use the scan at
+    all."""
     passes_obstacles = True
     """False for a planner that stops for an obstacle and does not drive around it."""
     draws_random_numbers = False
@@ -102,8 +100,8 @@ class PlannerConformance:
         self.drive(task, start=Start(300.0, start)).run_to_goal(self.timeout_s)
 
     def test_the_robot_comes_to_rest_at_the_goal(self) -> None:
-        """The robot is rolling at the goal when the task starts. The planner brakes and stays
-        within the tolerance."""
+        """The robot moves and is at the goal when the task starts. The planner must brake and keep
+        the robot within the tolerance."""
         drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
         assert drive.at_goal, f"left the goal {GOAL}: the robot is at {drive.pose}"
         assert abs(drive.commands[-1].linear_mps) < 1e-3, "does not stop at the goal"
@@ -119,11 +117,12 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("scans", list(STRANGE_SCANS))
     def test_commands_are_finite_and_within_the_limits(self, scans: str) -> None:
-        """The limits of speed, acceleration and reversing apply for any scan."""
+        """A planner respects the limits on speed, acceleration and reversing for any scan."""
         self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
 
     def test_commands_are_within_the_limits_of_the_task(self) -> None:
-        """The limits and the control period of the task apply, also for a slow robot."""
+        """A planner respects the limits and the control period of each task, including those of a
+        slow robot."""
         slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
         task = Task(GOAL, 0.5, way(START, GOAL), slow, 0.05)
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
@@ -140,7 +139,7 @@ class PlannerConformance:
     def test_a_command_continues_from_the_previous_one_and_not_from_the_measured_twist(
         self,
     ) -> None:
-        """The acceleration is limited from command to command, even if the base executes the
+        """The acceleration between consecutive commands is limited, even if the base executes the
         commands inaccurately."""
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 4))
         self.check_limits(self.drive(start=start, twist_error=0.3).run(4.0))
@@ -148,11 +147,11 @@ class PlannerConformance:
     # the scan
 
     def test_the_planner_does_not_fail_without_a_scan(self) -> None:
-        """A planner does not raise an error if a scan is late or missing."""
+        """A planner must not raise an error if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
     def test_the_planner_reaches_the_goal_with_late_and_repeated_scans(self) -> None:
-        """The first cycles can be without a scan, and a scan can be one sensor period old."""
+        """The first observations can have no scan, and a scan can be one sensor period old."""
         shown: List[LaserScan] = []
 
         def sense(time_s: float, pose: Pose2D) -> Optional[LaserScan]:
@@ -174,8 +173,8 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("side", list(SIDES))
     def test_the_planner_passes_obstacles_on_both_sides(self, side: str) -> None:
-        """Two round obstacles are in succession: the first on one side of the straight line to the
-        goal, the second on the other side."""
+        """The robot passes two round obstacles in succession. They are on opposite sides of the
+        straight line to the goal."""
         sign = SIDES[side]
         self.check_avoidance([post(4.0, 0.4 * sign, 0.5), post(9.0, -0.4 * sign, 0.6)])
 
@@ -187,7 +186,7 @@ class PlannerConformance:
         self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
 
     def test_an_obstacle_that_appears_changes_the_command(self) -> None:
-        """A new obstacle is visible only in the scan, since no map contains it."""
+        """A new obstacle is visible only in the scan, since the static map does not contain it."""
         self.need_avoidance()
         task, obstacle = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
         drive = self.drive(task, self.see(from_s=2.0, outlines=obstacle))
@@ -232,8 +231,8 @@ class PlannerConformance:
     def test_equal_observations_give_equal_commands(
         self, place: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Two planners with equal parameters give bit-identical commands, independent of the time
-        of the clock."""
+        """Two planners with equal parameters give bit-identical commands, independent of the
+        wall-clock time."""
         first = self.drive_in(place)
         with hurried_clock(monkeypatch):
             again = self.drive_in(place)
@@ -254,7 +253,7 @@ class PlannerConformance:
         assert_same(new, again, "a planner that was used before gives other commands")
 
     def test_two_planners_do_not_affect_each_other(self) -> None:
-        """A trial can have several robots, and each robot has its own planner."""
+        """The planners of several robots in one trial must not affect each other."""
         alone = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
         for _ in range(round(6.0 / PERIOD_S)):
@@ -263,7 +262,8 @@ class PlannerConformance:
         assert_same(alone, first, "another planner in the same process changed the commands")
 
     def test_the_commands_depend_on_the_seed_of_the_task(self) -> None:
-        """If a planner drew the same numbers in each trial, many worlds would be one sample."""
+        """A planner must draw different random numbers in each trial. Otherwise the trials would
+        not be independent samples."""
         if not self.draws_random_numbers:
             pytest.skip("this planner draws no random numbers")
         tasks = [replace(self.task(), seed=seed) for seed in range(4)]
@@ -273,8 +273,7 @@ class PlannerConformance:
         )
 
     def test_the_planner_does_not_use_global_random_generators(self) -> None:
-        """Other modules use the global random generators, so a planner must use its own
-        generator."""
+        """A planner must use its own random generator, since other modules use the global ones."""
         before = (random.getstate(), repr(np.random.get_state()))
         for place in PLACES:
             self.drive_in(place)
@@ -284,7 +283,8 @@ class PlannerConformance:
     # inputs and outputs
 
     def test_the_planner_does_not_change_its_inputs(self) -> None:
-        """Other modules use the same waypoints, lanes, scans and tracked objects again."""
+        """A planner must not modify waypoints, lanes, scans and tracked objects, since other
+        modules use the same objects."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
         inputs = {"waypoints": task.waypoints_m, "scan": ranges_m}
@@ -300,8 +300,8 @@ class PlannerConformance:
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
     def test_numbers_of_a_planner_have_valid_names_and_reading_them_changes_nothing(self) -> None:
-        """The numbers of a planner are stored in the results, and reading them must not change its
-        commands."""
+        """The campaign reads numbers from a planner for the results. Reading them must not change
+        the planner's commands."""
         drive = self.drive(sense=self.see(self.crowd()))
         for _ in range(60):
             drive.cycle()
@@ -344,7 +344,7 @@ class PlannerConformance:
         objects: Tuple[TrackedObject, ...] = (),
         planner: Optional[LocalPlanner] = None,
     ) -> TaskSimulation:
-        """Start a task and return its simulation; without ``sense`` the scan shows no obstacle."""
+        """Start a task and return its simulation. Without ``sense``, the scan shows no obstacle."""
         planner = self.make_planner() if planner is None else planner
         task = self.task() if task is None else task
         sense = self.see() if sense is None else sense
@@ -377,8 +377,8 @@ class PlannerConformance:
         until_s: float = math.inf,
         lidar: Optional[Lidar] = None,
     ) -> Sense:
-        """Return a function that computes scans. The scans show the outlines from ``from_s`` until
-        ``until_s``."""
+        """Return a function that computes scans. The scans show the outlines in the interval from
+        ``from_s`` to ``until_s`` of simulated time."""
         lidar = Lidar(self.mount) if lidar is None else lidar
 
         def sense(time_s: float, pose: Pose2D) -> LaserScan:
@@ -388,8 +388,8 @@ class PlannerConformance:
         return sense
 
     def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
-        """Return a function that computes scans with synthetic ranges, from a generator with a
-        fixed seed."""
+        """Return a function that computes scans with synthetic ranges. They are drawn from a
+        generator with a fixed seed."""
         generator, lidar = np.random.default_rng(1), Lidar(self.mount)
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 
@@ -411,8 +411,8 @@ class PlannerConformance:
             drive.run_without_collision(self.timeout_s, outlines)
 
     def check_moved(self, place: str, drive: TaskSimulation) -> None:
-        """Assert that the robot has driven far enough for a comparison. In noise a planner can
-        stop."""
+        """Assert that the robot has driven far enough for a comparison. A planner can stop if the
+        scan is noise."""
         assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
             f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
         )

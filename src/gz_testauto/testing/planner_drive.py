@@ -1,8 +1,8 @@
 """A simulated robot that moves exactly as a planner commands, for the conformance suite for
 planners.
 
-This module contains the synthetic world (outlines that do not move), the lidar, and the record of
-all commands and poses. It simulates no masses and no slip, so it does not show how well a planner
+This module simulates a synthetic world, whose outlines do not move, and a lidar. It records all
+commands and poses. It does not simulate masses and slip, so it does not show how well a planner
 drives.
 """
 
@@ -28,17 +28,17 @@ VIEW_RAD = 0.75 * math.pi
 RAYS = 181
 RANGE_MIN_M, RANGE_MAX_M = 0.1, 10.0
 SPACING_M = 0.5
-"""Distance between two waypoints (m)."""
+"""Distance (m) between consecutive waypoints."""
 
 Sense = Callable[[float, Pose2D], Optional[LaserScan]]
-"""A function that returns the scan at a time (s) and a pose of the base; None if no scan is
+"""A function that returns the scan at a time (s) and a pose of the base, or None if no scan is
 available."""
 
 
 @dataclass(frozen=True)
 class Lidar:
-    """A planar lidar that covers the angle ``view_rad`` to each side of its x axis. ``mount`` is
-    the pose of the lidar on the robot, which can be upside down."""
+    """A planar lidar that covers the angle ``view_rad`` on each side of its x axis. ``mount`` is
+    the pose of the lidar on the robot. The lidar can be upside down."""
 
     mount: Pose
     view_rad: float = VIEW_RAD
@@ -49,7 +49,7 @@ class Lidar:
         return LaserScan(stamp_s, -view, view, least_m, most_m, ranges_m, self.mount)
 
     def see(self, stamp_s: float, base: Pose2D, outlines: Sequence[BaseGeometry]) -> LaserScan:
-        """Return the scan of a robot at ``base``; the outlines of the obstacles are in the world
+        """Return the scan of a robot at ``base``. The outlines of the obstacles are in the world
         frame."""
         sensor = base.to_pose() * self.mount
         forward, up = sensor.rotation[:, 0], sensor.rotation[:, 2]
@@ -73,7 +73,7 @@ class Start(NamedTuple):
 
 @dataclass
 class TaskSimulation:
-    """A simulation of a task: the commands of the planner so far, and the poses of the robot.
+    """A simulation of a task, with the commands of the planner and the poses of the robot.
 
     The first element of ``commands`` is the twist of the robot at the start of the task.
     ``twist_error`` is the largest error of the measured twist (m/s and rad/s) after the first
@@ -97,12 +97,12 @@ class TaskSimulation:
 
     @property
     def pose(self) -> Pose2D:
-        """Return the robot's present pose."""
+        """Return the robot's current pose."""
         return self.poses[-1]
 
     @property
     def time_s(self) -> float:
-        """Return the present simulated time (s)."""
+        """Return the current simulated time (s)."""
         return self.start.time_s + (len(self.poses) - 1) * self.task.control_period_s
 
     @property
@@ -118,7 +118,7 @@ class TaskSimulation:
         return self.pose.distance_to(goal.x_m, goal.y_m) <= self.task.goal_tolerance_m
 
     def cycle(self) -> None:
-        """Simulate one control period; do nothing after the planner has raised
+        """Simulate one control period. Do nothing if the planner has already raised
         ``PlannerAborted``."""
         if self.abort_reason:
             return
@@ -143,14 +143,14 @@ class TaskSimulation:
         self.poses.append(drive_arc(self.pose, command, self.task.control_period_s))
 
     def run(self, duration_s: float) -> "TaskSimulation":
-        """Simulate a duration (s), or until the planner raises ``PlannerAborted``."""
+        """Simulate for a duration (s), or until the planner raises ``PlannerAborted``."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
         return self
 
     def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
-        """Simulate until the goal is reached. Fail if the robot collides or does not reach the goal
-        in time."""
+        """Simulate until the goal is reached. Fail the test if the robot collides or does not reach
+        the goal in time."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
             if self.abort_reason:
@@ -165,7 +165,7 @@ class TaskSimulation:
         )
 
     def run_without_collision(self, duration_s: float, among: Sequence[BaseGeometry]) -> None:
-        """Simulate a duration (s). Fail if the robot collides."""
+        """Simulate for a duration (s). Fail the test if the robot collides."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
             self.fail_if_collided(among)
@@ -180,7 +180,8 @@ class TaskSimulation:
         return False
 
     def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
-        """Fail the test if the outline of the robot intersects one of these outlines."""
+        """Fail the test if the outline of the robot intersects one of the outlines of the
+        obstacles."""
         if among:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
             body = shapely.polygons(self.pose.apply(outline))
@@ -202,7 +203,7 @@ def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
 @contextlib.contextmanager
 def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Return a context in which the clocks of the module ``time`` are an hour ahead, and advance by
-    a further second each time that a clock is read."""
+    one second each time that a clock is read."""
     readings = itertools.count(3600)
     with monkeypatch.context() as patch:
         for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):

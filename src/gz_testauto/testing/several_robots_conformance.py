@@ -1,10 +1,10 @@
-"""Conformance suite for scenes with several robots, which a simulator supports or rejects by name.
+"""Conformance suite for scenes with several robots. A simulator must support them, or reject them
+with an error that names the robots.
 
-Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the same manner::
+Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
 
-    class TestMySimulatorSeveralRobots(SeveralRobotsConformance):
-        def make_simulator(self):
-            return MySimulator()
+class TestMySimulatorSeveralRobots(SeveralRobotsConformance): def make_simulator(self): return
+MySimulator()
 """
 
 from pathlib import Path
@@ -93,8 +93,8 @@ class SeveralRobotsConformance(SimulatorSuite):
 
 
 def parts_above_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """Return the pairs of models in contact, without the contacts with the floor, since not every
-    simulator reports which part of a robot touches the floor."""
+    """Return the pairs of models that touch, except for contacts with the floor. Not every simulator
+    reports which part of a robot touches the floor."""
     return [pair for pair in contacts(snapshots) if "floor" not in pair]
 
 

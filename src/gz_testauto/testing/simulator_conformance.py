@@ -2,15 +2,13 @@
 
 Subclass the suite in a pytest file and create the simulator in ``make_simulator``::
 
-    from gz_testauto.testing.simulator_conformance import SimulatorConformance
+from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
-    class TestMySimulator(SimulatorConformance):
-        def make_simulator(self):
-            return MySimulator()
+class TestMySimulator(SimulatorConformance): def make_simulator(self): return MySimulator()
 
-One simulator loads all scenes of the suite in succession, as in a campaign. The world has a floor,
-a wall 5 m ahead and a static box; the robot is the wheelchair that this package ships. Values are
-compared with analytic values, within the slip that ``tolerance`` allows.
+One simulator loads all scenes of the suite in succession, as in a campaign. The world contains a
+floor, a wall 5 m ahead and a static box. The robot is the wheelchair that is included in this
+package. Results are compared with analytic values, and ``tolerance`` allows for slip.
 """
 
 import math
@@ -50,8 +48,9 @@ class SimulatorConformance(SimulatorSensing):
     """The conformance suite for simulators. Override :meth:`make_simulator`."""
 
     tolerance = 0.03
-    """Allowed relative error of the robot's motion against the commanded motion, which is due to
-    slip and to the time that the drive controller needs to reach the commanded speed."""
+    """Allowed relative error of the robot's motion compared with the commanded motion. The error
+    results from slip, and from the time in which the drive controller reaches the commanded
+    speed."""
 
     astray = 0.02
     """Allowed deviation (m and rad) from a straight line after 3.2 m."""

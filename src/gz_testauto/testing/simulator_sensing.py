@@ -1,4 +1,4 @@
-"""Tests of sensors and contacts in a snapshot; a part of the simulator conformance suite."""
+"""Tests of sensors and contacts in a snapshot, as a part of the simulator conformance suite."""
 
 import math
 from pathlib import Path
@@ -15,12 +15,12 @@ from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite, d
 
 
 class SimulatorSensing(SimulatorSuite):
-    """The tests on sensors in
+    """The tests of sensors and contacts in
     :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
 
     sees_near = True
-    """False if rays start at the lidar's minimum range, as in Gazebo, so that the far side of a
-    nearer shape is detected in place of its near side."""
+    """False if rays start at the lidar's minimum range, as in Gazebo. The lidar then detects the
+    far side of a shape that is nearer than this range."""
 
     def test_the_first_snapshot_has_a_scan_of_the_loaded_world(
         self, simulator: Simulator, world: Path, robot: RobotModel
@@ -38,7 +38,8 @@ class SimulatorSensing(SimulatorSuite):
             drive(simulation, Twist2D(0.5, 0.0), 1.0)
 
     def test_imu_samples_and_contacts_start_after_time_zero(self, simulation: Simulation) -> None:
-        """IMU samples and contacts start with the first physics step."""
+        """The snapshot at time 0 contains no IMU sample and no contact, since these start with the
+        first physics step."""
         first, then = simulation.snapshot(), simulation.step(PERIOD_S)
         assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
         stamps = [sample.stamp_s for sample in then.imu]
@@ -68,7 +69,7 @@ class SimulatorSensing(SimulatorSuite):
         assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
 
     def test_the_stamp_of_a_scan_is_its_time_of_measurement(self, simulation: Simulation) -> None:
-        """The robot turns, so that no two scans are equal."""
+        """The robot turns during the test, so that no two scans are equal."""
         drive(simulation, Twist2D(0.0, 0.8), 0.5)
         shown: List[Tuple[float, bytes]] = []
         for snapshot in drive_in_short_steps(simulation, Twist2D(0.0, 0.8)):
@@ -83,7 +84,7 @@ class SimulatorSensing(SimulatorSuite):
     def test_imu_samples_and_contacts_are_reported_once_in_order_of_time(
         self, simulation: Simulation
     ) -> None:
-        """A snapshot contains the samples and contacts since the previous snapshot."""
+        """A snapshot contains the IMU samples and contacts since the previous snapshot."""
         before_s, stamps = simulation.snapshot().time_s, []
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             stamps += [sample.stamp_s for sample in snapshot.imu]
@@ -113,14 +114,14 @@ class SimulatorSensing(SimulatorSuite):
         assert found, "no contact with the wall has a position and a normal"
 
     def test_a_snapshot_does_not_change_in_later_steps(self, simulation: Simulation) -> None:
-        """A snapshot is a value that the caller can keep."""
+        """Later steps must not change a snapshot, since the caller can keep it."""
         kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
         before = frozen(kept)
         drive(simulation, Twist2D(0.5, 0.3), 1.0)
         assert frozen(kept) == before, "a returned snapshot changed"
 
     def test_snapshots_without_a_step_between_them_are_equal(self, simulation: Simulation) -> None:
-        """Two consecutive snapshots are equal."""
+        """Creating a snapshot does not change the simulation."""
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         first, second = simulation.snapshot(), simulation.snapshot()
         assert first.time_s == second.time_s
@@ -133,7 +134,7 @@ def ranges_at(scan: LaserScan, angle_rad: float) -> np.ndarray:
 
 
 def drive_in_short_steps(simulation: Simulation, command: Twist2D) -> List[Snapshot]:
-    """Drive for 1 s in steps shorter than the lidar's period; return all snapshots."""
+    """Drive for 1 s in steps shorter than the lidar's period, and return all snapshots."""
     simulation.drive(command)
     return [simulation.step(0.03) for _ in range(33)]
 

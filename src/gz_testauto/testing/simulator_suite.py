@@ -52,8 +52,8 @@ DOOR = """<model name="door"><pose>-4 3 0 0 0 0</pose><link name="frame"><inerti
 
 
 class SimulatorSuite:
-    """A suite of tests of one simulator. Override :meth:`make_simulator`. The scene has a floor, a
-    wall 5 m ahead of the robot, and a box to the left of the robot."""
+    """A base class for suites that test one simulator. Override :meth:`make_simulator`. The scene
+    contains a floor, a wall 5 m ahead of the robot, and a box to the left of the robot."""
 
     def make_simulator(self) -> Simulator:
         """Start the simulator under test."""
@@ -63,7 +63,7 @@ class SimulatorSuite:
 
     @pytest.fixture
     def simulator(self) -> Simulator:
-        """Return the simulator of the suite, which is started in the first call."""
+        """Return the simulator of the suite. The first call starts it."""
         suite = type(self)
         if suite._running is None:
             suite._running = self.make_simulator()
@@ -124,8 +124,8 @@ def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[S
 
 def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
     """Return the snapshots of consecutive control periods, until ``duration_s`` of simulated time
-    have passed. The number of snapshots is smaller if a step takes longer than a period, for
-    example on a busy machine in a simulator that runs continuously."""
+    have passed. If a step takes longer than a period, there are fewer snapshots. This can occur on
+    a busy machine with a simulator that runs continuously."""
     snapshots = [simulation.step(PERIOD_S)]
     enough_s = snapshots[0].time_s + duration_s - 1.5 * PERIOD_S
     for _ in range(round(duration_s / PERIOD_S) - 1):
@@ -149,7 +149,7 @@ def calls(simulation: Simulation) -> List[Callable[[], object]]:
 
 
 def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """Return the pairs of models in contact in these snapshots."""
+    """Return the pairs of models that touch in any of the snapshots."""
     return [
         {contact.first.split("::")[0], contact.second.split("::")[0]}
         for snapshot in snapshots
@@ -158,8 +158,8 @@ def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Return the poses and scans, as bytes from time 0 on, of a robot that drives with changing
-    commands until it touches the wall."""
+    """Drive with changing commands until the robot touches the wall. Return the poses and scans
+    since time 0, as bytes."""
     generator = np.random.default_rng(5)
     snapshots = [simulation.snapshot()]
     for _ in range(80):
@@ -184,7 +184,7 @@ def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedMo
 
 
 def body(name: str, place: str, gravity: bool = True, size: str = "0.2 0.2 0.2") -> str:
-    """Return the SDF of a movable box of 2 kg, with 0.02 kg m² about each axis."""
+    """Return the SDF of a movable box with a mass of 2 kg and moments of inertia of 0.02 kg m²."""
     box = f"<geometry><box><size>{size}</size></box></geometry>"
     return (
         f'<model name="{name}"><pose>{place} 0 0 0</pose><link name="link">'

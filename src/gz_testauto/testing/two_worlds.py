@@ -2,9 +2,10 @@
 several goals.
 
 The robot starts at x = -3 m and its goal is at x = 3 m, with a tolerance of 0.5 m. In the world
-``clear`` the straight line is free, so a planner that drives straight to the goal reaches it. In
-``blocked`` the origin is occupied by a box of 0.4 m that the static map does not contain. The trial
-``several`` has the goals :data:`PLACES` in the world ``clear``, which are also straight ahead.
+``clear``, the straight line is free, so a planner that drives straight to the goal reaches it. In
+the world ``blocked``, a box of 0.4 m that the static map does not contain is located at the origin.
+The trial ``several`` takes place in the world ``clear``. Its goals :data:`PLACES` are also straight
+ahead.
 """
 
 from pathlib import Path
@@ -51,9 +52,9 @@ _SEVERAL = "{file: clear.world, name: several, via: [{x_m: -1.0, y_m: 0.0}, {x_m
 def two_worlds(
     directory: Path, planners: str = STRAIGHT, repetitions: int = 1, several: bool = False
 ) -> PreparedCampaign:
-    """Return the campaign, with its worlds in ``directory``. ``planners`` is YAML with one planner
-    that drives straight to the goal, and any other campaign keys that this planner needs. With
-    ``several`` the campaign has a third trial, with several goals."""
+    """Return the campaign, whose worlds are written to ``directory``. ``planners`` is YAML text
+    that specifies a planner that drives straight to the goal, and any other campaign keys that it
+    needs. With ``several``, the campaign contains a third trial, with several goals."""
     worlds = directory / "worlds"
     worlds.mkdir(parents=True)
     room = (share_directory() / "worlds" / "room.world").read_text(encoding="utf-8")

@@ -2,17 +2,15 @@
 
 Subclass the suite in a pytest file and create the workers in ``make_workers``::
 
-    from gz_testauto.testing.workers_conformance import WorkersConformance
+from gz_testauto.testing.workers_conformance import WorkersConformance
 
-    class TestMyWorkers(WorkersConformance):
-        size = 3
+class TestMyWorkers(WorkersConformance): size = 3
 
-        def make_workers(self, make_executor, campaign):
-            return MyWorkers(make_executor, campaign, size=3)
+def make_workers(self, make_executor, campaign): return MyWorkers(make_executor, campaign, size=3)
 
 The trials run in the simulator ``kinematic``, in a world with a free path and in a world with a
-blocked path. A test can request events in an executor, for example that its simulator fails, that
-its process dies, or that it waits.
+blocked path. A test can trigger events in an executor, such as a failure of the simulator, an exit
+of the process, or a wait.
 """
 
 import collections
@@ -48,7 +46,7 @@ from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
 WAIT_TIMEOUT_S = 120.0
-"""Timeout (s of wall time) of each wait, long enough for a busy machine."""
+"""Timeout (s of wall time) of each wait. It is long enough for a busy machine."""
 
 ERRORS = {
     "fail": SimulatorError("the simulator died"),
@@ -57,7 +55,7 @@ ERRORS = {
     "crash": ZeroDivisionError("a bug"),
 }
 EVENTS = ("die", *ERRORS, "wait", "meet")
-"""Events that a test can request from an executor by creating a file."""
+"""Events that a test can trigger in an executor by creating a file."""
 
 
 def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
@@ -66,8 +64,9 @@ def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
 
 
 class OrderedExecutor(LockstepExecutor):
-    """An executor in which a test can cause events by files in ``directory``: the file ``die-2``
-    ends the process in trial 2. The executor creates a file there for each of its actions."""
+    """An executor in which a test can trigger events by creating files in ``directory``. For
+    example, the file ``die-2`` makes the process exit in trial 2. The executor also creates a file
+    in ``directory`` for each of its actions."""
 
     def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
         super().__init__(campaign, kinematic)
@@ -81,7 +80,7 @@ class OrderedExecutor(LockstepExecutor):
         self._note("opened")
 
     def recover(self) -> None:
-        """Start the simulator again."""
+        """Restart the simulator."""
         super().recover()
         self._note("recovered")
 
@@ -121,25 +120,25 @@ class OrderedExecutor(LockstepExecutor):
 
 
 def started_trials(directory: Path) -> List[int]:
-    """Return the indices of the started trials, with one element for each start."""
+    """Return the indices of the started trials. A trial that was started several times occurs
+    several times."""
     return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
 
 
 def executors_with(event: str, directory: Path) -> List[Tuple[int, int]]:
-    """Return the executors that have stored an event, as (process id, object id), with one element
-    for each event."""
+    """Return (process id, object id) of the executor for each recorded event."""
     notes = (path.name.split("-") for path in directory.glob(f"{event}-*-*"))
     return sorted((int(note[-3]), int(note[-2])) for note in notes)
 
 
 def never() -> bool:
-    """Return False, as a stop request that never stops a trial."""
+    """Return False. This function is a stop request that never stops a trial."""
     return False
 
 
 def in_time(failure: str) -> StopRequest:
-    """Return a stop request that never stops a trial. It raises ``AssertionError`` with the text
-    ``failure`` after :data:`WAIT_TIMEOUT_S`."""
+    """Return a stop request that never stops a trial. After :data:`WAIT_TIMEOUT_S`, it raises
+    ``AssertionError`` with the message ``failure``."""
     deadline_s = time.monotonic() + WAIT_TIMEOUT_S
 
     def ask() -> bool:
@@ -166,8 +165,8 @@ def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
 
 class Bench:
     """The workers under test with a campaign of four trials, the first two in the world with a free
-    path. ``directory`` contains the requested events and the events that the executors have
-    stored."""
+    path. ``directory`` contains the files that trigger events and the files that the executors
+    create."""
 
     def __init__(self, directory: Path, factory: WorkersFactory) -> None:
         self.campaign = two_worlds(directory / "campaign", repetitions=2)
@@ -177,7 +176,7 @@ class Bench:
         self.workers = factory(make_executor, self.campaign)
 
     def open(self, size: int = 1) -> None:
-        """Open the workers, and wait until there are ``size`` workers."""
+        """Open the workers, and wait until ``size`` workers are available."""
         self.workers.open(in_time("the workers did not open"))
         waiting = in_time(f"there were not {size} workers")
         while self.workers.size < size:
@@ -185,13 +184,13 @@ class Bench:
             time.sleep(0.05)
 
     def order(self, *orders: str) -> None:
-        """Request events in executors, such as ``die-2``."""
+        """Trigger events in executors, such as ``die-2``."""
         for order in orders:
             (self.directory / order).touch()
 
     def run(self, trials: Optional[Sequence[Trial]] = None) -> List[Attempt]:
-        """Run one attempt at each trial, by default at all four trials. Earlier starts are removed
-        first."""
+        """Run one attempt at each of the specified trials, by default all four. The records of
+        earlier starts are removed first."""
         for noted in self.directory.glob("began-*"):
             noted.unlink()
         return run_all(self.workers, self.campaign.trials if trials is None else trials)
@@ -207,17 +206,18 @@ class WorkersConformance:
     size = 2
     """Number of trials that the open workers run in parallel."""
     can_die = True
-    """True if trials run in separate processes, which a test can kill."""
+    """True if trials run in separate processes that a test can kill."""
     ends_processes = True
-    """True if the processes end with the workers; False if another program owns the processes."""
+    """True if the processes exit when the workers are closed, False if another program owns the
+    processes."""
 
     def make_workers(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
-        """Return the workers under test, not opened."""
+        """Return the workers under test, without opening them."""
         raise NotImplementedError("override make_workers()")
 
     def growing(self) -> ContextManager[Optional[Growing]]:
-        """Return a factory of one worker, and a function after which a second worker joins; None if
-        no worker can join."""
+        """Return a factory of workers with one worker, and a function that adds a second worker.
+        Return None if workers cannot be added."""
         return contextlib.nullcontext()
 
     # fixtures
@@ -226,7 +226,7 @@ class WorkersConformance:
 
     @pytest.fixture
     def serving(self, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-        """Return the workers of the suite, which are opened in the first call."""
+        """Return the workers of the suite. The first call opens them."""
         suite = type(self)
         if suite._serving is None:
             suite._serving = Bench(tmp_path_factory.mktemp("serving"), self.make_workers)
@@ -242,7 +242,7 @@ class WorkersConformance:
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
-        """Yield workers that only one test uses, not opened."""
+        """Yield workers for a single test, without opening them."""
         bench = Bench(tmp_path, self.make_workers)
         yield bench
         bench.workers.close()
@@ -388,7 +388,7 @@ class WorkersConformance:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs. A zombie does not count as running."""
+    """Return whether a process is running. A zombie process does not count as running."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

@@ -1,8 +1,8 @@
-"""Workers of a Dask cluster: a local cluster, or the user's.
+"""Execution of trials by the workers of a Dask cluster, which is local or provided by the user.
 
-This module assigns trials to Dask's workers, one at a time each, and checks that a worker has the
-same code and the same worlds. A worker that dies costs its present attempt; a worker that joins
-gets trials. Without the scheduler the campaign stops, and can be resumed.
+This module assigns one trial at a time to each worker, and checks that the worker has the same code
+and the same worlds. If a worker dies, only its current attempt is lost. A worker that joins later
+is also assigned trials. If the scheduler stops, the campaign stops and can be resumed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from gz_testauto.workers.interface import (
 
 CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
-"""Wall time (s) without a worker after which the campaign stops."""
+"""Wall time (s) without any worker after which the campaign stops."""
 
 _POLL_S = 0.2
 
@@ -45,8 +45,8 @@ _POLL_S = 0.2
 class Assignment:
     """The data that a worker needs to run trials of a campaign, and the code that it must have.
 
-    ``token`` distinguishes campaigns on one cluster; ``files`` are hashes of the code of the
-    planners and the robot's meshes.
+    ``token`` distinguishes the campaigns on one cluster. ``files`` contains hashes of the files
+    with the planners' code and the robot's meshes.
     """
 
     make_executor: ExecutorFactory
@@ -57,7 +57,7 @@ class Assignment:
 
 
 class DaskWorkers(WorkerPool):
-    """All present workers of a Dask scheduler."""
+    """All workers that are currently connected to a Dask scheduler."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class DaskWorkers(WorkerPool):
         scheduler: Optional[str] = None,
         size: int = 1,
     ) -> None:
-        """Check the campaign; start nothing. Without the address of a ``scheduler``, :meth:`open`
-        starts one on loopback with ``size`` workers. Raises ``MissingDependencyError`` without
-        Dask."""
+        """Check the campaign, without starting a process. If ``scheduler``, the address of a
+        scheduler, is not specified, :meth:`open` starts a scheduler on loopback with ``size``
+        workers. Raises ``MissingDependencyError`` if Dask is not installed."""
         super().__init__()
         require_own_simulators(campaign.spec)
         make_executor(campaign)  # raises here the errors that it would raise in every worker
@@ -86,12 +86,12 @@ class DaskWorkers(WorkerPool):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Return the present number of workers, and 1 while there is none."""
+        """Return the current number of workers, or 1 if there are none."""
         with self._reporting():
             return max(len(self._addresses()), 1)
 
     def open(self, should_stop: StopRequest) -> None:
-        """Connect, and start the simulator on every present worker."""
+        """Connect to the scheduler, and start the simulator on every connected worker."""
         with self._reporting():
             if self._scheduler is None:
                 self._cluster = self._distributed.LocalCluster(
@@ -119,7 +119,7 @@ class DaskWorkers(WorkerPool):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Return the identity of the simulators, which is the same for all."""
+        """Return the identity of the simulator, which is the same on all workers."""
         assert self._identity is not None, "call open first"
         return self._identity
 
@@ -142,7 +142,7 @@ class DaskWorkers(WorkerPool):
     # internal
 
     def worker_of(self, trial: Trial) -> str:
-        """Return the address of the trial's worker."""
+        """Return the address of the worker that runs the trial."""
         found = (task.address for task in self._under_way.values() if task.trial == trial)
         return next(found, "")
 
@@ -169,7 +169,8 @@ class DaskWorkers(WorkerPool):
         return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
 
     def _addresses(self) -> List[str]:
-        """Return the addresses of the present workers; none before :meth:`open`."""
+        """Return the addresses of the connected workers. The result is empty before
+        :meth:`open`."""
         if self._client is None:
             return []
         return sorted(self._client.nthreads())
@@ -177,8 +178,9 @@ class DaskWorkers(WorkerPool):
     def _open_on(
         self, addresses: List[str], should_stop: StopRequest
     ) -> Dict[str, SimulatorIdentity]:
-        """Start the simulators and return their identities by address. A worker that disappears
-        meanwhile is excluded; its task is canceled, since no other worker can execute it."""
+        """Start the simulators and return their identities by address. A worker that disconnects
+        during the start is excluded, and its task is canceled, since no other worker can execute
+        it."""
         under_way = {
             address: self._submit(_open, address, self._assignment) for address in addresses
         }
@@ -231,7 +233,7 @@ class DaskWorkers(WorkerPool):
                 self._under_way[future] = _SubmittedTrial(address, trial, time.monotonic())
 
     def _ended(self) -> Optional[Attempt]:
-        """Return an attempt that has ended, or whose worker is lost."""
+        """Return an attempt that has ended or whose worker is lost, or None if there is none."""
         present = set(self._addresses())
         for future, task in list(self._under_way.items()):
             wall_s = time.monotonic() - task.began_s
@@ -293,7 +295,7 @@ _stopped: Set[str] = set()
 
 
 def _open(assignment: Assignment) -> SimulatorIdentity:
-    """Check that this worker can run trials of a campaign, and start its simulator."""
+    """Check that this worker can run the trials of a campaign, and start the worker's simulator."""
     if assignment.token not in _executors:
         _check_code(assignment)
         executor = assignment.make_executor(assignment.campaign)

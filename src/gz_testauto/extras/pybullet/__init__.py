@@ -1,5 +1,5 @@
-"""The simulator ``pybullet``: Bullet in this process, through PyBullet, where wheels drive by
-friction."""
+"""The simulator ``pybullet``, which runs Bullet in this process through PyBullet. Wheels move the
+robot by friction."""
 
 from gz_testauto.extras.pybullet.simulator import PyBulletSimulator
 

@@ -21,17 +21,17 @@ SOLVER = {
 }
 """Settings of Bullet's solver.
 
-``solverResidualThreshold``: Bullet stops when the impulses of a step change by less; with the
-default of 1e-7 boxes creep. ``contactBreakingThreshold``: distance (m) up to which contact points
-are kept; with the default of 20 mm the friction of a sliding box has an error of up to 5 %.
-``contactERP``: share of a penetration that is corrected per step, which adds speed; with the
-default of 0.2 a box bounces with up to a fifth of its speed. ``globalCFM``: a small compliance (a
-load of 500 N penetrates by 0.01 mm), which makes the loads of six wheels unique, so that a
-symmetric robot drives straight; without it, the robot deviates by 14 mrad when it starts.
+``solverResidualThreshold`` is the change of impulses below which Bullet stops its iterations. With
+the default of 1e-7, boxes creep. ``contactBreakingThreshold`` is the distance (m) up to which
+contact points are kept. With the default of 20 mm, the friction of a sliding box has an error of up
+to 5 %. ``contactERP`` is the fraction of a penetration that is corrected per step, which adds
+speed. With the default of 0.2, a box bounces with up to a fifth of its speed. ``globalCFM`` is a
+small compliance: a load of 500 N penetrates by 0.01 mm. It makes the loads of six wheels unique, so
+that a symmetric robot drives straight. Without it, the robot deviates by 14 mrad when it starts.
 """
 
 LIDAR_BIT = 1 << 16
-"""Bit of Bullet's collision groups for shapes that rays detect. The lower bits are those of
+"""Bit of Bullet's collision groups for shapes that rays detect. The lower bits contain the
 ``<collide_bitmask>``."""
 
 NEWEST_PYTHON = (3, 11)
@@ -39,7 +39,7 @@ NEWEST_PYTHON = (3, 11)
 
 
 class Client:
-    """The functions and constants of PyBullet, for one separate world."""
+    """The functions and constants of PyBullet for one world."""
 
     def __init__(self, bullet: Any) -> None:
         self._bullet = bullet

@@ -1,9 +1,11 @@
-"""Friction of pairs in Bullet: the smaller of two coefficients, in an engine that multiplies them.
+"""Friction coefficients for Bullet. In Gazebo, the smaller coefficient of two collisions applies,
+whereas Bullet multiplies the two coefficients.
 
 This module computes coefficients for Bullet whose products equal the friction in Gazebo. An exact
 solution exists in many worlds, for example if only one model moves and all static collisions have
-the same coefficient. Otherwise pairs with the ground have the largest weight, then pairs with
-static models, then pairs of moving models, and the pair with the largest error is logged.
+the same coefficient. Otherwise the module computes a weighted approximation, and the pair with the
+largest error is logged. Pairs with the ground have the largest weight, followed by pairs with
+static models and by pairs of moving models.
 """
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
@@ -11,8 +13,8 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 import numpy as np
 
 MAX_FRICTION = 10.0
-"""Largest friction coefficient. Larger ones have no further effect, and Bullet uses no larger
-product."""
+"""Largest friction coefficient. Larger coefficients have no further effect, and Bullet limits the
+product to this value."""
 
 ON_GROUND, ON_STATIC, ON_MOVING = 1e4, 1e2, 1.0
 """Weight of a pair of collisions, by the type of the collision that a moving model touches."""
@@ -22,8 +24,8 @@ WARN_ERROR = 0.05
 
 
 class FrictionSurface(NamedTuple):
-    """The friction of a collision: its coefficient, the name of its model if the model can move,
-    and whether it is ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
+    """A collision's friction coefficient, the name of its model if the model can move, and whether
+    the collision is ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
 
     mu: float
     model: Optional[str]
@@ -40,15 +42,15 @@ class InexactPair(NamedTuple):
 
 
 class FrictionSolution(NamedTuple):
-    """Bullet's coefficient of each collision, by name, and the pair with the largest error; None if
-    the friction of all pairs is exact."""
+    """Bullet's coefficient of each collision, by name, and the pair with the largest error. The
+    pair is None if the friction of all pairs is exact."""
 
     coefficients: Mapping[str, float]
     worst: Optional[InexactPair]
 
 
 class _FrictionClass(NamedTuple):
-    """A class of collisions with equal friction that can be treated as one collision."""
+    """A group of collisions with equal friction that can be treated as one collision."""
 
     mu: float
     moves: bool
@@ -57,7 +59,7 @@ class _FrictionClass(NamedTuple):
 
 def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
     """Return coefficients whose product is the smaller of the two wanted coefficients, for all
-    pairs of collisions that can touch: those of different models, at least one of which can
+    pairs of collisions that can touch. These belong to different models, of which at least one can
     move."""
     examples: Dict[_FrictionClass, str] = {}
     models: Dict[_FrictionClass, Set[str]] = {}
@@ -81,8 +83,8 @@ def _kind(surface: FrictionSurface) -> _FrictionClass:
 def _pairs(
     kinds: List[_FrictionClass], models: Mapping[_FrictionClass, Set[str]]
 ) -> List[Tuple[_FrictionClass, _FrictionClass]]:
-    """Return the pairs of classes of collisions that can touch, because at least one of them can
-    move."""
+    """Return the pairs of groups of collisions that can touch, since at least one of their models
+    can move."""
     return [
         (one, other)
         for number, one in enumerate(kinds)
@@ -94,8 +96,8 @@ def _pairs(
 def _products(
     kinds: List[_FrictionClass], pairs: List[Tuple[_FrictionClass, _FrictionClass]]
 ) -> List[float]:
-    """Return coefficients with the wanted products, if possible. They solve a least-squares problem
-    of their logarithms."""
+    """Return the coefficients whose products are nearest to the wanted frictions. The function
+    solves a weighted least-squares problem for the logarithms of the coefficients."""
     if not pairs:
         return [kind.mu for kind in kinds]
     rows, wanted = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))

@@ -1,9 +1,9 @@
-"""Engine models as Bullet's bodies, with the ids of links and collisions.
+"""Conversion of engine models to Bullet's bodies, with the ids of links and collisions.
 
-A tree of joined links is one body. Bullet reports contacts by link and not by shape. So the first
-shape of a link belongs to it, and each further shape to a massless link that is fixed to it. A
-static model has one body per shape. Poses and twists are converted between Bullet's frame of a
-link, at its center of mass, and SDF's link frame.
+A tree of joined links is one body. Bullet reports contacts by link and not by shape. So only the
+first shape belongs to the link itself. Each further shape belongs to a massless link that is fixed
+to the link. A static model has one body per shape. Poses and twists are converted between Bullet's
+frame of a link, at its center of mass, and SDF's link frame.
 """
 
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ MAX_LINKS = 127
 """Maximum number of links of a body in addition to its base."""
 
 BASE = -1
-"""Index that Bullet uses for the base of a body in place of a link."""
+"""Link index that Bullet uses for the base of a body."""
 
 MAX_JOINT_SPEED = 1000.0
-"""Largest speed (rad/s or m/s) of a joint; Bullet's default is 100."""
+"""Largest speed (rad/s or m/s) of a joint. Bullet's default is 100."""
 
 Key = Tuple[int, int]
 """The ids of a body and of one of its links."""
@@ -40,7 +40,7 @@ Key = Tuple[int, int]
 @dataclass(frozen=True)
 class LinkPlace:
     """A link in Bullet. ``center`` is the pose of Bullet's frame, at the center of mass along the
-    principal axes, in SDF's link frame; ``moments_kgm2`` are the moments of inertia about these
+    principal axes, in SDF's link frame. ``moments_kgm2`` are the moments of inertia about these
     axes."""
 
     body: int
@@ -61,8 +61,9 @@ class JointPlace:
 
 @dataclass
 class BulletModel:
-    """A model in Bullet. ``shapes`` has the links of each collision. ``fixed`` has, for each body
-    of a static model, the shape, the pose of the link, and the pose of the part in the shape."""
+    """A model in Bullet. ``shapes`` contains the links of each collision. ``fixed`` contains, for
+    each body of a static model, the shape, the pose of the link, and the pose of the part in the
+    shape."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model to the world. Raises ``SdfError`` for an unsupported element, and then adds
+    """Add a model to the world. If an element is not supported, raises ``SdfError`` and adds
     nothing."""
     built = BulletModel(model)
     try:
@@ -94,7 +95,8 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Return the world pose of a body of a static model; ``model`` is the pose of the model."""
+    """Return the pose of a body of a static model in the world frame. ``model`` is the pose of the
+    model."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)
@@ -263,7 +265,7 @@ class _LinkTreeBuilder:
         return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
 
     def _finish(self, body: int, index: int, row: _LinkRow) -> None:
-        """Set the properties for which ``createMultiBody`` has no argument, and reset its
+        """Set the properties for which ``createMultiBody`` has no argument, and override its
         defaults."""
         client = self._client
         client.changeDynamics(
@@ -333,8 +335,9 @@ def _principal(
 
 
 def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Set the limits and the friction of a joint. Bullet's joints start with a motor that holds
-    them. Here the motor has the speed 0, and the friction of the joint as its limit."""
+    """Set the limits and the friction of a joint. By default, a motor holds each joint in Bullet.
+    This function uses that motor, with the target speed 0, to apply the friction of the joint,
+    which is the limit of the motor."""
     client.changeDynamics(body, index, jointDamping=axis.damping)
     client.setJointMotorControl2(
         body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
@@ -360,7 +363,8 @@ class LinkMotion:
         return self.state(self.center * place.center.inverse())
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the pose and twist of a frame that moves with the link and is at ``pose`` now."""
+        """Return the pose and twist of a frame that moves with the link and whose current pose is
+        ``pose``."""
         moving = velocity_at(
             self.linear_mps, self.angular_radps, pose.position, self.center.position
         )
@@ -368,7 +372,7 @@ class LinkMotion:
 
 
 def motion(client: Any, place: LinkPlace) -> LinkMotion:
-    """Return the present motion of a link."""
+    """Return the current motion of a link."""
     if place.index == BASE:
         position, quaternion = client.getBasePositionAndOrientation(place.body)
         return LinkMotion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
@@ -379,7 +383,7 @@ def motion(client: Any, place: LinkPlace) -> LinkMotion:
 def bullet_link_states(
     client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
 ) -> LazyLinkStates:
-    """Return the present states of the links of all models in a Bullet world."""
+    """Return the current states of the links of all models in a Bullet world."""
     motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
     still: Dict[str, Pose] = {}
     for model, built in models:

@@ -1,4 +1,4 @@
-"""SDF shapes as Bullet's collision shapes, with their sizes and centers.
+"""Conversion of SDF shapes to Bullet's collision shapes, with their sizes and centers.
 
 A static mesh consists of its triangles, and a moving mesh of convex pieces. Unsupported shapes are
 rejected.
@@ -18,15 +18,15 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
 
 MAX_TRIANGLES = 40_000
-"""Maximum number of triangles per shape; a larger mesh is split. PyBullet accepts 131,072
-vertices."""
+"""Maximum number of triangles per shape. A larger mesh is split, since PyBullet accepts at most
+131,072 vertices."""
 
 MAX_MOVING_PIECES = 24
 """Maximum number of convex pieces of a moving mesh. Each piece is a link, and Bullet supports 127
 links per body."""
 
 WARN_ERROR_M = 0.01
-"""Error (m) of a contact surface above which a warning is logged."""
+"""Deviation (m) of the convex pieces from the surface of a mesh above which a warning is logged."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ShapeFactory:
 
     def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
         """Return the parts of the shape of a moving model, with their poses in the frame of the
-        link. ``at`` is the pose of the shape in that frame."""
+        link. ``at`` is the pose of the shape in the frame of the link."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
             return [Part(self._primitive(shape.name, geometry, at), Pose())]
@@ -115,8 +115,8 @@ class ShapeFactory:
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Return the parts of a surface of triangles without a hull, which only static models can
-        have."""
+        """Return the parts of a triangle mesh that is not divided into convex pieces. Only static
+        models can use such a mesh."""
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)
@@ -154,8 +154,8 @@ class ShapeFactory:
         return self._create_shape(name, shapeType=self._client.GEOM_MESH, vertices=points)
 
     def _terrain(self, name: str, terrain: Heightmap) -> Part:
-        """Return the part of a height map. Bullet places the mean of the lowest and the highest
-        point at the origin of the shape, and its rows are along x."""
+        """Return the part for a height map. Bullet places the mean of the lowest and the highest
+        point at the origin of the shape. The rows of its height maps are along x."""
         heights, client = terrain.heights, self._client
         rows, columns = heights.shape
         shape = self._create_shape(

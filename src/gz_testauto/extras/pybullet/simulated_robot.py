@@ -1,7 +1,7 @@
 """A robot in a loaded world: its motors and its sensors in Bullet.
 
 Motors turn the wheels of the robot, and Bullet solves them together with the contacts. Friction
-moves the robot, also with a skid-steer drive.
+moves the robot, even if it has a skid-steer drive.
 """
 
 from typing import Any, Dict, List, Tuple
@@ -18,18 +18,19 @@ from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
 RAYS_PER_CALL = 16_000
-"""Number of rays per call of PyBullet, which accepts 16,384."""
+"""Number of rays per call of PyBullet, which accepts at most 16,384 rays."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
 TWO_WHEEL_SHARE = 0.5
-"""Largest share of its friction with which each wheel of a robot with two driven wheels pushes. The
-robot starts and stops at half of the acceleration that friction allows, and does not tip."""
+"""Largest driving force of each wheel of a robot with two driven wheels, relative to the friction
+force that its load allows. With this value, the robot starts and stops at half of the acceleration
+that friction allows, and does not tip."""
 
 MORE_WHEELS_SHARE = 2.0
-"""Largest share of its friction with which each wheel of a robot with more driven wheels pushes.
-The wheels must slide when the robot turns, so the share is above 1; and some wheels bear more load
-than others."""
+"""Largest driving force of each wheel of a robot with more than two driven wheels, relative to the
+friction force that its load allows. The ratio is above 1, since the wheels must slide when the
+robot turns, and some wheels bear more load than others."""
 
 
 class BulletRobot(SimulatedRobot):
@@ -136,12 +137,12 @@ class BulletRobot(SimulatedRobot):
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Return the torque limit (N m) of each driven wheel: the limit of its plugin, and at most the
-    torque that its tire can transmit if all wheels bear the same weight.
+    """Return the torque limit (N m) of each driven wheel: the limit of its plugin, or the torque
+    that its tire can transmit if this is smaller and all wheels bear the same load.
 
-    Gazebo's plugin sets the speed of the wheels directly, and only the ground acts on the robot.
-    Bullet's motor turns the wheel against the body: without a limit it lifts the front of a robot
-    that starts from rest.
+    Gazebo's plugin sets the speed of the wheels directly, and only the ground acts on the robot. In
+    Bullet, the torque of a motor also acts on the body. Without a limit, it lifts the front of a
+    robot that starts from rest.
     """
     wheels = engine_robot.wheels
     bodies = [body for root in engine_robot.model.roots for body in walk(root)]

@@ -1,6 +1,6 @@
 """Bullet as a simulator in this process.
 
-The client is kept for later scenes, and its world is emptied before every scene.
+The client is reused for later scenes. Its world is cleared before every scene.
 """
 
 from typing import Any, Dict, Mapping, Sequence

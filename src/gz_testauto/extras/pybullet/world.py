@@ -1,7 +1,7 @@
-"""One world in Bullet: its models, their states and properties, the forces on them, and time.
+"""One world in Bullet, with its models, their states and properties, and the forces on them.
 
-Bullet clears forces after each physics step, and supports neither links without gravity nor
-springs. So this module applies these forces before every step. It also sets the friction
+Bullet clears all forces after each physics step, and does not support springs and links without
+gravity. So this module applies forces for them before every step. It also sets the friction
 coefficients, which depend on all collisions of the world.
 """
 
@@ -34,18 +34,20 @@ from gz_testauto.simulators.changes import Push, Vector
 from gz_testauto.simulators.engine_simulation import velocity_at
 
 SETTLING_STEPS = 1000
-"""Maximum number of physics steps after a placement in which bodies are separated. Bullet corrects
-a twentieth of the depth in each step, at most 0.1 m, and less if it rotates the body."""
+"""Maximum number of physics steps for which overlapping bodies are separated after a body was
+placed. Bullet corrects a twentieth of the overlap in each step, at most 0.1 m, and less if the
+correction rotates the body."""
 
 MIN_SETTLING_STEPS = 40
-"""Minimum number of physics steps after a placement in which bodies are separated."""
+"""Minimum number of physics steps for which overlapping bodies are separated after a body was
+placed."""
 
 OVERLAP_M = 0.002
 """Largest overlap (m) of bodies that is not corrected."""
 
 
 class _Speeds(NamedTuple):
-    """The speeds of a body: those of its base, and those of its joints by index."""
+    """The twist of the base of a body, and the speeds of the body's joints by index."""
 
     linear_mps: Vector
     angular_radps: Vector
@@ -57,12 +59,12 @@ class _Speeds(NamedTuple):
 
 
 class BulletSettling:
-    """The separation of overlapping bodies in one Bullet world, without accelerating the bodies.
+    """A corrector that separates overlapping bodies in one Bullet world without accelerating them.
 
-    Bullet separates overlapping bodies by a twentieth of the depth in each step, and the bodies
-    keep that speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the
-    poses only. This class does the same in the first steps after a body was placed; a later overlap
-    results from motion. Robots are excluded.
+    Bullet separates overlapping bodies by a twentieth of the overlap in each step, and the bodies
+    keep the speed of the separation: a box that starts 0.1 m below the surface of the ground jumps
+    1.1 m high. Gazebo corrects only the poses. This class does the same in the first steps after a
+    body was placed, since a later overlap results from motion. Robots are excluded.
     """
 
     def __init__(self, client: Any) -> None:
@@ -75,8 +77,8 @@ class BulletSettling:
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
-        """Return the speeds of all bodies of these models. The result is empty after all overlaps
-        were corrected."""
+        """Return the speeds of all bodies of the models in ``models``. The result is empty after
+        all overlaps were corrected."""
         if self._settled or self._steps == SETTLING_STEPS:
             return {}
         self._steps += 1
@@ -146,8 +148,8 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add models. Raises ``SdfError`` for a model that Bullet does not support, and then adds
-        none of them."""
+        """Add models. If Bullet does not support one of them, raises ``SdfError`` and adds none of
+        them."""
         added: List[str] = []
         try:
             for model in models:
@@ -189,7 +191,7 @@ class BulletWorld:
     # time
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which the forces of ``pushes`` act."""
+        """Advance by one physics step, during which the forces of ``pushes`` act."""
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
             for link in links:
@@ -275,8 +277,8 @@ class BulletWorld:
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link that is not attached to a joint. ``state`` has the pose and twist
-        of any frame that moves with the link."""
+        """Set the twist of a link that is not attached to a joint. ``state`` contains the pose and
+        twist of any frame that moves with the link."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
         body = self._link(link).body
@@ -285,7 +287,8 @@ class BulletWorld:
         self.client.resetBaseVelocity(body, moving, angular)
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis; a value of None is not set."""
+        """Set the position and speed of a joint with one axis. A value of None leaves the position
+        or speed unchanged."""
         (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
         present = self.client.getJointState(place.body, place.index)
         self.client.resetJointState(
