@@ -14,7 +14,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 class CampaignParameters(NodeParameters):
-    """The parameters of a node that select a campaign and the trials to run."""
+    """Parameters of a node that select a campaign and the trials to run."""
 
     campaign: OptionalPath = None
     """YAML file of the campaign; required."""

@@ -1,7 +1,7 @@
 """Registration of a node's publishers, subscribers and services from their declarations.
 
-This module also defines the response of a service when its handler raises a known error, and the
-error that is raised when the ROS master is not reachable.
+This module also converts known errors of a service's handler to responses, and raises
+``MasterError`` if the ROS master is not reachable.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ _MESSAGE_FIELDS = ("message", "status_message")
 
 
 class RequestRejectedError(GzTestautoError):
-    """Raised by the handler of a service for an invalid request. The message is that of the
-    response."""
+    """Raised by the handler of a service for an invalid request. Its message becomes the message of
+    the response."""
 
 
 def advertise(
@@ -48,11 +48,12 @@ Handler = Callable[[Any], Any]
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
-    """Register services. ``find_handler`` returns the handler for a name of a handler.
+    """Register services. ``find_handler`` returns the handler with the specified name.
 
     If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged, unless it is a
-    ``RequestRejectedError``. The response then has ``success`` False and the error as ``message``
-    or ``status_message``; if its type has neither field, the call fails with the error.
+    ``RequestRejectedError``. In the response, ``success`` is then False, and ``message`` or
+    ``status_message`` is the error. If the type of the response has neither field, the call fails
+    with the error.
     """
     for service in services:
         respond_to = functools.partial(respond, service, find_handler(service.handler))
@@ -75,7 +76,7 @@ def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
 
 
 def is_served(service: str, timeout_s: float) -> bool:
-    """Return true if a service is available within ``timeout_s`` of wall time."""
+    """Return whether a service is available within ``timeout_s`` of wall time."""
     try:
         rospy.wait_for_service(service, timeout=timeout_s)
     except (rospy.ROSException, rospy.ROSInterruptException):

@@ -29,8 +29,8 @@ def _resolve_or_none(value: Any, info: ValidationInfo) -> Any:
 
 
 OptionalPath = Annotated[Optional[Path], BeforeValidator(_resolve_or_none)]
-"""An existing file or directory: absolute, relative to the user's working directory,
-``package://`` or ``model://``. Empty text counts as not set."""
+"""Path of an existing file or directory. It is absolute, relative to the user's working directory,
+or starts with ``package://`` or ``model://``. Empty text means that the parameter is not set."""
 
 
 class Endpoint(NamedTuple):
@@ -92,7 +92,7 @@ class Node:
 def existing_file(text: str, what: str) -> Path:
     """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
 
-    Raises ``SpecError`` if the file does not exist; ``what`` is the name of the value in the
+    Raises ``SpecError`` if the file does not exist. ``what`` is the name of the value in the error
     message.
     """
     path = resources.resolve(text, user_directory())
@@ -104,7 +104,8 @@ def existing_file(text: str, what: str) -> Path:
 def user_directory() -> Path:
     """Return the user's working directory, to which relative paths refer.
 
-    roslaunch starts nodes in ``~/.ros`` and keeps ``PWD`` of the user's shell.
+    roslaunch starts nodes in ``~/.ros``, but does not change ``PWD``, which is still the directory
+    of the user's shell.
     """
     shell = os.environ.get("PWD", "")
     return Path(shell) if os.path.isabs(shell) and os.path.isdir(shell) else Path.cwd()

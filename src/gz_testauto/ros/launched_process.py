@@ -17,11 +17,11 @@ LINE_LENGTH = 160
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
-"""Regular expression for the output of roslaunch when a node has exited with an error. It can be
-within a line of another node."""
+"""Regular expression for the output of roslaunch when a node has exited with an error. This output
+can occur within an output line of another node."""
 KILLED = ("-9", "-15")
-"""Exit codes of a node that another process killed. The last output of the node is then not the
-cause."""
+"""Exit codes of a node that another process killed. The last output of such a node does not show
+the cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
 """Regular expression for the output of roslaunch when it does not find a node. roslaunch then
@@ -34,7 +34,8 @@ STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
 class LaunchedProcess:
-    """A running command with all processes that it starts. ``name`` identifies it in messages."""
+    """A running command with all processes that it starts. ``name`` identifies the command in error
+    messages."""
 
     def __init__(
         self,
@@ -64,8 +65,8 @@ class LaunchedProcess:
         return self._process.pid
 
     def failure(self) -> str:
-        """Return the reason for which the command failed: it exited, or a node died. The text is
-        empty while the command runs."""
+        """Return why the command failed, which is that it exited or a node died. The text is empty
+        while the command runs."""
         if not self._cause:
             status = self._process.poll()
             died = self._newly_died()
@@ -76,7 +77,7 @@ class LaunchedProcess:
         return self._cause
 
     def log_excerpt(self, excluding: str = "") -> str:
-        """Return the error messages in the log, or the last lines if there are no errors. Lines
+        """Return the error messages in the log, or its last lines if it contains no errors. Lines
         that contain ``excluding`` are omitted."""
         lines = _lines(_readable(self._log()))
         if excluding:
@@ -91,7 +92,7 @@ class LaunchedProcess:
         return found.group(1) if found else ""
 
     def log_contains(self, text: str) -> bool:
-        """Return true if the log contains ``text``."""
+        """Return whether the log contains ``text``."""
         return text in _readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:

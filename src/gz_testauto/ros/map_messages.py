@@ -1,8 +1,8 @@
 """Conversion of the static map, lanes and tracked objects to and from ROS messages.
 
-A conversion to a message and back does not change any value. The resolution of a map has 32 bits in
-its message; it is read as the shortest decimal number with these bits, such as 0.1 instead of
-0.10000000149.
+A conversion to a message and back does not change any value. A message contains the resolution of a
+map as a 32-bit number. It is converted to the shortest decimal number with the same 32-bit value,
+such as 0.1 instead of 0.10000000149.
 """
 
 import math

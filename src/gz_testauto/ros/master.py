@@ -1,8 +1,9 @@
-"""Start of a separate ROS master for trials, with free ports, directories and environment.
+"""Start of a separate ROS master for trials, with its own ports, directories and environment
+variables.
 
-Trials are isolated from each other and from the user's roscore. Ports are free, the process that
-responds as master must be the one that was started, and all traffic stays on the loopback
-interface. This module does not import rospy, since the import connects to the master of the
+Trials are isolated from each other and from the user's roscore. The ports are unused, and all
+traffic stays on the loopback interface. The process that responds as master must be the process
+that was started. This module does not import rospy, since the import connects to the master of the
 environment.
 """
 
@@ -23,14 +24,14 @@ POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Default address of Gazebo's model database, which does not exist, so that no model is
+"""Default address of Gazebo's model database. No server exists at this address, so no model is
 downloaded."""
 
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Raise ``SimulatorError`` if a call of rospy fails since the ROS master of the trial is not
-    reachable."""
+    """Return a context that raises ``SimulatorError`` if a call of rospy fails because the ROS
+    master of the trial is not reachable."""
     try:
         yield
     except ConnectionError as error:
@@ -38,8 +39,8 @@ def master_faults() -> Iterator[None]:
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
-    """Set the environment of this process and its children to the ROS master and the Gazebo master
-    at these ports."""
+    """Set the environment variables of this process and its children to the ROS master and the
+    Gazebo master at the specified ports."""
     for name in NOT_INHERITED:
         os.environ.pop(name, None)
     os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)
@@ -58,7 +59,7 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 
 
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
-    """Start a roscore on a free port and set the environment for it.
+    """Start a roscore on a free port, and set the environment variables to it.
 
     Another port is tried if the roscore exits or another process uses the port. Raises
     ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time.
@@ -79,7 +80,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Wait for the ROS master. Return the reason of a failure, or an empty text."""
+    """Wait for the ROS master. Return the reason for a failure, or empty text on success."""
     while time.monotonic() < deadline:
         failure = core.failure()
         if failure:

@@ -40,20 +40,21 @@ POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""Number of status messages without a previously listed goal after which the goal is lost."""
+"""Number of status messages without a previously listed goal after which the goal counts as
+lost."""
 MAX_RECALLS = 3
 
 
 class ActionGoals:
     """A connection to a ``move_base`` action server that sends one goal at a time.
 
-    ``acknowledged`` is true if the server has reported a status of the goal. ``status`` is a
-    constant of ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no longer
-    lists the goal. ``text`` is the server's text at the end of the goal.
+    ``acknowledged`` is True if the server has reported a status of the goal. ``status`` is a
+    constant of ``actionlib_msgs/GoalStatus``. It is LOST if no goal was sent or the server no
+    longer lists the goal. ``text`` is the text of the server's final status.
     """
 
     def __init__(self, action: str) -> None:
-        """Register the topics of ``action``, to which ROS connects later."""
+        """Register the topics of ``action``. ROS connects to the server asynchronously."""
         self.action = action
         self._lock = threading.Lock()
         self._message: Optional[MoveBaseActionGoal] = None
@@ -87,8 +88,8 @@ class ActionGoals:
             topic.unregister()
 
     def send(self, target: PoseStamped) -> None:
-        """Send a goal with a later time stamp than all previous goals. The stamp of ``target`` does
-        not change."""
+        """Send a goal whose id has a later time stamp than all previous goals. The time stamp of
+        ``target`` does not change."""
         message = MoveBaseActionGoal()
         now_ns = max(rospy.get_rostime().to_nsec(), self._last_stamp_ns + 1_000_000)
         self._last_stamp_ns = now_ns
@@ -151,11 +152,11 @@ class ActionGoals:
 class MoveBaseClient:
     """A client of one ``move_base`` action server for the goals of trials.
 
-    Call order, once per trial: :meth:`begin`; :meth:`check_status` repeatedly, and
-    :meth:`send_next` for each further goal; then :meth:`end`. ``answer_timeout_s`` is the wall time
-    within which the server must acknowledge or cancel a goal. ``frame`` is the map frame of the
-    goals. ``recoveries`` lists the recovery behaviors that started since :meth:`begin`, as
-    published on ``recovery_topic``.
+    Each trial starts with :meth:`begin` and finishes with :meth:`end`. Between them,
+    :meth:`check_status` is called repeatedly, and :meth:`send_next` for each further goal.
+    ``answer_timeout_s`` is the wall time within which the server must acknowledge or cancel a goal.
+    ``frame`` is the map frame of the goals. ``recoveries`` lists the recovery behaviors that
+    started since :meth:`begin`, as published on ``recovery_topic``.
     """
 
     def __init__(
@@ -190,9 +191,8 @@ class MoveBaseClient:
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
         """Send the first goal of a trial.
 
-        ``stamp`` is the simulated time from which the goal is valid, for a server that must not
-        use older messages. Without a stamp the goal is always valid, and tf uses the latest
-        transform.
+        ``stamp`` is the simulated time from which the goal is valid, for a server that must not use
+        older messages. Without a stamp, the goal is always valid, and tf uses the latest transform.
         Raises ``NavigatorError`` if no server is connected.
         """
         self.recoveries = []
@@ -253,7 +253,7 @@ class MoveBaseClient:
             time.sleep(POLL_S)
 
     def close(self) -> None:
-        """Unregister from the action; the client cannot be used afterwards."""
+        """Unregister from the action. The client cannot be used afterwards."""
         self._goals.close()
         if self._recovery is not None:
             self._recovery.unregister()

@@ -1,7 +1,7 @@
-"""Start and exit of this package's nodes, and their parameters.
+"""Functions that start and stop the nodes of this package, and read their parameters.
 
-A known error is logged in one line, and the exit status is 2. A node stops on SIGINT or SIGTERM,
-and when the roslaunch process that started it has exited for any reason.
+A known error is logged in one line, and the exit status is 2. A node stops on SIGINT or SIGTERM. It
+also stops when the roslaunch process that started it has exited for any reason.
 """
 
 import os
@@ -28,8 +28,8 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
     """Register a node, run its function ``main``, and return the exit status.
 
     Nodes accept parameters and remappings (``name:=value``), but no other arguments. With
-    ``own_signals``, ``main`` handles SIGINT and SIGTERM. Linear algebra runs in the calling thread
-    only, since nodes share the machine with a simulator.
+    ``own_signals``, ``main`` handles SIGINT and SIGTERM. Linear algebra uses only the calling
+    thread, since nodes share the machine with a simulator.
     """
     try:
         rospy.init_node(name, disable_signals=own_signals)
@@ -45,7 +45,7 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
 
 
 def read_parameters(kind: Type[Parameters]) -> Parameters:
-    """Return the private parameters of this node. Raises ``SpecError`` with all invalid
+    """Return the private parameters of this node. Raises ``SpecError``, which lists all invalid
     parameters."""
     node = rospy.get_name()
     given = rospy.get_param(node, {})
@@ -71,8 +71,9 @@ def end_with_launcher() -> None:
 
 
 def _is_init(pid: int) -> bool:
-    """Return true if the process id is that of init, which adopts a process whose roslaunch was
-    killed. A roslaunch can also have the id 1, as the first process of a container."""
+    """Return whether a process id is that of init, which adopts a process whose roslaunch was
+    killed. The result is False for a roslaunch with the id 1, which is the first process of a
+    container."""
     if pid != 1:
         return False
     with open("/proc/1/cmdline", "rb") as command:

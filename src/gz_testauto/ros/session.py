@@ -1,4 +1,5 @@
-"""Sessions: child processes with a separate ROS master. This module has both ends of the pipe.
+"""Sessions, which are child processes with a separate ROS master. This module implements both ends
+of the pipe between a session and its parent process.
 
 rospy connects to only one master per process. A worker that needs several masters in succession
 therefore starts a session for each, and sends it requests by :mod:`~gz_testauto.processes.remote`.
@@ -58,9 +59,9 @@ class Session:
         """Send a request and return its response.
 
         Raises ``TrialStopped`` if ``should_stop`` returns true while the method waits, any
-        exception of the session, and ``SimulatorError`` if the session exits or sends no message
-        for ``silence_timeout_s`` of wall time. The session must be closed after each of these
-        errors.
+        exception that was raised in the session, and ``SimulatorError`` if the session exits or
+        sends no message for ``silence_timeout_s`` of wall time. The session must be closed after
+        each of these errors.
         """
 
         def check() -> None:
@@ -92,7 +93,7 @@ class Session:
 
 
 class SessionRestartError(SimulatorError):
-    """Raised in a session that cannot run the next trial, although a new session can."""
+    """Raised in a session that cannot run the next trial, if a new session can run it."""
 
 
 class SessionExecutor(TrialExecutor):
@@ -104,7 +105,7 @@ class SessionExecutor(TrialExecutor):
     _session: Optional[Session] = None
 
     def recover(self) -> None:
-        """Close the session; the next trial starts a new session."""
+        """Close the session. The next trial starts a new session."""
         self.close()
 
     def close(self) -> None:
@@ -138,7 +139,8 @@ class SessionExecutor(TrialExecutor):
 
 
 def new_log_directory(parent: Path, name: str) -> Path:
-    """Return a path in ``parent`` that does not exist yet: ``name``, or ``name.2`` and so on."""
+    """Return the first path in ``parent`` that does not exist, of ``name``, ``name.2`` and so
+    on."""
     directory, number = parent / name, 1
     while directory.exists():
         number += 1
@@ -147,7 +149,8 @@ def new_log_directory(parent: Path, name: str) -> Path:
 
 
 def _serve() -> None:
-    """Handle all requests of the parent process in the process of the session, and exit."""
+    """Handle the requests of the parent process until the pipe closes. Runs in the process of the
+    session."""
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 

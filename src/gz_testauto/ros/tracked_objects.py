@@ -38,15 +38,15 @@ except ImportError:  # installed with teb_local_planner
 COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
 STACK_MARKERS = "/tracked"
 LINE_M, DRAWN_M = 0.05, 0.1
-"""Width of the lines in RViz, and their height above the ground, in meters."""
+"""Width (m) of the lines in RViz, and their height (m) above the ground."""
 
 
 class TrackedObjectsPublisher:
     """The publisher of tracked objects on three topics.
 
     ``objects`` is for planners of this package. ``obstacles`` is for ``teb_local_planner``, if
-    ``costmap_converter`` is installed, and ``markers`` is for RViz. These two are published while
-    they have subscribers.
+    ``costmap_converter`` is installed, and ``markers`` is for RViz. The last two are published only
+    while they have subscribers.
     """
 
     def __init__(

@@ -93,8 +93,8 @@ class SeveralRobotsConformance(SimulatorSuite):
 
 
 def parts_above_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """Return the pairs of models that touch, except for contacts with the floor. Not every simulator
-    reports which part of a robot touches the floor."""
+    """Return the pairs of models that touch, except for contacts with the floor. Not every
+    simulator reports which part of a robot touches the floor."""
     return [pair for pair in contacts(snapshots) if "floor" not in pair]
 
 

@@ -1,1 +1,1 @@
-"""The ``campaign`` node, which runs a campaign over ROS and starts planner nodes."""
+"""The ``campaign`` node, which runs a campaign over ROS and starts the planner nodes."""

@@ -54,8 +54,8 @@ class Lateness:
     A control period is late if it started without the planner's command for the previous snapshot.
     In lock-step, a late period makes the trial invalid, since the trial would differ from a trial
     on an idle machine. At a fixed real-time factor, late periods are a property of the planner and
-    are counted. ``limits_s`` are the wall times for which time is held: per period, and for the
-    first command.
+    are counted. ``limits_s`` contains the longest wall times for which simulated time is held, per
+    period and for the first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -65,8 +65,8 @@ class Lateness:
         self._count = 0
 
     def record(self, seen: PeriodSnapshot, blind: bool = False) -> None:
-        """Record a control period. ``blind`` is true if the planner has planned without the newest
-        scan. Raises ``NavigatorError`` in lock-step if the period is late or blind."""
+        """Record a control period. ``blind`` is True if the planner did not use the newest scan.
+        Raises ``NavigatorError`` in lock-step if the period is late or blind."""
         self._held = seen.held
         self._count += seen.late
         time_s = seen.snapshot.time_s
@@ -87,7 +87,7 @@ class Lateness:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """The number of late periods for the results; empty in lock-step."""
+        """The number of late periods, for the results of the trial. Empty in lock-step."""
         return {} if self._held else {LATE_PERIODS: float(self._count)}
 
 
@@ -100,8 +100,9 @@ class RosTrialExecutor(TrialExecutor):
         log_directory: Path,
         should_stop: StopRequest,
     ) -> None:
-        """Register the topics. ``should_stop`` is called while the executor waits for the simulator
-        node between trials. Raises ``SpecError`` for a campaign on a navigation stack."""
+        """Register the topics. ``should_stop`` is called repeatedly while the executor waits for
+        the simulator node between trials. Raises ``SpecError`` for a campaign on a navigation
+        stack."""
         self._campaign = require_builtin(campaign)
         _require_ros_support(self._campaign.spec)
         self._should_stop = should_stop
@@ -139,8 +140,8 @@ class RosTrialExecutor(TrialExecutor):
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial and return its result. Raises ``MasterError`` if the ROS master has exited;
-        this does not count as an attempt at the trial."""
+        """Run one trial and return its result. Raises ``MasterError`` if the ROS master has exited,
+        which does not count as an attempt at the trial."""
         with require_master():
             return self._execute(trial, should_stop)
 
@@ -190,8 +191,8 @@ class RosTrialExecutor(TrialExecutor):
         lateness: Lateness,
         should_stop: StopRequest,
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
-        """Pass every snapshot of the trial to the monitor until the trial ends. Return the end and
-        the last snapshot."""
+        """Pass every snapshot of the trial to the monitor until the trial ends. Return the end of
+        the trial and the last snapshot."""
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
@@ -222,7 +223,7 @@ class RosTrialExecutor(TrialExecutor):
     def _next_period(self, seen: PeriodSnapshot) -> rospy.Time:
         """Return a time stamp in the middle of the next control period.
 
-        With this stamp, the planner computes one command for each observation, although it stops
+        With this stamp, the planner computes one command for each observation, even though it stops
         the robot at the end of a goal.
         """
         period_ns = nanoseconds_of(0.5 * self._campaign.spec.control_period_s)
@@ -234,8 +235,8 @@ class RosTrialExecutor(TrialExecutor):
         return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
-        """Return the limits of the simulator node in wall time: for each command, and for the first
-        command of a scene."""
+        """Return how long (s of wall time) the simulator node waits for a command in each period,
+        and for the first command of a scene."""
         names = (f"{SIMULATOR}/command_timeout", f"{SIMULATOR}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (COMMAND_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
@@ -300,7 +301,7 @@ class RosTrialExecutor(TrialExecutor):
             self._published_map = shown
 
     def _publish_road(self, trial: Trial, stamp: rospy.Time) -> None:
-        """Publish the road of the trial's world for the goal with this stamp."""
+        """Publish the road of the trial's world for the goal with the time stamp ``stamp``."""
         if self._road is None:
             return
         lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
@@ -325,8 +326,8 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return the reason for which the planner aborted the goal, or None if it did not. Raises
-    ``NavigatorError`` if the goal ended for another reason."""
+    """Return the planner's reason for aborting the goal, or None if the planner did not abort.
+    Raises ``NavigatorError`` if the goal ended for another reason."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

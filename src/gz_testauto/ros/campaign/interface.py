@@ -10,8 +10,8 @@ from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParamete
 
 
 class CampaignNodeParameters(RealTimeFactorParameters, CampaignParameters):
-    """The parameters of the ``campaign`` node: the campaign, the trials to run, and the real-time
-    factor of the simulator nodes."""
+    """The parameters of the ``campaign`` node. They select the campaign, the trials to run, and the
+    real-time factor of the simulator nodes."""
 
     retry_invalid: bool = False
     """Run trials with the outcome ``invalid`` again."""

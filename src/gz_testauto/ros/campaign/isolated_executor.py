@@ -1,9 +1,10 @@
-"""Executor of trials over ROS for several workers: each has its own master and simulator node.
+"""Executor of trials over ROS for several workers, each of which has a separate master and
+simulator node.
 
-Master, simulator node and planner nodes of a worker run in a
-:mod:`session <gz_testauto.ros.session>`, which starts when the executor is opened.
-:mod:`~gz_testauto.ros.campaign.executor` runs the trials in it. The module-level imports do not
-include rospy.
+The master, the simulator node and the planner nodes of a worker run in a :mod:`session
+<gz_testauto.ros.session>`, which starts when the executor is opened.
+:mod:`~gz_testauto.ros.campaign.executor` runs the trials in the session. The module-level imports
+do not include rospy.
 """
 
 import os
@@ -28,7 +29,7 @@ from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_b
 MASTER_TIMEOUT_S = 60.0
 SIMULATOR = "/simulator"
 IDENTITY = "identity"
-"""The request for the simulator's identity."""
+"""Request to which a session responds with the simulator's identity."""
 
 Parameter = Union[str, float, int, bool]
 
@@ -43,7 +44,8 @@ class NodeSessionSettings(NamedTuple):
 
 
 class IsolatedNodesExecutor(SessionExecutor):
-    """An executor of one campaign with this package's planners as nodes in a separate graph."""
+    """An executor of one campaign that runs this package's planners as nodes of a separate ROS
+    graph."""
 
     def __init__(
         self,
@@ -51,8 +53,9 @@ class IsolatedNodesExecutor(SessionExecutor):
         log_directory: Path,
         simulator_parameters: Mapping[str, Parameter],
     ) -> None:
-        """Store the arguments; no process starts. ``simulator_parameters`` are the simulator
-        node's private parameters. Raises ``SpecError`` for a campaign on a navigation stack."""
+        """Store the arguments without starting a process. ``simulator_parameters`` are the
+        simulator node's private parameters. Raises ``SpecError`` for a campaign on a navigation
+        stack."""
         self._campaign = require_builtin(campaign)
         self._logs = log_directory
         self._parameters = dict(simulator_parameters)
@@ -69,7 +72,7 @@ class IsolatedNodesExecutor(SessionExecutor):
         return self._identity
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial, as the interface describes."""
+        """Run one trial and return its result."""
         result: TrialResult = self._request(trial, should_stop)
         return result
 
@@ -87,7 +90,8 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
     """Start a master and a simulator node in the process of the session, and return the handler of
     requests.
 
-    The response to a trial is its result, and that to :data:`IDENTITY` the simulator's identity.
+    The response to a trial is its result. The response to :data:`IDENTITY` is the simulator's
+    identity.
     """
     home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
@@ -107,7 +111,8 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
     )
 
     def check_simulator() -> bool:
-        """Check the simulator node. Return False, since the parent ends this process to stop."""
+        """Check the simulator node. Return False, since the parent process stops a trial by ending
+        this process."""
         report("driving")
         failure = simulator.failure()
         if failure:

@@ -37,12 +37,12 @@ NODE_LOGS = "logs"
 
 
 def _print_stopping() -> None:
-    """Print a message from a signal handler, in which the logging of rospy could deadlock."""
+    """Print a message from a signal handler, in which logging by rospy could deadlock."""
     os.write(sys.stderr.fileno(), b"stopping; run the same command to continue\n")
 
 
 def start() -> int:
-    """Run the campaign that the parameters select, and return the exit status."""
+    """Run the campaign that the node's parameters specify, and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
@@ -99,5 +99,5 @@ def _executor(
 
 
 def main() -> int:
-    """Run the ``campaign`` node; the entry point of the script."""
+    """Run the ``campaign`` node. This function is the entry point of the script."""
     return run_node("campaign", start, own_signals=True)

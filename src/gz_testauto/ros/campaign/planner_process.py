@@ -2,8 +2,8 @@
 
 Each planner has one node in a namespace with the planner's name. The node uses the global topics of
 the robot and serves a ``move_base`` action in its namespace. Several planner nodes can therefore
-run simultaneously; the one with a goal drives the robot. All child processes end with the campaign
-node.
+run simultaneously, and the node with a goal drives the robot. All child processes exit with the
+campaign node.
 """
 
 import os

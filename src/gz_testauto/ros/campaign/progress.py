@@ -1,5 +1,5 @@
-"""Publication of a campaign's progress: ``~progress``, ``/diagnostics``, and a log line per
-trial."""
+"""Publication of a campaign's progress on ``~progress`` and ``/diagnostics``, and as one log line
+per trial."""
 
 import math
 from typing import Dict, Optional

@@ -1,7 +1,7 @@
 """Subscriber of the messages of a trial over ROS: snapshots, planner cycles, and failures.
 
-The messages are converted to the types of this package. A lost message makes the trial invalid and
-does not change its result.
+The messages are converted to the types of this package. A lost message makes the trial invalid, so
+that it cannot change the result.
 """
 
 import queue
@@ -24,9 +24,9 @@ from gz_testauto.trial.recorder import CycleTimes
 class PeriodSnapshot(NamedTuple):
     """A received snapshot at the end of a control period.
 
-    ``command`` is the command in effect during the period, None before the first command. ``late``
-    is true if the period started without a new command of the planner, ``held`` if time was held
-    for this command.
+    ``command`` is the command in effect during the period, or None before the first command.
+    ``late`` is True if the period started without a new command of the planner, and ``held`` is
+    True if time was held for this command.
     """
 
     snapshot: Snapshot
@@ -87,13 +87,13 @@ class TrialInbox:
             return _received(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
-        """Add the message about a planner cycle of this trial."""
+        """Add a message about a planner cycle of the current trial."""
         with self._cycles_lock:
             self._cycles.append(cycle)
 
     def abort_reason(self, stamp_ns: int) -> Optional[str]:
-        """Return the reason for which the planner aborted at the snapshot with this ROS time, or
-        None if it did not.
+        """Return the planner's reason for aborting at the snapshot with the specified ROS time, or
+        None if the planner did not abort.
 
         A planner reports this before it stops the robot, hence before the next snapshot.
         """
@@ -108,8 +108,8 @@ class TrialInbox:
             )
 
     def planned_without_scan(self, before_ns: int) -> bool:
-        """Return true if the planner did not have the newest scan in a cycle before this ROS
-        time."""
+        """Return whether the planner did not use the newest scan in a cycle before the specified
+        ROS time."""
         with self._cycles_lock:
             return any(
                 cycle.scan.to_nsec() != self._scans[stamp_ns]
@@ -119,8 +119,8 @@ class TrialInbox:
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
-        """Return the durations of all planner cycles from ``from_ns`` until before ``before_ns`` of
-        ROS time. A cycle in which the planner aborted always counts."""
+        """Return the durations of all planner cycles from ``from_ns`` (inclusive) to ``before_ns``
+        (exclusive) in ROS time. A cycle in which the planner aborted is always included."""
         with self._cycles_lock:
             counted = [
                 cycle

@@ -1,8 +1,10 @@
-"""The nodes ``obstacle_spawner`` and ``world_multiplier``: random obstacles by service calls.
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``, whose services generate random
+obstacles.
 
-``obstacle_spawner`` places obstacles in a running Gazebo, or in any node that serves ``/gazebo/*``;
-:mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` is ``gz_testauto multiply``
-as a service. :mod:`~gz_testauto.ros.obstacles.interface` defines parameters, topics and services.
+``obstacle_spawner`` places obstacles in a running Gazebo, or in any node that offers the services
+``/gazebo/*``. :mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` offers
+``gz_testauto multiply`` as a service. :mod:`~gz_testauto.ros.obstacles.interface` defines
+parameters, topics and services.
 """
 
 import functools
@@ -158,7 +160,7 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
 
 
 def start() -> int:
-    """Offer the services of the node ``obstacle_spawner`` until shutdown."""
+    """Run the services of the node ``obstacle_spawner`` until shutdown."""
     parameters = read_parameters(interface.SpawnerParameters)
     client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
     spawner = ObstacleSpawner(client, parameters.base_world, parameters.keep_out_radius_m)
@@ -169,7 +171,7 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the node ``obstacle_spawner``; the entry point of the script."""
+    """Run the node ``obstacle_spawner``. This function is the entry point of the script."""
     return run_node("obstacle_spawner", start)
 
 
@@ -185,12 +187,12 @@ def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse
 
 
 def start_multiplier() -> int:
-    """Offer the service of the node ``world_multiplier`` until shutdown."""
+    """Run the service of the node ``world_multiplier`` until shutdown."""
     offer(interface.MULTIPLIER.services, {"multiply": write_worlds}.__getitem__)
     rospy.spin()
     return 0
 
 
 def multiplier_main() -> int:
-    """Run the node ``world_multiplier``; the entry point of the script."""
+    """Run the node ``world_multiplier``. This function is the entry point of the script."""
     return run_node("world_multiplier", start_multiplier)

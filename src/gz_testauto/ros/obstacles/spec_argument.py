@@ -1,4 +1,4 @@
-"""Interpretation of the argument ``spec`` of a service: a name, a path, or YAML text.
+"""Interpretation of the argument ``spec`` of a service, which is a name, a path, or YAML text.
 
 The node ``obstacle_spawner`` also accepts files of other formats, such as Scenic scenarios.
 """
@@ -16,12 +16,13 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
-"""Name of a specification that was passed as YAML text, for messages and lists."""
+"""Name, in messages and lists, of a specification that was passed as YAML text."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """Return the obstacle specification that an argument denotes. Raises ``SpecError`` with file
-    and line for an invalid specification, or with the accepted forms of the argument."""
+    """Return the obstacle specification that an argument denotes. Raises ``SpecError``, which
+    contains the file and line of an invalid specification, or the accepted forms of the
+    argument."""
     text = argument.strip()
     if not text:
         raise SpecError(f"spec is empty; {_choices()}")
@@ -39,7 +40,7 @@ def read_spec(argument: str) -> ObstacleSpec:
 def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
     """Return the obstacle specification, or the source of obstacle sets, that an argument denotes.
 
-    A source reads files with its suffix (``room.scenic``), and YAML with its name as a key
+    A source reads files with its suffix (``room.scenic``), and YAML text with its name as a key
     (``scenic: {file: …, models: …}``). All other arguments are read by :func:`read_spec`. Raises
     ``SpecError`` for an invalid argument.
     """
@@ -72,7 +73,7 @@ def _source_of(keys: Mapping[str, object]) -> Any:
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
-    """Return the mapping in a YAML text, or an empty one if the text is no mapping."""
+    """Return the mapping in YAML text, or an empty mapping if the text is not a mapping."""
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 

@@ -1,4 +1,5 @@
-"""Execution of one goal in the ``planner`` node: global plan on the static map, and control cycles.
+"""Execution of one goal in the ``planner`` node: computation of the global plan, and control
+cycles.
 
 A goal is reached, aborted or preempted. At the end of each goal, the robot is stopped. Each cycle
 is published.
@@ -41,8 +42,8 @@ class RoadSubscriber:
         self._subscriber = subscribe(interface.ROAD, self._on_message)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
-        """Return the lanes for the goal with a time stamp. Raises ``NavigatorError`` if no lanes
-        are received within ``timeout_s`` of wall time."""
+        """Return the lanes for the goal with the specified time stamp. Raises ``NavigatorError`` if
+        no lanes are received within ``timeout_s`` of wall time."""
 
         def is_for_it() -> bool:
             road = self._road
@@ -66,8 +67,8 @@ class GoalNavigator:
     """A navigator that drives one robot to one goal at a time with a local planner."""
 
     def __init__(self, parameters: interface.PlannerParameters) -> None:
-        """Register the topics. Raises ``SpecError`` for an unknown planner, for invalid parameters,
-        and if the robot's outline is not specified."""
+        """Register the topics. Raises ``SpecError`` if the planner is unknown, a parameter is
+        invalid, or the robot's outline is not specified."""
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
         tracks = make_planner(parameters.plugin, **parameters.parameters).wants_objects
@@ -87,8 +88,8 @@ class GoalNavigator:
         preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
-        """Drive to ``target``. Return true if the robot reaches it, false if ``preempted`` returns
-        true.
+        """Drive to ``target``. Return True if the robot reaches the target, or False if
+        ``preempted`` returns True.
 
         ``grid`` is the static map. ``on_pose`` is called with the robot's pose in every cycle.
         Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the global
@@ -178,7 +179,7 @@ class GoalNavigator:
         """Return the next observation, or None if the goal is preempted.
 
         Raises ``NavigatorError`` after ``timeout_s`` of wall time. Without a timeout, the method
-        waits even if simulated time has stopped.
+        continues to wait even if simulated time has stopped.
         """
         waited_s = 0.0
         while not preempted():

@@ -1,6 +1,6 @@
 """Parameters, topics and actions of the ``planner`` node.
 
-Names and units of the parameters are those of ``campaign.yaml``.
+The parameters have the same names and units as in ``campaign.yaml``.
 """
 
 from dataclasses import fields
@@ -76,8 +76,8 @@ class PlannerParameters(SeedParameter):
 
     @property
     def limits(self) -> RobotLimits:
-        """The outline of the robot and the limits of its base. Raises ``SpecError`` if no parameter
-        specifies the outline."""
+        """The outline of the robot and the limits of its base. Raises ``SpecError`` if neither
+        ``footprint_m`` nor ``robot_model`` is set."""
         outline = tuple(self.footprint_m)
         if not outline:
             if self.robot_model is None:

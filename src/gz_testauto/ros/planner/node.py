@@ -1,6 +1,6 @@
 """The ``planner`` node, a ``move_base`` action server with any local planner.
 
-The node serves the action and receives the map; :mod:`~gz_testauto.ros.planner.goal` drives the
+The node serves the action and receives the map. :mod:`~gz_testauto.ros.planner.goal` drives the
 robot. :mod:`~gz_testauto.ros.planner.interface` declares parameters and topics.
 """
 
@@ -78,7 +78,7 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the ``planner`` node; the entry point of the script."""
+    """Run the ``planner`` node. This function is the entry point of the script."""
     return run_node("planner", start)
 
 

@@ -1,10 +1,10 @@
-"""Observations of a local planner from the topics of odometry, transforms and scans.
+"""Creation of a local planner's observations from odometry, transforms and scans.
 
-An observation has the first odometry of a control period, the pose in tf at the time stamp of the
-odometry, and the newest scan. If a scan is due at this time but has not been received, the node
+An observation contains the first odometry of a control period, the pose in tf at the time stamp of
+the odometry, and the newest scan. If a scan is due at this time but has not been received, the node
 waits for the scan, since messages of different topics arrive in any order.
 
-All waits have a limit in wall time, since simulated time can stop.
+All waits have a timeout in wall time, since simulated time can stop.
 """
 
 import threading
@@ -58,8 +58,8 @@ class ObservationSubscriber:
         tracking: bool,
         max_object_age_s: float,
     ) -> None:
-        """Subscribe to the topics. With ``tracking``, observations have tracked objects, which can
-        be older than the odometry by up to ``max_object_age_s``."""
+        """Subscribe to the topics. With ``tracking``, observations contain tracked objects, which
+        can be up to ``max_object_age_s`` older than the odometry."""
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding or by one physics step still counts as one.
@@ -80,8 +80,8 @@ class ObservationSubscriber:
             subscribe(interface.OBJECTS, self._on_objects)
 
     def begin(self, since: rospy.Time) -> None:
-        """Start a task. Messages older than ``since`` are ignored; with 0, all messages are
-        accepted."""
+        """Start a task. Messages older than ``since`` are ignored. If ``since`` is 0, all messages
+        are accepted."""
         self._next_ns = since.to_nsec()
         self._origin_ns = 0
         self._mounts.clear()
@@ -90,7 +90,7 @@ class ObservationSubscriber:
         """Return the next observation, or None if no odometry arrives within ``timeout_s`` of wall
         time.
 
-        Raises ``NavigatorError`` if tf has no pose of the robot.
+        Raises ``NavigatorError`` if tf cannot provide the pose of the robot.
         """
         odom = self._await_odom(timeout_s)
         if odom is None:
@@ -113,8 +113,8 @@ class ObservationSubscriber:
         )
 
     def in_map(self, pose: PoseStamped) -> Pose:
-        """Return a pose, transformed to the map frame. Raises ``NavigatorError`` if tf has no
-        transform."""
+        """Return a pose, transformed to the map frame. Raises ``NavigatorError`` if tf cannot
+        provide the transform."""
         local = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
             return local
@@ -137,7 +137,8 @@ class ObservationSubscriber:
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
         """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if no message with
-        them is received, since the planner would then drive as if there were no objects."""
+        tracked objects is received. Otherwise the planner would drive as if there were no
+        objects."""
         oldest_ns = stamp.to_nsec() - self._objects_age_ns
 
         def is_recent() -> bool:
@@ -162,8 +163,8 @@ class ObservationSubscriber:
             return self._odom if self._changed.wait_for(due, timeout_s) else None
 
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
-        """Wait until all scans that are due at ``stamp`` are received, and return the newest
-        one."""
+        """Wait until all scans that are due at ``stamp`` have been received, and return the newest
+        scan."""
         now_ns = stamp.to_nsec()
 
         def complete() -> bool:
@@ -194,8 +195,8 @@ class ObservationSubscriber:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
-        """Return the pose of the frame ``child`` in the frame ``parent``. The wait has a limit in
-        wall time, whereas tf would wait in simulated time."""
+        """Return the pose of the frame ``child`` in the frame ``parent``. The timeout is in wall
+        time, whereas tf would wait in simulated time."""
         deadline = time.monotonic() + self._transform_timeout_s
         while True:
             try:

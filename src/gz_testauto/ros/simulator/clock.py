@@ -1,4 +1,5 @@
-"""ROS time for a series of scenes: the time of a scene restarts at 0, but ROS time never decreases.
+"""ROS time for a series of scenes. The time of each scene starts at 0, but ROS time never
+decreases.
 
 Nodes with a transform buffer, or with a memory of their last goal, treat a clock that jumps back as
 an error. All values are integer nanoseconds, so that the difference of two time stamps is exact.
@@ -11,7 +12,7 @@ GAP_NS = 1_000_000_000
 
 
 class SceneClock:
-    """A clock that maps the time of the current scene to ROS time. ``origin_ns`` is the ROS time at
+    """A converter from the time of the current scene to ROS time. ``origin_ns`` is the ROS time at
     the start of the current scene."""
 
     def __init__(self) -> None:

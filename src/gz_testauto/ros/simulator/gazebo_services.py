@@ -51,7 +51,7 @@ class GazeboServices:
         return self.spawn_sdf_model(request)
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn a model that is specified in SDF, or in URDF as in gazebo_ros."""
+        """Spawn a model that is specified in SDF. As in gazebo_ros, URDF is also accepted."""
         snapshot = self._loop.snapshot()
         frame = entities.reference(
             snapshot,
@@ -73,7 +73,7 @@ class GazeboServices:
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
 
     def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
-        """Delete the model with a given name."""
+        """Delete the model with the requested name."""
         if request.model_name not in self._loop.snapshot().models:
             raise RequestRejectedError("DeleteModel: model does not exist")
         self._loop.simulation.delete([request.model_name])
@@ -198,7 +198,7 @@ class GazeboServices:
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model to its initial pose, at rest, and set ROS time to 0."""
+        """Reset every model to its initial pose, at rest, and reset ROS time to 0."""
         self.reset_world(request)
         self._clock.restart(self._loop.snapshot().time_s)
         return EmptyResponse()

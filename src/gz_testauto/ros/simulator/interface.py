@@ -15,7 +15,7 @@ COMMAND_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
 
 
 class RealTimeFactorParameters(NodeParameters):
-    """The parameters of a node that determine the real-time factor."""
+    """Parameters that determine the real-time factor of a simulator node."""
 
     real_time_factor: Union[Literal["lockstep"], float] = 1.0
     """Real-time factor; 0: no limit. With ``lockstep``, simulated time waits for each command, see

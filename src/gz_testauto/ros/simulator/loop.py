@@ -1,8 +1,8 @@
 """The loop that runs a simulation in one thread, and executes calls between steps.
 
 In each iteration, the loop waits for a command or for the next control period, and steps the
-simulation. Only this thread uses the simulation; service handlers pass their calls to
-:meth:`SimulationLoop.perform`. The module does not use ROS; results are passed to callbacks.
+simulation. Only this thread uses the simulation. Service handlers pass their calls to
+:meth:`SimulationLoop.perform`. The module does not use ROS, and passes results to callbacks.
 """
 
 import dataclasses
@@ -20,16 +20,16 @@ from gz_testauto.trial.actors import TrialActors
 Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
 IDLE_POLL_S = 0.2
-"""Longest time (s) between two checks of an idle loop whether it must stop."""
+"""Longest time (s) after which an idle loop checks whether it must stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
     """One finished control period, with the snapshot at its end.
 
-    ``command`` is the velocity command during the period, None before the first command. ``late``
-    is true if the period started without a new command of the controller, ``held`` if time was held
-    for this command.
+    ``command`` is the velocity command during the period, or None before the first command.
+    ``late`` is True if the period started without a new command of the controller, and ``held`` is
+    True if time was held for this command.
     """
 
     scene: int
@@ -81,13 +81,14 @@ class SimulationLoop:
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Set the velocity command from the next step on, without waiting. The command is ignored
-        if no scene is loaded, while a scene is loading, and if the scene has no robot."""
+        """Set the velocity command, which applies from the next step, and return immediately. The
+        command is ignored if no scene is loaded, while a scene is loading, and if the scene has no
+        robot."""
         epoch = self._command_epoch
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        """Stop the loop; :meth:`run` returns after the current iteration."""
+        """Stop the loop. :meth:`run` returns after the current iteration."""
         self._ended = True
 
     # Methods for the loop's thread: from a call, or from run.
@@ -112,7 +113,8 @@ class SimulationLoop:
         return snapshot
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Load a scene with actors, paused at its time 0, and publish its first snapshot."""
+        """Load a scene with actors, paused at time 0 of the scene, and publish its first
+        snapshot."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
         self._actors.close()
         self._actors = actors
@@ -127,7 +129,7 @@ class SimulationLoop:
         return snapshot
 
     def set_scheduler(self, scheduler: StepScheduler) -> None:
-        """Use another scheduler from now on."""
+        """Replace the scheduler."""
         self._scheduler = scheduler
         self._scheduler.start_scene(time.monotonic())
 
@@ -144,7 +146,7 @@ class SimulationLoop:
             self._ended = True
 
     def _iterate(self) -> None:
-        """Execute a call if there is one; otherwise step the simulation if a control period is
+        """Execute a pending call. If there is none, step the simulation if a control period is
         due."""
         idle = self._simulation is None or self.paused
         now = time.monotonic()
@@ -186,8 +188,8 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot with the IMU samples and contacts of an earlier snapshot of the same
-    control period."""
+    """Return a snapshot to which the IMU samples and contacts of an earlier snapshot in the same
+    control period are added."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(

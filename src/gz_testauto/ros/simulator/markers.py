@@ -1,7 +1,7 @@
 """RViz markers of the simulator node: collision shapes, areas of metrics, and actors.
 
-The markers of shapes have the exact collision geometry; meshes and prisms are lists of triangles.
-Planes and terrain, which are the ground, have no marker.
+The markers of shapes show the exact collision geometry. Meshes and prisms become lists of
+triangles. Planes and terrain, which are the ground, have no marker.
 """
 
 import itertools
@@ -31,7 +31,7 @@ from gz_testauto.spec.regions import union_of
 from gz_testauto.trial.actors import TrialActors
 
 LINE_WIDTH_M, LINE_HEIGHT_M = 0.05, 0.03
-"""Width of lines, and their height above the ground, which would otherwise hide them."""
+"""Width (m) of lines, and their height (m) above the ground, which would otherwise hide them."""
 TEXT_HEIGHT_M = 0.3
 ACTOR_COLOR, TEXT_COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8), ColorRGBA(1.0, 1.0, 1.0, 1.0)
 STATIC_COLOR, MOVABLE_COLOR = ColorRGBA(0.6, 0.6, 0.6, 0.5), ColorRGBA(0.9, 0.5, 0.1, 0.6)
@@ -96,10 +96,10 @@ def _marker(kind: int, pose: Pose, size: Tuple[float, ...], color: ColorRGBA) ->
 class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
     """The publisher of the topic ``~colliders``.
 
-    Each model has a namespace with its collision shapes at their current poses. Gates, track and
-    regions of the campaign's metrics are lines. Static models are published once and to each new
-    subscriber, movable models in every control period if there are subscribers. ``simulation``
-    returns the current simulation.
+    Each model has a namespace that contains its collision shapes at their current poses. Gates,
+    track and regions of the campaign's metrics are shown as lines. Static models are published
+    once, and again for each new subscriber. Movable models are published in every control period if
+    there are subscribers. ``simulation`` returns the current simulation.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._shown: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, scene: Scene) -> None:
-        """Use the models of a new scene."""
+        """Start a new scene, and use its models."""
         self._scene, self._models, self._shown = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
-        """Request that static models are published again; rospy calls this method for each new
+        """Request that static models are published again. rospy calls this method for each new
         subscriber."""
         self._shown = None
 
@@ -157,7 +157,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         publish(self._topic, found, stamp)
 
     def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
-        """Return the models by name, after those with these names were read from their SDF."""
+        """Return the models by name. Unknown models in ``names`` are read from their SDF first."""
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -190,9 +190,9 @@ def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
 class ActorMarkers:
     """The publisher of the topic ``~actors``.
 
-    Each actor has its collision shapes and a label with its name and current activity. The activity
-    of a behavior tree is the name of the node that was ticked last. The markers are published in
-    every control period if there are subscribers.
+    The markers of an actor are its collision shapes and a label with its name and current activity.
+    The activity of a behavior tree is the name of the node that was ticked last. The markers are
+    published in every control period if there are subscribers.
     """
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class ActorMarkers:
         self._shown: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, actors: TrialActors) -> None:
-        """Use the actors of a new scene."""
+        """Start a new scene, and use its actors."""
         self._actors, self._shown = actors, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions

@@ -104,8 +104,8 @@ class SimulatorNode:
         self._loop.run()
 
     def _handler(self, name: str) -> Handler:
-        """Return the handler of the service with this name. It runs on the thread of the simulation
-        loop."""
+        """Return the handler of a service, by the name of the service. The handler runs on the
+        thread of the simulation loop."""
         owners = (self._services, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
 
@@ -118,7 +118,8 @@ class SimulatorNode:
         return handle
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        """Load the world and the robot of a request, with the campaign's actors and terms."""
+        """Load the world and the robot of a request, with the actors and the other settings of the
+        campaign."""
         robot = None
         if request.robot_model:
             model = existing_file(request.robot_model, "robot_model")
@@ -201,7 +202,7 @@ def choose_simulator(
 ) -> Tuple[str, Dict[str, Any]]:
     """Return the name of the simulator and its options, from the parameters or the campaign.
 
-    Limits and settings of ``worlds`` in the campaign are added to the options. Raises ``SpecError``
+    Limits and ``worlds`` settings of the campaign are added to the options. Raises ``SpecError``
     for an unknown option.
     """
     if campaign is None:
@@ -218,8 +219,8 @@ def choose_simulator(
 
 
 def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
-    """Return the options with which a simulator opens a window. If no window is possible, log a
-    warning and return no options."""
+    """Return the options with which a simulator opens a window. If the simulator cannot open a
+    window, log a warning and return no options."""
     if not wanted:
         return {}
     try:
@@ -261,7 +262,7 @@ def serve(parameters: interface.SimulatorParameters) -> None:
 
 def start() -> int:
     """Run the node, and return the exit status. In a campaign, the campaign node reports an error
-    of this node, which then waits until shutdown."""
+    of this node, and this node waits until shutdown."""
     rospy.set_param("~error", "")
     try:
         serve(read_parameters(interface.SimulatorParameters))
@@ -275,7 +276,7 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the ``simulator`` node; the entry point of the script."""
+    """Run the ``simulator`` node. This function is the entry point of the script."""
     return run_node("simulator", start)
 
 

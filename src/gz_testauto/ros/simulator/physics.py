@@ -1,8 +1,8 @@
 """The services ``get_physics_properties`` and ``set_physics_properties`` of gazebo_ros.
 
-The properties are those of ``<physics>`` and ``<gravity>`` in the world file, with SDF's defaults.
-``max_update_rate`` limits the real-time factor. A change that the simulator does not support is
-rejected, not ignored.
+The initial properties are those of ``<physics>`` and ``<gravity>`` in the world file, or the
+defaults of SDF. ``max_update_rate`` limits the real-time factor. A request for a change that the
+simulator does not support is rejected.
 """
 
 import math
@@ -29,7 +29,7 @@ SAME = 1e-9
 
 class PhysicsProperties:
     """The handlers of the two services for physics properties. ``factor`` is the initial real-time
-    factor, infinity for no limit."""
+    factor. It is infinite for no limit."""
 
     def __init__(self, period_s: float, factor: float = math.inf) -> None:
         self._period_s = period_s
@@ -55,7 +55,8 @@ class PhysicsProperties:
     def set(
         self, loop: SimulationLoop, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
-        """Change the physics properties. If one change is not supported, reject all changes."""
+        """Change the physics properties. If one change is not supported, reject the whole
+        request."""
         now = self.get(loop)
         changed = _changed(request, now)
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
@@ -94,7 +95,7 @@ class _ChangeablePhysics(Protocol):
 
 
 def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
-    """Return the physics settings of a simulation that can change them, otherwise None."""
+    """Return the physics settings of a simulation, or None if the simulation cannot change them."""
     simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
@@ -115,8 +116,8 @@ def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResp
 
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
-    """Return the step size, gravity and ODE settings in a world file. Missing values, and all
-    values if ``world`` is None, are the defaults of SDF."""
+    """Return the step size, gravity and ODE settings in a world file. The defaults of SDF replace
+    missing values, and all values if ``world`` is None."""
     root = read_xml(world, recover=True) if world else None
     found = None if root is None else root.find("world")
     if found is None:

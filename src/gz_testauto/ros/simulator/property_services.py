@@ -1,8 +1,8 @@
 """Services that read and change links, joints, lights and visuals.
 
-Some are services of gazebo_ros for one link, light or model. The others are services of this
-package for several models, visuals or lights in one request. If the simulator does not support a
-change, the request is rejected and nothing is changed.
+Some of them are services of gazebo_ros, for one link, light or model. The other services belong to
+this package and process several models, visuals or lights in one request. If the simulator does not
+support a change, the request is rejected and nothing is changed.
 """
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -173,8 +173,8 @@ class PropertyServices:
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
-        """Set all properties of a light, as gazebo_ros does. A field that is not set is 0;
-        ``~set_lights`` changes only the specified properties."""
+        """Set all properties of a light, as gazebo_ros does. A field that is not set counts as 0.
+        In contrast, ``~set_lights`` changes only the specified properties."""
         direction = request.direction
         self._apply(
             SetLight(
@@ -229,8 +229,8 @@ class PropertyServices:
     # Helpers.
 
     def _link(self, name: str) -> str:
-        """Return the scoped name of a link. Raises ``SimulatorError`` for an unknown name, and for
-        an unscoped name of several links."""
+        """Return the scoped name of a link. Raises ``SimulatorError`` if no link has the name, or
+        if several links have the same unscoped name."""
         links = self._loop.simulation.describe().links
         if name in links:
             return name
@@ -248,8 +248,8 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return each name of a request with the elements that belong to the name in the arrays of the
-    request. Empty arrays are skipped."""
+    """Return each name of a request with its elements from the arrays of the request. Empty arrays
+    are skipped."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

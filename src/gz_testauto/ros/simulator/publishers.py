@@ -1,8 +1,9 @@
-"""Publishers of the state of a simulation on the usual topics of a robot.
+"""Publication of the state of a simulation on the usual topics of a robot.
 
 In each period, measurements are published first, then the odometry of the same time, and the clock
 last, so that a node that waits for the clock has already received the other messages. All time
-stamps are ROS time, which never decreases; ``~scene_time`` has the time of the scene.
+stamps are ROS time, which never decreases. The time of the scene is published on
+``~scene_time``.
 """
 
 import math
@@ -29,7 +30,8 @@ QUEUE_SIZE = 100
 
 
 class Odometry:
-    """The odometry of one robot in one scene: its true pose, and its velocity in the base frame.
+    """The odometry of one robot in one scene, which consists of its true pose and its velocity in
+    the base frame.
 
     ``origin`` selects the origin of the odometry frame. It is ``"world"``, as by default in the
     differential drive of gazebo_ros, or ``"start"`` for the robot's pose at the start of the scene,
@@ -50,8 +52,8 @@ class Odometry:
         """Add the next sample, and return v_x, v_y (m/s) and the yaw rate (rad/s) in the base
         frame.
 
-        These are the values of the simulator. If it reports none, they are the means since the
-        previous sample, or 0 for the first sample.
+        The values are those that the simulator reports. If it reports none, they are the means
+        since the previous sample, or 0 for the first sample.
         """
         previous, self._previous = self._previous, (time_s, state)
         yaw = state.pose.yaw_rad
@@ -70,8 +72,8 @@ class Odometry:
 
 
 class ScenePublisher:
-    """The publisher of all scenes of one simulator. It must be called on the thread of the
-    simulation loop."""
+    """The publisher of the state of one simulator, for all of its scenes. It must be called on the
+    thread of the simulation loop."""
 
     def __init__(
         self, clock: SceneClock, parameters: interface.SimulatorParameters, period_s: float
@@ -98,7 +100,7 @@ class ScenePublisher:
         self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
     def start_scene(self, scene: Scene, period: Period) -> None:
-        """Publish the first snapshot of a new scene, at its time 0."""
+        """Publish the first snapshot of a new scene, at time 0 of the scene."""
         self._clock.begin_scene()
         self._robot, self._odometry, self._scan_stamp_s = scene.robot, None, -1.0
         if scene.robot is not None:
@@ -193,8 +195,8 @@ class ScenePublisher:
     def _mounts(
         self, time_s: float, robot: RobotModel, odometry: Odometry
     ) -> List[TransformStamped]:
-        """Return the constant transforms of a scene: of the odometry frame in the map, and of the
-        sensors on the robot."""
+        """Return the constant transforms of a scene. They are the transforms between the odometry
+        frame and the map, and those of the sensors on the robot."""
         stamp, parameters = self._time(time_s), self._parameters
         fixed = [
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)

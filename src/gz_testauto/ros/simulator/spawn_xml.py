@@ -2,7 +2,8 @@
 
 The requested name replaces the name of the model, and the requested pose is composed with the pose
 in the SDF. Every plug-in gets the requested ``robotNamespace``. ``package://`` is replaced by a
-path, and ``gz sdf`` converts URDF. Error messages are those of gazebo_ros, where they exist.
+path, and ``gz sdf`` converts URDF. Error messages are the same as in gazebo_ros, if gazebo_ros has
+a message for the error.
 """
 
 import re
@@ -25,15 +26,15 @@ NOT_A_MODEL = (
 )
 UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
 UrdfConverter = Callable[[str], str]
-"""A function that converts URDF text to SDF text. It raises a ``GzTestautoError`` with the cause of
-an error."""
+"""A function that converts URDF text to SDF text. It raises a ``GzTestautoError`` if the conversion
+fails."""
 
 
 def model_to_spawn(
     xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
 ) -> NamedModel:
-    """Return the model of a spawn request. ``xml`` is SDF or URDF text, ``pose`` the requested pose
-    in the world. Raises ``RequestRejectedError`` for invalid text."""
+    """Return the model of a spawn request. ``xml`` is SDF or URDF text, and ``pose`` is the
+    requested pose in the world frame. Raises ``RequestRejectedError`` for invalid text."""
     root = _parse(xml)
     if root.tag == "robot":
         root = _parse(convert_urdf(with_package_paths(xml)))
@@ -78,7 +79,7 @@ def _parse(xml: str) -> etree._Element:
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
-    """Return the document and the model that a ``<world>`` with an ``<include>`` refers to, as in
+    """Return the document and the model that the ``<include>`` of a ``<world>`` refers to, as in
     older files. The pose of the include replaces the pose of the model."""
     include = root.find("world/include")
     if include is None:

@@ -1,6 +1,6 @@
 """Schedulers that decide when the next control period of a simulation starts.
 
-A scheduler uses neither threads nor the simulator nor ROS. All times are wall time of one monotonic
+A scheduler does not use threads, the simulator or ROS. All times are wall times of one monotonic
 clock, in seconds.
 """
 
@@ -13,16 +13,17 @@ from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParamete
 class StepScheduler(abc.ABC):
     """The base class of schedulers of control periods.
 
-    Call order: ``start_scene`` once per scene; then per control period ``wait_until`` and, at
-    every command, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds`` is true if
-    simulated time waits for the commands of a controller.
+    ``start_scene`` is called once per scene. In each control period, ``wait_until`` is called
+    first. At every command, ``commanded`` and ``wait_until`` are called. The period ends with a
+    call of ``stepped``. ``holds`` is True if simulated time waits for the commands of a
+    controller.
     """
 
     holds: bool = False
 
     @abc.abstractmethod
     def start_scene(self, now_s: float) -> None:
-        """Start a scene at its time 0."""
+        """Start a scene, at time 0 of the scene."""
 
     @abc.abstractmethod
     def commanded(self) -> None:
@@ -30,19 +31,21 @@ class StepScheduler(abc.ABC):
 
     @abc.abstractmethod
     def wait_until(self) -> float:
-        """Return the wall time at which the next period starts if no command arrives before."""
+        """Return the wall time at which the next period starts if no command arrives before that
+        time."""
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
-        """Start the next period, and return true if the period is late.
+        """Start the next period, and return whether the period is late.
 
-        A period is late if it starts without a command although time was held for the command, or
-        although the controller has sent commands in this scene.
+        A period is late if it starts without a command, even though time was held for the command
+        or the controller has sent commands in the current scene.
         """
 
 
 class RealTimeScheduler(StepScheduler):
-    """A scheduler with a real-time factor: 1 is real time, 2 twice as fast, infinity unlimited."""
+    """A scheduler with a real-time factor. 1 is real time, 2 is twice as fast, and infinity is
+    unlimited."""
 
     def __init__(self, factor: float, period_s: float) -> None:
         self.factor = factor
@@ -64,7 +67,7 @@ class RealTimeScheduler(StepScheduler):
         return self._due_s
 
     def stepped(self, now_s: float) -> bool:
-        """Return true if the controller has sent commands, but none since the last period."""
+        """Return whether the controller has sent commands, but none since the last period."""
         # A slow machine stays behind; it does not run faster later to compensate.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
         late, self._answered = self._has_commands and not self._answered, False
@@ -75,8 +78,8 @@ class LockstepScheduler(StepScheduler):
     """A scheduler that holds time until the controller has sent a command for the last period.
 
     A new scene waits up to ``start_timeout_s`` for its first command, since a planner needs time to
-    accept its goal. After the first command it waits up to ``command_timeout_s`` per period. After
-    a timeout the controller counts as inactive, and time advances in real time until the next
+    accept its goal. After the first command, it waits up to ``command_timeout_s`` per period. After
+    a timeout, the controller counts as inactive, and time advances in real time until the next
     command, so that nodes that need simulated time can start.
     """
 
@@ -100,14 +103,14 @@ class LockstepScheduler(StepScheduler):
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """Return a past time if a command has arrived. Otherwise, return the end of the timeout, or
-        of a period in real time if the controller is inactive."""
+        """Return a time in the past if a command has arrived. Otherwise, return the end of the
+        timeout or, if the controller is inactive, the end of a period in real time."""
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()
 
     def stepped(self, now_s: float) -> bool:
-        """Return true if time was held, but no command arrived."""
+        """Return whether time was held but no command arrived."""
         late = self._held and not self._answered
         self._held = self._answered
         self._answered = False

@@ -1,8 +1,8 @@
-"""Check that move_base's costmap marks the obstacles of the world before a goal is sent.
+"""A check, before a goal is sent, that move_base's costmap marks the obstacles of the world.
 
 The costmap is compared with the collision shapes that are visible to the lidar from the robot's
 true pose. If a visible obstacle is not marked, the trial does not measure the planner. One marked
-point per obstacle is sufficient; the quality of the costmap is not evaluated.
+point per obstacle is sufficient, since the check does not evaluate the quality of the costmap.
 """
 
 import time
@@ -47,28 +47,30 @@ OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
 """Default parameters (m) of an obstacle layer in costmap_2d."""
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
-"""Wall time (s) within which a costmap that has a publisher must be received."""
+"""Wall time (s) within which a costmap must be received if its topic has a publisher."""
 ENOUGH_RAYS = 3
-"""Least number of rays on obstacles that a check needs."""
+"""Least number of rays that must hit obstacles for a check."""
 PLAIN_RAYS = 5
-"""Least number of rays on an obstacle that is clearly visible and therefore checked separately."""
+"""Least number of rays that must hit an obstacle, so that it counts as clearly visible and is
+checked separately."""
 WITHIN_M = 0.25
 """Largest distance (m) of a marked cell from its obstacle. It includes the cell size, noise, and
 the motion of obstacles that settle."""
 RIM_M = 0.1
-"""Width (m) of the border of the costmap's window in which points are not checked, since they can
-be marked outside of the window."""
+"""Width (m) of the border of the costmap's window in which points are not checked, since their
+marks can be outside of the window."""
 LEVEL = 0.999
 """Smallest upward component of the axis of a lidar with a level scan plane."""
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
 SWITCH = "stack.names.costmap: null disables this check"
 WAIT_S, POLL_S = 5.0, 0.2
-"""Simulated time (s) within which a costmap must mark obstacles; wall time (s) between checks."""
+"""Simulated time (s) within which a costmap must mark obstacles, and wall time (s) between
+checks."""
 
 
 class RayHit(NamedTuple):
-    """The first point of a ray on an obstacle: the name of the model, the index of the ray, the
-    point (m, world frame), and the distance (m) of the point from the lidar."""
+    """The first point at which a ray hits an obstacle: the name of the model, the index of the ray,
+    the point (m, world frame), and the distance (m) of the point from the lidar."""
 
     name: str
     ray: int
@@ -160,8 +162,9 @@ def marked_points(grid: OccupancyGrid) -> np.ndarray:
 
 
 def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
-    """Return which points are in the costmap's window and more than ``rim_m`` from the edge of the
-    window. The points have shape (n, 2) in the costmap's frame; the result is boolean, (n,)."""
+    """Return a boolean array, shape (n,), that is true for points in the costmap's window that are
+    more than ``rim_m`` from its edge. The points have shape (n, 2) and are in the costmap's
+    frame."""
     info = grid.info
     local_m = pose_of(info.origin).inverse().apply(_lifted(points_m))[:, :2]
     size_m = np.array([info.width, info.height]) * info.resolution
@@ -195,7 +198,7 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
 
 
 def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
-    """Yield those observation sources of a costmap layer that mark obstacles."""
+    """Yield the observation sources of a costmap layer that mark obstacles."""
     range_m = layer.get("obstacle_range", range_m)
     highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
     for name in str(layer.get("observation_sources", "")).split():
@@ -235,11 +238,12 @@ class CostmapCheck:
     ) -> None:
         """Wait until the costmap has marked each clearly visible obstacle.
 
-        A single marked cell is sufficient if another topic than ``stack.names.scan`` marks the
+        A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
-        of the robot and of the named models, ``latest_scan`` the latest scan. ``extra_models`` are
-        models that are not in the world file. Raises ``NavigatorError`` if an obstacle is not
-        marked within 5 s of simulated time or ``stack.start_timeout_s`` of wall time.
+        of the robot and of the named models, and ``latest_scan`` returns the latest scan.
+        ``extra_models`` are models that are not in the world file. Raises ``NavigatorError`` if an
+        obstacle is not marked within 5 s of simulated time or ``stack.start_timeout_s`` of wall
+        time.
         """
         topic = self._stack.names.costmap
         if topic is None:
@@ -270,7 +274,7 @@ class CostmapCheck:
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
         """Return the obstacles that the costmap should mark, and which of them are marked. Return
-        None if tf has no pose of the lidar."""
+        None if tf cannot provide the pose of the lidar."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -315,7 +319,7 @@ class CostmapCheck:
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
     def _marked_by(self, layers: CostmapLayers) -> bool:
-        """Return true if only the scan of ``stack.names.scan`` marks the costmap."""
+        """Return whether only the scan of ``stack.names.scan`` marks the costmap."""
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
@@ -353,7 +357,7 @@ class CostmapCheck:
 
     def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
         """Raise ``NavigatorError`` if the costmap could not mark any obstacle, according to its
-        parameters and tf. Called when no obstacle is visible."""
+        parameters and tf. This method is called if no obstacle is visible."""
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:
@@ -396,7 +400,7 @@ def _without_sources(layers: CostmapLayers) -> str:
 
 def _out_of_height(scan: LaserScan, view: _View) -> str:
     """Return an error text if the scan plane of a level lidar is outside of the heights that the
-    costmap marks; otherwise an empty text."""
+    costmap marks. Otherwise, return empty text."""
     sources, z_m = view.layers.sources, view.lidar.position[2]
     low_m = min(source.heights_m[0] for source in sources)
     high_m = max(source.heights_m[1] for source in sources)
@@ -431,13 +435,14 @@ def _each(answers: Iterable[bool]) -> np.ndarray:
 
 
 def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
-    """Return true if the scan contains more than half of the expected points."""
+    """Return whether the scan contains more than half of the expected points."""
     agree = _each(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
 def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    """Return which points, shape (n, 2), have a marked cell nearby; boolean, shape (n,)."""
+    """Return a boolean array, shape (n,), that is true for points, shape (n, 2), with a marked cell
+    nearby."""
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

@@ -1,9 +1,9 @@
 """Executor of trials on the user's stack, in a process with a separate ROS master.
 
 The process is a :mod:`session <gz_testauto.ros.session>`. It starts before the first trial. With
-``stack.run: fresh`` each trial has a new session. The module-level imports do not include rospy, so
-that one process can run many sessions in succession. A session that exits or does not respond
-costs one attempt.
+``stack.run: fresh``, each trial has a new session. The module-level imports do not include rospy,
+so that one process can run many sessions in succession. If a session exits or does not respond,
+only one attempt is lost.
 """
 
 import shutil
@@ -30,7 +30,7 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
 
 SLACK_S = 30.0
-"""Time (s) that is added to the longest wait of a session before it counts as hung."""
+"""Time (s) that a session can exceed its longest wait before it counts as hung."""
 
 
 class StackSessionSettings(NamedTuple):
@@ -46,10 +46,11 @@ class StackExecutor(SessionExecutor):
     """An executor of a campaign with ``stack``. Logs are in ``out/logs``, bags in ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
-        """Validate the campaign; no process starts.
+        """Validate the campaign without starting a process.
 
         Raises ``SpecError`` for a campaign without ``stack``, and for launch files that do not
-        exist or do not declare the specified arguments, and ``MissingDependencyError`` without ROS.
+        exist or do not declare the specified arguments, and ``MissingDependencyError`` if ROS is
+        not installed.
         """
         self._campaign = require_stack(campaign)
         spec = self._campaign.spec
@@ -89,7 +90,7 @@ class StackExecutor(SessionExecutor):
 
 
 def start_stack_session(settings: StackSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a ROS master in the process of the session, register a node, and return the handler
+    """Start a ROS master in the process of the session, and register a node. Return the handler
     that runs a trial."""
     home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
@@ -132,7 +133,8 @@ def _require_ros(spec: StackCampaignSpec) -> None:
 
 
 def _package_version(package: Optional[str]) -> str:
-    """Return the version of a ROS package; empty for a launch file outside of packages."""
+    """Return the version of the ROS package that contains a launch file, or empty text for a file
+    outside of packages."""
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"

@@ -1,4 +1,4 @@
-"""Ground truth of a trial, which is requested from the simulator once per control period.
+"""The ground truth of a trial, which is requested from the simulator once per control period.
 
 A snapshot contains the states of the robot and of movable obstacles at one simulated time, and the
 contacts that were published since the previous snapshot. The topic ``/gazebo/model_states`` is not
@@ -54,8 +54,8 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Wait until ``period_s`` after the previous snapshot, whose time is ``last_s``, and return
-        the next snapshot.
+        """Wait until ``period_s`` have passed since the previous snapshot, whose time is
+        ``last_s``, and return the next snapshot.
 
         Arguments and errors are those of :meth:`request_snapshot` and :meth:`await_time`. The
         snapshot is requested again while it is not newer than the previous one, since ``/clock``

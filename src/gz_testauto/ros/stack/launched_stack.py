@@ -1,9 +1,10 @@
-"""The launch files of a stack: simulator, robot and navigation, which run for one or several
-trials.
+"""The processes of a stack: the launch files of simulator, robot and navigation, which run for one
+or several trials.
 
-The launch files are started in order. Each is a
-:class:`~gz_testauto.ros.launched_process.LaunchedProcess`: a roslaunch with all its processes. The
-module also waits for the services and topics of the stack, and detects processes that have died.
+The launch files are started in order. Each of them is a
+:class:`~gz_testauto.ros.launched_process.LaunchedProcess`, which is a roslaunch with all its
+processes. The module also waits for the services and topics of the stack, and detects processes
+that have died.
 """
 
 import contextlib
@@ -64,7 +65,7 @@ class LaunchedStack:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
     def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
-        """Return true if the navigation runs with the launch arguments of a trial."""
+        """Return whether the navigation runs with the launch arguments of a trial."""
         return self._navigation == self._wanted(trial, values)
 
     @property
@@ -73,8 +74,8 @@ class LaunchedStack:
         return "simulator" in self._parts
 
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
-        """Start simulator and robot, and limit the real-time factor. Return when the robot is in
-        the world and time advances. ``of_world`` are the names of the models in the world file."""
+        """Start simulator and robot, and limit the real-time factor. Wait until the robot is in the
+        world and time advances. ``of_world`` are the names of the models in the world file."""
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
@@ -100,7 +101,8 @@ class LaunchedStack:
 
     def _limit_real_time_factor(self, factor: float) -> None:
         """Limit the real-time factor by the update rate of the physics engine, so that the
-        navigation is fast enough. Raises ``SimulatorError`` if the simulator rejects this."""
+        navigation is fast enough. Raises ``SimulatorError`` if the simulator rejects the update
+        rate."""
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
             raise SimulatorError(
@@ -126,8 +128,8 @@ class LaunchedStack:
         )
 
     def _model_names(self) -> AbstractSet[str]:
-        """Return the names of the models in the world. While the simulator does not respond, as
-        gazebo_ros while it loads a robot, return the last known names."""
+        """Return the names of the models in the world. If the simulator does not respond, return
+        the last known names. gazebo_ros does not respond while it loads a robot."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
         except ServiceTimeoutError as error:

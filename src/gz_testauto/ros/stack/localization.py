@@ -95,7 +95,7 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str) -> Optional[Pose]:
-        """Return the latest pose of a frame in a reference frame, or None if tf has no
+        """Return the latest pose of a frame in a reference frame, or None if tf cannot provide the
         transform."""
         try:
             found = self._buffer.lookup_transform(

@@ -1,7 +1,7 @@
 """Requirements of a trial on a stack, such as topics, and messages about missing ones.
 
-The time limit of a requirement is ``stack.start_timeout_s``. The wait ends earlier if a topic of
-the same type exists under another name and no name was added for a while, or if roslaunch could not
+The timeout of a requirement is ``stack.start_timeout_s``. The wait ends earlier if a topic of the
+same type exists under another name and no name was added for a while, or if roslaunch could not
 start a node. A message about a missing name lists the existing names.
 """
 
@@ -32,9 +32,10 @@ def move_base_actions() -> List[str]:
 class Requirement:
     """A condition that must hold before a trial can start.
 
-    ``missing`` is the message if the condition does not hold, ``remedy`` the correction. If the
-    condition depends on the existence of a topic, model or frame, ``name`` is its name, ``kind`` a
-    word for the others, and ``existing`` returns all existing names.
+    ``missing`` is the error message if the condition does not hold, and ``remedy`` is the part of
+    the message that states how to fix it. If the condition requires a topic, model or frame to
+    exist, ``name`` is its name. ``kind`` is then a noun for the existing ones, and ``existing``
+    returns their names.
     """
 
     condition: Callable[[], bool]
@@ -67,7 +68,7 @@ def required_topic(
 
 
 class RequirementTimeout:
-    """The time limit of one requirement, from the creation of the object."""
+    """The timeout of one requirement, which starts when the object is created."""
 
     def __init__(self, requirement: Requirement, timeout_s: float) -> None:
         self._requirement = requirement
@@ -81,7 +82,7 @@ class RequirementTimeout:
         return time.monotonic() - self._began_s
 
     def has_expired(self, cannot_start: bool) -> bool:
-        """Return true if the wait has ended. ``cannot_start`` is true if a node could not be
+        """Return whether the wait is over. ``cannot_start`` is True if a node could not be
         started."""
         existing = tuple(self._requirement.existing())
         if existing != self._existing:

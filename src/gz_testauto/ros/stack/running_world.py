@@ -1,8 +1,8 @@
 """The running world of a stack, as a simulation whose time advances continuously.
 
-A step waits until a control period has passed, and requests a snapshot. Actors and changes work as
-in lock-step, except that time passes during their requests, so that a twist holds until the next
-snapshot.
+A step waits until a control period has passed, and requests a snapshot. Actors and property changes
+work as in lock-step, except that time passes during their requests. A twist therefore applies until
+the next snapshot.
 """
 
 from pathlib import Path
@@ -20,10 +20,10 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 class RunningWorld(Simulation):
     """A simulation of a running stack, with steps of at least ``period_s``.
 
-    ``scene`` is the current scene; its robot is None if the robot has no model file. ``robot`` is
-    the name of the observed robot, ``others`` are the names of further observed models.
-    ``meanwhile`` is called during waits. ``stall_timeout_s`` is the wall time for which simulated
-    time can stop.
+    ``scene`` is the current scene. Its robot is None if the robot has no model file. ``robot`` is
+    the name of the observed robot, and ``others`` are the names of further observed models.
+    ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time for which
+    simulated time can stop.
     """
 
     changes = SUPPORTED_CHANGES

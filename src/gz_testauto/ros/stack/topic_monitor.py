@@ -1,4 +1,5 @@
-"""Recording of a stack's topics during a trial: commands, odometry, plans, warnings, numbers.
+"""Recording of a stack's topics during a trial: commands, odometry, plans, warnings, and numbers in
+other topics.
 
 These values do not affect the outcome of a trial, which depends only on ground truth.
 """
@@ -122,8 +123,8 @@ class PublishedPlans:
         self._newest: Tuple[str, float] = ("", 0.0)
 
     def add(self, topic: str, stamp_s: float, after_s: float, points_m: np.ndarray) -> None:
-        """Add a plan that was received ``after_s`` after the goal; ``points_m`` has shape (n, 2).
-        ``stamp_s`` is the time stamp of the message, 0 if the publisher does not set it."""
+        """Add a plan that was received ``after_s`` after the goal. ``points_m`` has shape (n, 2).
+        ``stamp_s`` is the time stamp of the message, or 0 if the publisher does not set it."""
         steps = np.diff(points_m, axis=0) if len(points_m) > 1 else np.zeros((0, 2))
         plan = (after_s, float(np.hypot(*steps.T).sum()))
         if stamp_s > 0.0 and self._received and self._newest == (topic, stamp_s):
@@ -186,12 +187,13 @@ class StackMonitor:
 
     @property
     def scan_received(self) -> bool:
-        """True if a message of any type was received on the topic of the laser."""
+        """True if a message of any type was received on the topic of the laser scan."""
         return self._scan is not None
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The last message of the laser, or None if there is none of the type ``LaserScan``."""
+        """The last message on the topic of the laser scan, or None if no message of the type
+        ``LaserScan`` was received."""
         message = self._scan
         if isinstance(message, rospy.AnyMsg):
             if message._connection_header["type"] != LaserScan._type:
@@ -207,10 +209,10 @@ class StackMonitor:
     def series(self) -> Dict[str, np.ndarray]:
         """Return the recorded arrays by name.
 
-        ``odom``, shape (n, 5), has x, y (m), yaw (rad), forward speed (m/s) and yaw rate (rad/s)
-        per control period, and NaN before the first message. ``global_plan_m`` and
-        ``local_plan_m``, shape (k, 2), have the time since the goal (s) and the length (m) of each
-        plan.
+        ``odom``, shape (n, 5), contains x, y (m), yaw (rad), forward speed (m/s) and yaw rate
+        (rad/s) per control period, or NaN before the first message. ``global_plan_m`` and
+        ``local_plan_m``, shape (k, 2), contain the time since the goal (s) and the length (m) of
+        each plan.
         """
         with self._lock:
             return {
@@ -219,8 +221,8 @@ class StackMonitor:
             }
 
     def numbers(self) -> Dict[str, float]:
-        """Return the recorded numbers for the results by name, with the metrics of the campaign's
-        stack last."""
+        """Return the recorded numbers for the results, by name. The metrics that the campaign
+        defines for the stack are last."""
         with self._lock:
             plans = {which: published.lengths_m for which, published in self._plans.items()}
             counted: Dict[str, float] = {

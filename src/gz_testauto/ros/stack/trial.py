@@ -1,8 +1,8 @@
 """Execution of trials on a running stack, with ground truth from the simulator.
 
-Before a trial, the processes of the stack are started or reset. Then the goal is sent, and the
-ground truth is passed to the monitor once per control period. The recorded topics are added to the
-result. The trials run in the process of a :mod:`session <gz_testauto.ros.session>`.
+Before a trial, the processes of the stack are started or reset. During the trial, the ground truth
+is passed to the monitor once per control period. The recorded topics are added to the result. The
+trials run in the process of a :mod:`session <gz_testauto.ros.session>`.
 """
 
 import dataclasses
@@ -49,13 +49,14 @@ from gz_testauto.trial.termination import TrialEnd
 ARRIVED_GRACE_S = 1.0
 """Simulated time (s) after the stack reports success within which the robot must be at the goal."""
 SETTLE_S = 1.0
-"""Simulated time (s) for scans of the new world, before and after costmaps are cleared."""
+"""Simulated time (s) to wait for scans of the new world, before and after costmaps are cleared."""
 
 CHECK_INTERVAL_S = 0.25
 """Wall time (s) between two checks of the stack's processes."""
 
 BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
-"""Wall time (s) until rosbag has closed the bag, and between two checks of its start."""
+"""Wall time (s) within which rosbag must close the bag, and wall time (s) between two checks
+whether it has started."""
 
 
 class TrialBag:
@@ -149,8 +150,8 @@ class StackTrialRunner:
             actors.close()
 
     def _run(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Prepare and run the trial. After an error, check whether the death of a process is its
-        cause."""
+        """Prepare and run the trial. After an error, check whether the error was caused by the
+        death of a process."""
         try:
             with master_faults():
                 self._prepare(trial, monitor, actors)
@@ -230,7 +231,8 @@ class StackTrialRunner:
             bag.end(reached)
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
-        """Start or reset the processes of the stack, and wait until it is ready for a goal."""
+        """Start or reset the processes of the stack, and wait until the stack is ready for a
+        goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
         warm = running.simulating

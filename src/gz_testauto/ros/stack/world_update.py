@@ -15,7 +15,8 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel
 
 WITHIN_M, WITHIN_RAD = 0.05, 0.05
-"""Tolerances (m, rad) of the horizontal pose of a placed model, since a movable model settles."""
+"""Tolerances (m, rad) of the horizontal pose of a placed model. They allow for the motion of a
+movable model that settles."""
 
 
 class WorldUpdater:
