@@ -1,1 +1,1 @@
-"""Statistics of campaigns: rates with intervals, and comparisons of planners world by world."""
+"""Compute statistics of campaigns: rates with intervals, and comparisons of planners by world."""

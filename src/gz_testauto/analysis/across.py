@@ -1,4 +1,4 @@
-"""Pair the trials of campaigns of different days, machines or planner versions.
+"""Pair the trials of several campaigns, such as those of different days, machines or versions.
 
 Trials of several results directories are paired in worlds whose files have the same hash, with the
 same start and goal, under the same conditions (:mod:`gz_testauto.analysis.conditions`).
@@ -16,13 +16,17 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign
 
 Key = Tuple[str, ...]
-"""Identifies a world independent of its directory."""
+"""The key that identifies a world independently of its directory."""
 
 
 @dataclass(frozen=True)
 class ComparedCampaign:
-    """One of the campaigns: the number of its ``worlds``, and of those ``common`` to all compared
-    campaigns; the ``reasons`` why it is not comparable with the first one, and ``notes``."""
+    """One of the compared campaigns.
+
+    ``worlds`` is the number of its worlds, and ``common`` the number of worlds that all compared
+    campaigns share. ``reasons`` state why it is not comparable with the first campaign; ``notes``
+    are other differences.
+    """
 
     label: str
     campaign: str
@@ -37,12 +41,12 @@ class ComparedCampaign:
 
 @dataclass(frozen=True)
 class PairedCampaigns:
-    """Several campaigns as one.
+    """The results of several campaigns, combined into one.
 
-    ``results`` has the trials in common worlds. A planner whose name several campaigns have gets
-    the campaign's label: ``fgm (monday)``; ``names`` has them by label and planner. ``pairs`` are
-    the pairs that no single campaign compares. ``only`` are the worlds that not all campaigns have,
-    by label.
+    ``results`` contains the trials in the common worlds. If several campaigns contain a planner of
+    the same name, the label of the campaign is appended, as in ``fgm (monday)``. ``names`` maps
+    labels and planners to these names. ``pairs`` are the pairs of planners that no single campaign
+    compares. ``only`` are the worlds that are not part of all campaigns, by label.
     """
 
     sides: Tuple[ComparedCampaign, ...]
@@ -55,10 +59,11 @@ class PairedCampaigns:
 def pair_campaigns(
     campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False
 ) -> PairedCampaigns:
-    """Pair the trials of two or more campaigns; the conditions of each are compared with the first.
+    """Pair the trials of two or more campaigns after comparing their conditions with the first
+    one's.
 
-    A campaign that is not comparable is left out unless ``ignore_differences``. Raises
-    ``ResultsError`` if labels are equal, or the remaining campaigns have no common world.
+    A campaign with other conditions is excluded unless ``ignore_differences`` is true. Raises
+    ``ResultsError`` if two labels are equal, or the remaining campaigns share no world.
     """
     _require_labels(campaigns)
     found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
@@ -105,8 +110,11 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 
 
 def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
-    """Return the key of each world: its hash, its number among equal files, its start and goal.
-    Worlds of imported trials without files have their names as keys."""
+    """Return the key of each world by its name.
+
+    A key consists of the hash of the file, its number among identical files, and the start and
+    goal. For imported trials without world files, the name replaces the hash.
+    """
     own = drives(campaign.manifest.inputs)
     copies: Counter[str] = Counter()
     keys: Dict[str, Key] = {}
@@ -140,7 +148,7 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
 
 
 def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
-    """Return the name of each planner of each campaign in tables."""
+    """Return the name that tables use for each planner of each campaign."""
     counts = Counter(planner for one in campaigns for planner in one.results.planners)
     return {
         (one.label, planner): planner if counts[planner] == 1 else f"{planner} ({one.label})"
@@ -152,7 +160,9 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs of planners of two campaigns that neither campaign compares by itself."""
+    """Return the pairs of planners from different campaigns that neither campaign compares by
+    itself.
+    """
     pairs = []
     for one, other in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(one.results.planners, other.results.planners):

@@ -1,18 +1,18 @@
-"""Tests and intervals that are valid at every number of worlds.
+"""Compute tests and intervals that are valid at every number of worlds.
 
 Under the hypothesis that the mean of bounded numbers is ``m``, a bet on each next number is fair. A
 bet against ``m`` multiplies a capital of 1 by ``1 + λ (x − m)`` per number; if ``m`` is the mean of
-each number given the previous ones, the expected capital is constant. By Ville's inequality it then
-ever reaches ``1/α`` with a probability of at most ``α``: ``m`` is not rejected wrongly more often,
-even if the test is evaluated after each world. The values of ``m`` that are not rejected are a
-confidence sequence.
+each number given the previous ones, the expected capital is constant. By Ville's inequality, the
+probability that the capital ever reaches ``1/α`` is then at most ``α``. The probability of wrongly
+rejecting ``m`` is therefore at most ``α``, even if the test is evaluated after each world. The
+values of ``m`` that are not rejected are a confidence sequence.
 
-The bets ``λ`` are a fixed mixture, ``c = sin θ`` of the largest that cannot lose everything, ``θ``
-evenly spaced in (0, π/2). For the differences 1, 0, −1 of two planners and ``m = 0``, worlds
-without a difference change nothing, and this is the mixture test of the discordant worlds with
-Jeffreys' prior, the anytime-valid form of McNemar's. The capital does not depend on the order of
-the numbers, only whether it ever reached ``1/α`` does: worlds must be added in an order that does
-not depend on their outcomes.
+The bets ``λ`` are a fixed mixture: the shares ``sin θ``, with ``θ`` evenly spaced in (0, π/2), of
+the largest bet that cannot lose the whole capital. For the differences 1, 0, −1 of two planners and
+``m = 0``, worlds without a difference change nothing, and this is the mixture test of the
+discordant worlds with Jeffreys' prior, the anytime-valid form of McNemar's. The capital does not
+depend on the order of the numbers, but whether it ever reached ``1/α`` does. Worlds must therefore
+be added in an order that does not depend on their outcomes.
 
 J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
 Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
@@ -38,29 +38,37 @@ TEST = "bets on the discordant worlds, at any time"
 METHOD = "confidence sequence by betting"
 
 BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
-"""Shares of the largest bet, one per component of the mixture."""
+"""Shares of the largest possible bet, one for each component of the mixture."""
 
 HALVINGS = 60
 NEVER = 10_000_000
-"""Numbers of worlds above this count as unreachable."""
+"""A decision that requires more worlds than this number counts as unreachable."""
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithmic gain of each value for bets on a mean above ``mean``, shape
-    (*values.shape, bets). ``mean`` is above the lower bound."""
+    """Return the logarithmic gain of each value for bets on a mean above ``mean``.
+
+    The result has shape (*values.shape, bets). ``mean`` must be above the lower bound.
+    """
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 
 
 def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the same for bets on a mean below ``mean``, which is below the upper bound."""
+    """Return the logarithmic gain of each value for bets on a mean below ``mean``.
+
+    The result has shape (*values.shape, bets). ``mean`` must be below the upper bound.
+    """
     mirrored = (-bounds[1], -bounds[0])
     return above(-np.asarray(values, dtype=float), -mean, mirrored)
 
 
 def shift_above(differences: np.ndarray, center: float) -> np.ndarray:
-    """Return the logarithmic gain of each difference, in their order, for bets on a distribution
-    symmetric about more than ``center``; shape (n, bets)."""
+    """Return the logarithmic gain of each difference for bets on a center above ``center``.
+
+    The distribution of the differences is assumed to be symmetric. The result has shape (n, bets)
+    and depends on the order of the differences.
+    """
     values = rounding.differences(differences, np.full(len(differences), center))
     sizes = np.abs(values)
     later_than = np.tri(len(values), dtype=bool)
@@ -70,30 +78,38 @@ def shift_above(differences: np.ndarray, center: float) -> np.ndarray:
 
 
 def capital(bets: np.ndarray) -> float:
-    """Return the logarithm of the whole capital after all values; ``bets`` has shape (n, bets)."""
+    """Return the logarithm of the total capital after all values; ``bets`` has shape (n, bets)."""
     return float(_log_mean_exp(bets.sum(axis=0)))
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the capital after each value: shape (..., n) of (..., n, bets)."""
+    """Return the logarithm of the capital after each value, shape (..., n).
+
+    ``bets`` has shape (..., n, bets).
+    """
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
 def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the mean gain over the last axis, shape (...)."""
+    """Return the logarithm of the mean of ``exp(bets)`` over the last axis."""
     return np.logaddexp.reduce(bets, axis=-1) - math.log(bets.shape[-1])
 
 
 def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithm over time of a capital of which one half is bet on either side of
-    ``mean``; shape of ``values``, which are in their order along the last axis."""
+    """Return the logarithm of the capital after each value if half of it is bet on each side of
+    ``mean``.
+
+    The result has the shape of ``values``, whose last axis is their order.
+    """
     sides = [capital_over_time(side(values, mean, bounds)) for side in (above, below)]
     return np.logaddexp(*sides) - math.log(2.0)
 
 
 def p_value(differences: np.ndarray) -> float:
-    """Return the p-value of a mean difference of 0: the reciprocal of the largest capital; 1 for no
-    difference."""
+    """Return the p-value of the hypothesis that the mean difference is 0.
+
+    It is the reciprocal of the largest capital, or 1 if there are no differences.
+    """
     if not len(differences):
         return 1.0
     return min(1.0, math.exp(-float(two_sided(differences, 0.0, DIFFERENCE).max())))
@@ -102,8 +118,10 @@ def p_value(differences: np.ndarray) -> float:
 def one_sided_bounds(
     values: np.ndarray, alpha: float, bounds: Tuple[float, float]
 ) -> Tuple[float, float]:
-    """Return a lower and an upper bound for the mean, each of which ever fails with a probability
-    of at most ``alpha``."""
+    """Return a lower and an upper bound for the mean.
+
+    The probability that a bound is ever wrong, at any number of worlds, is at most ``alpha``.
+    """
     low, high = bounds
     limit = -math.log(alpha)
     center = float(np.mean(values))
@@ -120,7 +138,9 @@ def one_sided_bounds(
 def interval(
     values: np.ndarray, bounds: Tuple[float, float], alpha: float = 1.0 - LEVEL
 ) -> Estimate:
-    """Return the mean with its present confidence sequence; unknown for no values."""
+    """Return the mean with its current confidence sequence, or an unknown estimate without
+    values.
+    """
     if not len(values):
         return Estimate.unknown(METHOD)
     center = float(np.mean(values))
@@ -135,8 +155,11 @@ def interval(
 
 
 def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
-    """Return a lower and an upper bound for the center of symmetric differences, as in
-    :func:`one_sided_bounds`; infinite for too few differences."""
+    """Return a lower and an upper bound for the center of symmetrically distributed differences.
+
+    Their probability of error is that of :func:`one_sided_bounds`. A bound is infinite if there are
+    too few differences.
+    """
     values = np.asarray(differences, dtype=float)
     limit = -math.log(alpha)
 
@@ -156,8 +179,11 @@ def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the approximate total number of values until the capital reaches ``1/alpha``, if
-    further values are like the present ones; None if it never does."""
+    """Return the approximate total number of values until the capital reaches ``1/alpha``.
+
+    Further values are assumed to be like the current ones. Returns None if the capital never
+    reaches the limit.
+    """
     count, limit = len(bets), -math.log(alpha)
     if not count:
         return None
@@ -176,7 +202,9 @@ def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
 
 
 def _last(refuted: Callable[[float], bool], start: float, end: float) -> float:
-    """Return the last refuted value from ``start``, which is refuted, to ``end``, which is not."""
+    """Return the last refuted value between ``start``, which is refuted, and ``end``, which
+    is not.
+    """
     for _ in range(HALVINGS):
         middle = (start + end) / 2.0
         if middle in (start, end):

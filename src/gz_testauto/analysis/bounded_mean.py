@@ -1,4 +1,4 @@
-"""The mean of bounded numbers, one per world: its interval and its consistent test.
+"""Estimate and test the mean of bounded numbers, one per world.
 
 The interval is Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the end
 of the scale. With Dirichlet weights ``D`` the lower limit is the quantile of ``Σ D_i x_i +
@@ -9,12 +9,13 @@ confidence interval for the mean of a bounded random variable" (2019), arXiv 190
 that are 0 or 1 it is Clopper and Pearson's interval, and for the differences 1, 0, −1 of two
 planners its p-value of a mean of 0 is that of the exact McNemar test.
 
-The additional world counts as one, or as :data:`HALF` a world, the counterpart of the mid-P
-correction; how often either covers is measured: ``benchmarks/false_alarms.py``, docs/statistics.md.
+The additional world has the weight of one world, or the weight :data:`HALF`, which corresponds to
+the mid-P correction. ``benchmarks/false_alarms.py`` measures the coverage with both weights;
+docs/statistics.md lists the results.
 
-The distribution is computed, not drawn: ``Σ D_i x_i ≤ m`` where ``Σ G_i (x_i − m) ≤ 0`` with
-independent Gamma variables, whose distribution function is an integral over the characteristic
-function: J. P. Imhof, Biometrika 48 (1961) 419–426.
+The distribution is computed without random draws: ``Σ D_i x_i ≤ m`` if and only if ``Σ G_i (x_i −
+m) ≤ 0``, with independent Gamma variables ``G_i``, whose distribution function is an integral over
+the characteristic function: J. P. Imhof, Biometrika 48 (1961) 419–426.
 """
 
 from typing import Tuple
@@ -43,9 +44,11 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate:
-    """Return the mean of ``values`` (n,), which are within ``bounds``, with its interval.
+    """Return the mean of ``values``, shape (n,), which must be within ``bounds``, with its
+    interval.
 
-    Unknown for no world; for one world the value alone, with the reason in ``method``.
+    The estimate is unknown without worlds. For one world, it has no interval, and ``method`` states
+    the reason.
     """
     numbers = without_noise(values)
     if not len(numbers):
@@ -70,8 +73,11 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
 
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:
-    """Return the two-sided p-value that the mean is ``at``: below 0.05 exactly where the interval
-    does not contain it. 1 for fewer than two worlds, which have no interval either."""
+    """Return the two-sided p-value of the hypothesis that the mean equals ``at``.
+
+    It is below 0.05 if and only if the interval does not contain ``at``. For fewer than two worlds,
+    for which no interval exists, it is 1.
+    """
     numbers = without_noise(values)
     if len(numbers) < 2:
         return 1.0
@@ -84,8 +90,10 @@ def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -
 
 
 def _at_most(values: np.ndarray, end: float, weight: float, at: float) -> float:
-    """Return P(Σ D_i x_i + D_0·end ≤ at), with D from a Dirichlet distribution that gives each
-    value the shape 1 and ``end`` the shape ``weight``."""
+    """Return the probability that Σ D_i x_i + D_0·end ≤ at.
+
+    D has a Dirichlet distribution with parameter 1 for each value and ``weight`` for ``end``.
+    """
     points, counts = np.unique(np.append(values, end), return_counts=True)
     shapes = counts.astype(float)
     shapes[np.searchsorted(points, end)] += weight - 1.0

@@ -1,9 +1,9 @@
 """Compare planners in pairs, world by world.
 
-A world counts in a comparison if both planners have a valid trial in it. Success is the primary
+A world counts in a comparison if it contains a valid trial of both planners. Success is the primary
 endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted together over
-all pairs of planners; metrics of completed trials are compared in worlds in which both succeeded,
-and every number has its number of worlds.
+all pairs of planners; Metrics of completed trials are compared in worlds in which both planners
+succeeded. Every estimate states its number of worlds.
 
 With one trial of each planner per world, only discordant worlds, in which exactly one of them
 succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the
@@ -12,9 +12,9 @@ has the same p-value.
 
 Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests of more than two
 planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937). Cochran's Q is
-Friedman's statistic of numbers 0 and 1. Both have a χ² distribution for many worlds; for few, in
-which planners differ at all, it is that of the planners' names shuffled within each world, from a
-fixed seed.
+Friedman's statistic of numbers 0 and 1. For many worlds, both statistics have a χ² distribution. If
+planners differ in only a few worlds, the distribution is computed by shuffling the planners' names
+within each world, with a fixed seed.
 """
 
 import itertools
@@ -40,10 +40,12 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
-"""Adjusted p-values below it are significant."""
+"""Level of significance of adjusted p-values."""
 
 SHUFFLED_UP_TO = 200
-"""More worlds in which planners differ use the χ² distribution."""
+"""Largest number of worlds with differences for which names are shuffled; above it, the χ²
+distribution is used.
+"""
 
 SHUFFLES = 9999
 SEED = 0
@@ -53,7 +55,9 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 class PairedCounts(NamedTuple):
-    """The numbers of worlds in which both, only the first, only the second or none succeeded."""
+    """The numbers of worlds in which both planners, only the first, only the second or neither
+    succeeded.
+    """
 
     both: int
     first_only: int
@@ -62,16 +66,18 @@ class PairedCounts(NamedTuple):
 
     @property
     def worlds(self) -> int:
-        """The number of all worlds."""
+        """The total number of worlds."""
         return sum(self)
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric, first minus second, over ``worlds`` worlds in which both have a value.
+    """The difference of two planners, first minus second, in one metric.
 
-    ``significant`` is that the adjusted p-value is below 0.05, ``relevant`` that the estimate is at
-    least ``smallest_relevant`` (in the metric's unit).
+    It is estimated over the ``worlds`` worlds in which both planners have a value.
+
+    ``significant`` is true if the adjusted p-value is below 0.05. ``relevant`` is true if the size
+    of the estimate is at least ``smallest_relevant`` (in the metric's unit).
     """
 
     name: str
@@ -86,7 +92,7 @@ class MetricComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two planners over the worlds in which both have valid trials.
+    """The comparison of two planners over the worlds in which both have valid trials.
 
     ``counts`` is None with repetitions. ``difference`` is the first's success rate minus the
     second's; ``p_adjusted`` is Holm-adjusted over all pairs of planners; ``significant`` and
@@ -113,10 +119,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All pairs, and the p-value ``overall_p`` of ``overall_test`` that all planners are equal.
+    """The comparisons of all pairs of planners, and the test of all planners together.
 
-    It is NaN for two planners, and in a campaign with early stop, because these tests assume a
-    fixed number of worlds.
+    ``overall_p`` is the p-value of the hypothesis that all planners are equal, by ``overall_test``.
+
+    It is NaN for two planners. It is also NaN for a campaign with early stop, because these tests
+    assume a fixed number of worlds.
     """
 
     pairs: Tuple[Comparison, ...]
@@ -143,7 +151,7 @@ def compare(
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world with at least one."""
+    """Return the valid trials of each world that has at least one valid trial."""
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -152,8 +160,11 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 
 
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world; in a campaign with early stop, of the judged worlds in
-    their order."""
+    """Return the valid trials of each world.
+
+    For a campaign with early stop, only the worlds that the early stop has evaluated are returned,
+    in the order of their evaluation.
+    """
     worlds = trials_by_world(results.of(planner))
     if results.stop is None:
         return worlds
@@ -205,8 +216,11 @@ def _compare(
 
 
 def mcnemar(counts: PairedCounts) -> float:
-    """Return the two-sided exact p-value that both succeed equally often; 1 without discordant
-    worlds."""
+    """Return the exact two-sided p-value of the hypothesis that both planners succeed equally
+    often.
+
+    It is 1 if there are no discordant worlds.
+    """
     from scipy.stats import binomtest
 
     discordant = counts.first_only + counts.second_only
@@ -214,15 +228,17 @@ def mcnemar(counts: PairedCounts) -> float:
 
 
 def rate_difference(counts: PairedCounts) -> Estimate:
-    """Return the rate of the first minus the rate of the second, with its interval."""
+    """Return the success rate of the first planner minus that of the second, with its interval."""
     level = counts.both + counts.neither
     differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, level])
     return mean_interval(differences, DIFFERENCE, WHOLE)
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
-    """Return the first minus the second success rate in each world with valid trials of both, shape
-    (n,)."""
+    """Return the difference of the success rates, first minus second, in each world, shape (n,).
+
+    Worlds without valid trials of both planners are omitted.
+    """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     return _ahead(of_first, of_second, [world for world in of_first if world in of_second])
 
@@ -230,7 +246,9 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
-    """Return first minus second, by the name of each world in which both planners have a value."""
+    """Return the difference, first minus second, by the name of each world in which both have a
+    value.
+    """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
     return _differences(metric, of_first, of_second, common)
@@ -264,8 +282,12 @@ def _differences(
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
-    """Add Holm's adjustment, of success over pairs and of all other metrics over pairs together,
-    and which differences are significant and relevant."""
+    """Return the pairs with Holm-adjusted p-values, and with the significance and relevance of
+    differences.
+
+    P-values of success are adjusted over all pairs; those of all other metrics are adjusted
+    together over all metrics and pairs.
+    """
     primary = holm([pair.p_value for pair in pairs])
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
@@ -290,13 +312,16 @@ def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparis
 
 
 def _is_relevant(estimate: float, smallest: float) -> bool:
-    """Return whether the estimate has at least the size ``smallest``; false for NaN and 0."""
+    """Return whether the size of the estimate is at least ``smallest``; False for NaN and 0."""
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
-    """Return p-value and name of the test that more than two planners succeed equally often, over
-    their common worlds."""
+    """Return the p-value and the name of the test of whether more than two planners succeed equally
+    often.
+
+    The test uses the worlds in which all planners have valid trials.
+    """
     if len(planners) < 3:
         return math.nan, ""
     common = [world for world in planners[0] if all(world in other for other in planners)]
@@ -308,7 +333,9 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Return adjusted p-values in the given order; NaN stays NaN and counts as no question."""
+    """Return Holm-adjusted p-values in the given order. NaN remains NaN and is not counted as a
+    test.
+    """
     adjusted = [math.nan] * len(p_values)
     known = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
@@ -319,10 +346,13 @@ def holm(p_values: Sequence[float]) -> List[float]:
 
 
 def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
-    """Return the p-value that several planners succeed equally often in the same worlds, and the
-    name of the test; 1 if they are equal in every world.
+    """Return the p-value of the hypothesis that several planners succeed equally often, and the
+    test's name.
 
-    ``rates`` has shape (worlds, planners): Cochran's Q where each is 0 or 1, else Friedman's test.
+    The p-value is 1 if the planners are equal in every world.
+
+    ``rates`` has shape (worlds, planners). The test is Cochran's Q if all rates are 0 or 1, and
+    otherwise Friedman's.
     """
     from scipy.stats import chi2, rankdata
 

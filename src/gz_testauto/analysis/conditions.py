@@ -1,7 +1,7 @@
 """Compare the conditions of two campaigns.
 
-If the conditions differ, a difference between trials can have another cause than the planners. The
-hashes of worlds, not this module, decide which worlds the campaigns share.
+If the conditions differ, they, and not the planners, can be the cause of a difference between
+trials. The hashes of worlds, not this module, decide which worlds the campaigns share.
 """
 
 import json
@@ -14,15 +14,18 @@ from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
-"""The only field of ``worlds`` that hashes of the files, starts and goals do not cover."""
+"""The only field of ``worlds`` whose effect is not covered by the hashes of files, starts and
+goals.
+"""
 
 _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
     r"|metrics\.smallest_relevant\b"
     r"|planner (?!of robot )"
 )
-"""Inputs that may differ: the compared planners with their files, except those of further robots,
-the numbers of trials, and the relevant differences; the simulator is in the manifest."""
+"""Inputs that can differ: the compared planners with their files, except those of further robots,
+the numbers of trials, and the relevant differences. The simulator is compared by the manifest.
+"""
 
 _CODE = ("code of ", "imported ")
 
@@ -37,7 +40,7 @@ _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     ),
     "metrics.barn_k": ("barn_score",),
 }
-"""Metrics by the parameter on which they depend."""
+"""Metrics by the parameter of the campaign on which they depend."""
 
 _WALL_TIMES = frozenset(
     ("cycle_mean_s", "cycle_p95_s", "cycle_p99_s", "cycle_max_s", "cycle_cpu_mean_s")
@@ -49,9 +52,9 @@ _WALL_TIMES = frozenset(
 class Conditions:
     """The differences between two campaigns.
 
-    ``reasons`` are the differences that make their trials incomparable, ``notes`` other ones;
-    ``without`` are the metrics that cannot be compared. The reasons start with the name of the
-    difference: ``robot.max_linear_mps: 1.0, and 2.0``.
+    ``reasons`` are the differences that make their trials incomparable, and ``notes`` are other
+    differences. ``without`` contains the names of metrics that cannot be compared. The reasons
+    start with the name of the difference: ``robot.max_linear_mps: 1.0, and 2.0``.
     """
 
     reasons: Tuple[str, ...]
@@ -93,7 +96,9 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
 
 
 def drives(inputs: Mapping[str, str]) -> Dict[str, Tuple[Tuple[str, str], ...]]:
-    """Return the separate start and goal of each world that has them, by the world's name."""
+    """Return the start and goal of each world with a separate start and goal, by the world's
+    name.
+    """
     entries: Dict[str, Dict[str, str]] = {}
     for name, value in inputs.items():
         found = _ENTRY.match(name)
@@ -126,7 +131,7 @@ def _shown(value: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Return the text of a JSON string; empty for other values."""
+    """Return the content of a JSON string, or "" for other JSON values."""
     try:
         found = json.loads(value or '""')
     except ValueError:

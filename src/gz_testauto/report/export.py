@@ -1,8 +1,9 @@
-"""Results as CSV and JSON, for other programs.
+"""Export results as CSV and JSON, for other programs.
 
-One CSV row per finished trial: its identification, its outcome, the published numbers of its world
-(``world_…``), then every metric in the order of its name; unknown values are empty. JSON also
-contains summaries and comparisons; numbers that are not finite are null.
+CSV contains one row per finished trial. The columns are the identification of the trial, its
+outcome, the published numbers of its world (``world_…``), and all metrics sorted by name. Unknown
+values are empty. JSON also contains summaries and comparisons, and null for numbers that are not
+finite.
 """
 
 import csv
@@ -28,7 +29,9 @@ _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
 
 def to_csv(results: CampaignResults) -> str:
-    """Return all finished trials as CSV text, RFC 4180 with plain line ends."""
+    """Return all finished trials as CSV text in the format of RFC 4180, with plain newlines as line
+    ends.
+    """
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -45,8 +48,10 @@ def to_csv(results: CampaignResults) -> str:
 
 
 def to_json(analysis: Analysis, **further: Any) -> str:
-    """Return trials, declarations of the metrics, summaries and comparisons as JSON text, after the
-    ``further`` values."""
+    """Return trials, declarations of the metrics, summaries and comparisons as JSON text.
+
+    The JSON object starts with the values in ``further``.
+    """
     results = analysis.results
     metrics = sorted(analysis.metrics, key=attrgetter("name"))
     document = {
@@ -94,7 +99,7 @@ def _declaration(metric: Metric) -> Dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as types of JSON."""
+    """Return the value converted to types that JSON supports."""
     if isinstance(value, Outcome):
         return value.value
     if isinstance(value, Path):

@@ -1,8 +1,8 @@
-"""The charts of a campaign as files for a paper, at the width of a column.
+"""Draw the charts of a campaign for a paper, one file per chart, at the width of a column.
 
-The charts are over all worlds: success rates, differences per world, success against difficulty.
-:mod:`gz_testauto.report.plots` draws the trajectories of one world. The same results give the same
-bytes with the same version of matplotlib.
+The charts summarize all worlds: success rates, differences per world, and success against
+difficulty. :mod:`gz_testauto.report.plots` draws the trajectories of one world. With the same
+version of matplotlib, the same results give identical files.
 """
 
 import re
@@ -25,34 +25,36 @@ from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
 
 COLUMN_INCHES = 3.5
-"""88 mm, a column of most journals."""
+"""Width of a chart (inches): 88 mm, the width of a column in most journals."""
 
 _STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "pdf.fonttype": 42,  # text stays text
+    "pdf.fonttype": 42,  # text remains text instead of paths
     "svg.fonttype": "none",
     "svg.hashsalt": "gz_testauto",
 }
 _WITHOUT_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 _DOTS_PER_INCH = 300
 NAME_SHOWN = 24
-"""Characters of a planner's name."""
+"""Largest number of characters that are shown of a planner's name."""
 _DASHES = ("-", "--", ":", "-.")
 
 Drawn = Tuple[str, float, Callable[[Any], None]]
-"""A chart: the name of its file, its height (inches), and a function that draws it into axes."""
+"""A chart: the base name of its file, its height (inches), and a function that draws it into
+axes.
+"""
 
 
 def write_figures(
     directory: CampaignDirectory, out: Path, file_format: str = "pdf"
 ) -> Tuple[List[Path], List[str]]:
-    """Write every chart; return the files, and a line per input that could not be read.
+    """Write every chart; return the files, and one line per input that could not be read.
 
-    Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
-    cannot be read or written.
+    Raises ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if a
+    directory cannot be read or written.
     """
     make = figure_class()
     import matplotlib

@@ -1,7 +1,7 @@
-r"""The tables of a campaign as LaTeX, for a paper: booktabs, intervals, and notes on the methods.
+r"""Format the tables of a campaign in LaTeX for a paper, with intervals and notes on the methods.
 
-Numbers and headings come from :mod:`gz_testauto.analysis` and the metrics' declarations. The text
-needs ``\usepackage{booktabs}`` and nothing else, and text from results is escaped.
+Numbers and headings come from :mod:`gz_testauto.analysis` and the metrics' declarations. The only
+package that the tables require is ``\usepackage{booktabs}``. Text from results is escaped.
 """
 
 from typing import Sequence
@@ -44,7 +44,9 @@ _PERCENT = 100 * LEVEL
 
 
 def to_latex(analysis: Analysis) -> str:
-    """Return three tables: success, means, and for two planners or more the differences."""
+    """Return the tables of success rates, of means and, for two or more planners, of
+    differences.
+    """
     parts = [_success(analysis), _means(analysis)]
     if any(pair.worlds for pair in analysis.comparisons.pairs):
         parts.append(_differences(analysis))
@@ -52,7 +54,7 @@ def to_latex(analysis: Analysis) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Escape ``text`` for LaTeX and remove control characters."""
+    """Return ``text`` escaped for LaTeX and without control characters."""
     printed = (_SPECIAL.get(character, character) for character in text)
     return "".join(piece for piece in printed if piece.isprintable())
 

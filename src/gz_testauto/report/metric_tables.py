@@ -1,4 +1,4 @@
-"""The tables of means and of differences between two planners.
+"""Create the tables of means and of differences between two planners.
 
 Headings, units and decimals come from :class:`~gz_testauto.metrics.interface.Metric`.
 """
@@ -19,12 +19,14 @@ from gz_testauto.report.rows import OPEN_END, Notation, mean_of, metric_differen
 
 _NOTATION = Notation()
 FIRST = 6
-"""Metrics in the first table of means; those of this package are first."""
+"""Number of metrics in the first table of means. The metrics of this package come first."""
 
 
 def means_table(analysis: Analysis) -> Table:
-    """Return the first table of means, with the metrics of completed trials next to their number of
-    trials."""
+    """Return the first table of means.
+
+    Metrics that are defined for completed trials only are next to the number of these trials.
+    """
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
@@ -36,8 +38,10 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Return tables of the other metrics, of plug-ins and stacks, with each mean's number of
-    trials."""
+    """Return the tables of all other metrics, such as those of plug-ins and navigation stacks.
+
+    Each mean is shown with its number of trials.
+    """
     columns = [
         (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
@@ -60,7 +64,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    """Return a table with one row per compared metric; ``metrics`` by name."""
+    """Return a table with one row per compared metric; ``metrics`` maps names to metrics."""
     table = plain_table("metric", "worlds")
     for heading in ("shift", "95 % interval", "p", "p (Holm)", "significant", "relevant"):
         table.add_column(heading, justify="right")
@@ -71,7 +75,7 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
-    """Return the methods of the differences, and their worlds."""
+    """Return a note on the methods with which differences were estimated, and on their worlds."""
     text = (
         f"The shifts are Hodges–Lehmann estimates of the differences {pair.first} − {pair.second}. "
         "The p-values are those of Wilcoxon's signed-rank test."
@@ -104,7 +108,7 @@ def _heading(metric: Metric) -> str:
 
 
 def _counted(metric: Metric, summary: PlannerSummary) -> str:
-    """Return the mean with its number of trials."""
+    """Return the text of a mean with its number of trials."""
     found = mean_of(metric, summary, _NOTATION)
     return f"{found.mean} ({found.trials})" if found.trials else found.mean
 
@@ -112,7 +116,7 @@ def _counted(metric: Metric, summary: PlannerSummary) -> str:
 def _fitting(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """Yield groups of columns, at least one, that fit next to the planners' names."""
+    """Yield groups of at least one column that fit next to the column with the planners' names."""
     first = max(map(len, (*planners, "mean of"))) + 1
     some: List[Tuple[Metric, List[str]]] = []
     width = first

@@ -1,6 +1,6 @@
-"""Headings of numbers without a declared heading: published numbers of worlds, and metrics.
+"""Create headings for metrics, and for published numbers of worlds, that declare no heading.
 
-A name such as ``global_plan_m`` has words, and at the end the unit.
+A name such as ``global_plan_m`` consists of words, followed by the unit.
 """
 
 from typing import Tuple
@@ -19,19 +19,25 @@ _UNITS = {
     "radps": "rad/s",
     "radpm": "rad/m",
 }
-"""Units by the ends of names."""
+"""Units by the suffix of a name."""
 
 
 def words_and_unit(name: str) -> Tuple[str, str]:
-    """Split a name: ``global_plan_m`` into ``global plan`` and ``m``; the unit can be empty."""
+    """Split a name into words and unit, such as ``global_plan_m`` into ``global plan`` and ``m``.
+
+    The unit is empty if the name does not contain one.
+    """
     words, _, end = name.rpartition("_")
     unit = _UNITS.get(end, "") if words else ""
     return (words if unit else name).replace("_", " "), unit
 
 
 def metric_heading(metric: Metric) -> str:
-    """Return the heading of a metric's column: the declared one, or its name in words without the
-    unit. A metric without a declared unit has the unit of its name."""
+    """Return the heading of a metric's column.
+
+    The default is the metric's name in words. A unit at the end of the name is omitted if it is the
+    declared unit, and put in parentheses if no unit is declared.
+    """
     if metric.heading:
         return metric.heading
     words, unit = words_and_unit(metric.name)
@@ -41,7 +47,9 @@ def metric_heading(metric: Metric) -> str:
 
 
 def published_heading(name: str) -> Tuple[str, str]:
-    """Return heading and unit of a number that a benchmark publishes of its worlds, by its name in
-    the campaign."""
+    """Return the heading and the unit of a number that a benchmark publishes about its worlds.
+
+    ``name`` is the name of the number in the campaign.
+    """
     words, unit = words_and_unit(name)
     return "published shortest path" if name == PATH_M else f"published {words}", unit

@@ -1,6 +1,6 @@
-"""The notes of a campaign: restrictions of its numbers, lost trials and unfinished ones.
+"""Create the notes of a campaign: restrictions on its numbers, and lost and unfinished trials.
 
-Terminal, page, LaTeX and JSON share these sentences. Every number comes from
+The terminal, the HTML page, LaTeX and JSON contain the same sentences. Every number comes from
 :mod:`gz_testauto.analysis`.
 """
 
@@ -27,7 +27,9 @@ from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
-"""Characters of an invalid trial's cause; the store has it all."""
+"""Largest number of characters that are shown of an invalid trial's cause. The store contains the
+full text.
+"""
 
 _EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
@@ -49,7 +51,7 @@ class Note:
 
 
 def notes(analysis: Analysis) -> List[Note]:
-    """Return every note but those of :func:`running_notes`."""
+    """Return all notes except those of :func:`running_notes`."""
     return [
         *caveats(analysis),
         *overall_notes(analysis.comparisons),
@@ -59,7 +61,7 @@ def notes(analysis: Analysis) -> List[Note]:
 
 
 def caveats(analysis: Analysis) -> List[Note]:
-    """Return the notes that a reader of success rates and means needs."""
+    """Return the notes that are necessary to interpret success rates and means."""
     results, summaries = analysis.results, analysis.summaries
     return [
         *early_stop_notes(analysis.early_stop),
@@ -73,7 +75,7 @@ def caveats(analysis: Analysis) -> List[Note]:
 
 
 def extent_text(results: CampaignResults) -> str:
-    """Return the numbers of finished trials, worlds and planners."""
+    """Return a text with the numbers of finished trials, worlds and planners."""
     return (
         f"{count_text(len(results.trials), 'trial')} of {results.planned}, "
         f"{count_text(len(results.worlds), 'world')}, "
@@ -82,7 +84,9 @@ def extent_text(results: CampaignResults) -> str:
 
 
 def running_notes(results: CampaignResults) -> List[Note]:
-    """Return which process runs the campaign now, and its trials; none where no process does."""
+    """Return a note on the process that runs the campaign, with its trials; empty if it is not
+    running.
+    """
     runner = results.running
     if runner is None:
         return []
@@ -105,14 +109,14 @@ def running_notes(results: CampaignResults) -> List[Note]:
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
-    """Return the definition of the success rate."""
+    """Return a note with the definition of the success rate."""
     if any(summary.trials > summary.worlds for summary in summaries):
         return Note("Success: mean over worlds of the share of trials that reached the goal.")
     return Note("Success: share of worlds.")
 
 
 def early_stop_notes(end: Optional[EarlyStop]) -> List[Note]:
-    """Return the decision that ends a campaign; none for one without ``stop``."""
+    """Return a note on the decision of the early stop; empty for a campaign without ``stop``."""
     if end is None:
         return []
     state = "Decided after" if end.decided else "Not decided after"
@@ -122,12 +126,14 @@ def early_stop_notes(end: Optional[EarlyStop]) -> List[Note]:
 
 
 def early_stop_caveats(end: Optional[EarlyStop]) -> List[Note]:
-    """Return the effect of an early stop on the other numbers."""
+    """Return a note on the effect of an early stop on the other numbers."""
     return [] if end is None else [Note(_EARLY_STOP_CAVEAT)]
 
 
 def _pair_decision(pair: PairDecision) -> str:
-    """Return ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2, +34.5]``."""
+    """Return text such as ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2,
+    +34.5]``.
+    """
     if pair.better:
         other = pair.second if pair.better == pair.first else pair.first
         text = f"{pair.better} reached the goal more often than {other}"
@@ -142,7 +148,7 @@ def _pair_decision(pair: PairDecision) -> str:
 
 
 def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return the trials that missed deadlines because the machine was busy."""
+    """Return a note on the trials that the load of the machine has affected."""
     lines = []
     for summary in summaries:
         load = summary.load
@@ -159,7 +165,9 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
 
 
 def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return the score of the BARN challenge, where the worlds' best paths are published."""
+    """Return a note with the BARN challenge's score; empty if no best paths of the worlds are
+    published.
+    """
     if not any(world.published_path_m for world in results.worlds):
         return []
     scores = [
@@ -171,7 +179,9 @@ def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) ->
 
 
 def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return the correlation of trials in one world, for each planner with repetitions."""
+    """Return a note on the correlation of trials in the same world for each planner with
+    repetitions.
+    """
     return [
         Note(
             f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
@@ -183,7 +193,9 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
 
 
 def overall_notes(comparisons: Comparisons) -> List[Note]:
-    """Return whether all planners together differ in success; none for two planners."""
+    """Return a note on the test of whether the success rates of all planners differ; empty for two
+    planners.
+    """
     if not comparisons.overall_test or math.isnan(comparisons.overall_p):
         return []
     result = "differed" if comparisons.overall_p < ALPHA else "did not differ"
@@ -196,7 +208,7 @@ def overall_notes(comparisons: Comparisons) -> List[Note]:
 
 
 def missing_notes(results: CampaignResults) -> List[Note]:
-    """Return which resources worlds were simulated without, as the campaign allows."""
+    """Return a note on the missing resources without which worlds were simulated."""
     counts = Counter(name for world in results.worlds for name in world.missing)
     if not counts:
         return []
@@ -211,14 +223,14 @@ def missing_notes(results: CampaignResults) -> List[Note]:
 
 
 def unmeasured_notes(results: CampaignResults) -> List[Note]:
-    """Return which parts of worlds no number takes into account."""
+    """Return a note on the parts of worlds that are not included in any number."""
     found = tuple(unmeasured_in(results.worlds))
     text = "Not measured: clearance, collisions and the shortest path do not include"
     return [Note(text, found)] if found else []
 
 
 def invalid_notes(results: CampaignResults) -> List[Note]:
-    """Return how many attempts and trials were invalid, with their causes."""
+    """Return a note on the numbers of invalid attempts and lost trials, with their causes."""
     attempts, lost = results.invalid_attempts, len(results.invalid)
     if not attempts and not lost:
         return []
@@ -233,7 +245,7 @@ def invalid_notes(results: CampaignResults) -> List[Note]:
 
 
 def worker_deaths_notes(results: CampaignResults) -> List[Note]:
-    """Return how many attempts ended with their worker."""
+    """Return a note on the number of attempts whose worker died."""
     deaths = results.worker_deaths
     if not deaths:
         return []

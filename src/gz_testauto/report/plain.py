@@ -1,7 +1,7 @@
 """Format tables, numbers and text from results for a terminal.
 
-Text from results has no effect on the terminal: rich's markup is off, and characters that are not
-printable are escaped (:mod:`gz_testauto.base.escaping`).
+Text from results cannot control the terminal: rich's markup is disabled, and characters that are
+not printable are escaped (:mod:`gz_testauto.base.escaping`).
 """
 
 import math
@@ -19,12 +19,12 @@ WIDTH = 80
 
 
 def report_console(stream: Optional[IO[str]] = None) -> Console:
-    """Return the console of reports, on standard output or ``stream``."""
+    """Return the console for reports, which writes to standard output or to ``stream``."""
     return Console(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def plain_table(*headings: str) -> Table:
-    """Return an empty table without lines, with its first column aligned left, the others right."""
+    """Return an empty table without lines. The first column is aligned left, the others right."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         first = index == 0
@@ -35,17 +35,19 @@ def plain_table(*headings: str) -> Table:
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return ``1 world`` or ``2 worlds``."""
+    """Return a count with its noun, such as ``1 world`` or ``2 worlds``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def joined(items: Sequence[str], last: str = " and ") -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``; ``last`` precedes the last item."""
+    """Return items joined as ``a``, ``a and b`` or ``a, b and c``; ``last`` precedes the last
+    item.
+    """
     return last.join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def p_text(value: float, prefix: str = "p ") -> str:
-    """Return a p-value to three decimals, ``p = 0.012``; a dash for NaN."""
+    """Return a p-value with three decimals, such as ``p = 0.012``, or a dash for NaN."""
     if math.isnan(value):
         return "-"
     if value < 0.001:
@@ -62,7 +64,7 @@ def duration_text(seconds: float) -> str:
 
 
 def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """Return a number as text: a dash for NaN, ``∞`` for infinity."""
+    """Return a number as text, with a dash for NaN and ``∞`` for infinity."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -71,7 +73,7 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
 
 
 def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-    """Return the interval in brackets, in units of 1 / ``factor``; empty without one."""
+    """Return the interval, multiplied by ``factor``, in brackets; empty if there is no interval."""
     if not one.has_interval:
         return ""
     low, high = (number_text(factor * end, decimals, sign) for end in (one.low, one.high))
@@ -79,8 +81,10 @@ def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str =
 
 
 def methods_text(estimates: Iterable[Estimate]) -> str:
-    """Return the methods of the intervals, and the reasons for missing ones; empty for no
-    estimate."""
+    """Return a note on the methods of the intervals, and on the reasons why some are missing.
+
+    The note is empty if there are no estimates.
+    """
     found = [one for one in estimates if not math.isnan(one.value)]
     methods = sorted({one.method for one in found if one.has_interval})
     reasons = sorted({one.method for one in found if not one.has_interval and one.method})
@@ -90,7 +94,7 @@ def methods_text(estimates: Iterable[Estimate]) -> str:
 
 
 def correlation_text(summary: PlannerSummary) -> str:
-    """Return the correlation of a planner's trials in one world, in words."""
+    """Return text on the correlation of a planner's trials in the same world."""
     if summary.correlation == 0.0:
         return "trials in one world are not correlated (ICC 0.00)"
     return (
@@ -100,7 +104,10 @@ def correlation_text(summary: PlannerSummary) -> str:
 
 
 def indented(text: str, style: str = "") -> Text:
-    """Return wrapped and indented text; rich's indenting would fill lines with spaces."""
+    """Return wrapped and indented text.
+
+    rich's own indentation is not used, because it fills lines with spaces.
+    """
     indent = "  "
     return Text(
         textwrap.fill(

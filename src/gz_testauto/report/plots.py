@@ -1,8 +1,8 @@
-"""Pictures of worlds with the trajectories of all planners.
+"""Draw worlds with the trajectories of all planners, one image per world.
 
-matplotlib draws them. A trajectory ends in a dot if the goal was reached, else in a cross, with the
-robot's outline around it. Trajectories of actors are dashed, in the color of the trial; the
-outlines of both are filled at their smallest distance.
+Images are drawn with matplotlib. A trajectory ends with a dot if the goal was reached, and
+otherwise with a cross, inside the robot's outline. Trajectories of actors are dashed and have the
+color of the trial. The outlines of robot and actor are filled at their smallest distance.
 """
 
 import math
@@ -41,7 +41,7 @@ OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """The palette of Okabe and Ito, which color-blind readers can distinguish."""
 WORLDS_OF_A_WORKER = 8
-"""Number of worlds that are drawn in about the start time of a process."""
+"""Number of worlds that can be drawn in about the time in which a process starts."""
 
 Drives = Tuple[WorldRecord, List[TrialRecord]]
 """A world with its valid trials."""
@@ -54,11 +54,11 @@ def plot_worlds(
     workers: int = 1,
     progress: Optional[Progress] = None,
 ) -> List[Path]:
-    """Draw every world that has a valid trial; return the files, one per world.
+    """Draw every world with a valid trial; return the files, one per world.
 
-    At most ``workers`` processes draw; their number does not change the files. Raises
-    ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that cannot be
-    read or written, ``ResourceError`` if a process died.
+    Up to ``workers`` processes draw; their number does not change the files. Raises
+    ``MissingDependencyError`` if matplotlib is not installed, ``ResultsError`` if a directory
+    cannot be read or written, and ``ResourceError`` if a process died.
     """
     figure_class()
     with ResultStore.read(directory) as store:
@@ -83,7 +83,7 @@ def plot_worlds(
 
 
 class _Artist:
-    """A callable that draws worlds of one campaign into files, in any process."""
+    """A picklable callable that draws worlds of one campaign into files."""
 
     def __init__(
         self, directory: CampaignDirectory, campaign: PreparedCampaign, out: Path, file_format: str
@@ -107,14 +107,18 @@ class _Artist:
 
 
 def _height_inches(axes: Any) -> float:
-    """Return the height of a picture with this content, at most that of a square."""
+    """Return the height of an image that fits the content of the axes, at most that of a square
+    image.
+    """
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
     return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
 
 
 def figure_class() -> type:
-    """Return matplotlib's figure class. Raises ``MissingDependencyError`` without matplotlib."""
+    """Return matplotlib's figure class, or raise ``MissingDependencyError`` if it is not
+    installed.
+    """
     try:
         from matplotlib.figure import Figure  # not pyplot: no display, no global state
     except ImportError as error:
@@ -126,8 +130,10 @@ def figure_class() -> type:
 
 
 def chart_text(text: str) -> str:
-    """Escape text for matplotlib, which interprets text between dollars as a formula. Characters
-    that are not printable are escaped too: fonts lack them, and SVG must not contain them."""
+    """Escape text for matplotlib, which interprets text between dollar signs as a formula.
+
+    Characters that are not printable are escaped, too: fonts do not contain them, and SVG must not.
+    """
     return escape_text(text).replace("\n", " ").replace("$", r"\$")
 
 
@@ -147,7 +153,7 @@ def _draw(
     world: WorldRecord,
     drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
-    """Draw one world; ``drawn`` has each trial with its recording."""
+    """Draw one world; ``drawn`` contains its trials, each with its recording."""
     from matplotlib.patches import Circle
 
     for lane in lanes_of(drawn[0][1]) if drawn else ():
@@ -186,14 +192,16 @@ def _draw(
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
-    beside = _height_inches(axes) < SIZE_INCHES / 2  # no room for the legend in it
+    beside = _height_inches(axes) < SIZE_INCHES / 2  # the axes have no room for the legend
     axes.set_title(chart_text(world.name), loc="right" if beside else "center")
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)} if beside else {"loc": "upper left"}
     axes.legend(fontsize="small", framealpha=0.9, ncols=3 if beside else 1, **place)
 
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
-    """Draw trajectories of actors, and the outlines of both at their smallest distance."""
+    """Draw the trajectories of actors, and the outlines of robot and actor at their smallest
+    distance.
+    """
     outlines = recording.series
     for encounter in encounters(recording):
         way = outlines[ACTOR_SERIES + encounter.name]
@@ -209,7 +217,7 @@ def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
 
 
 def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:
-    """Yield the patches of an outline; holes stay white."""
+    """Yield the patches of an outline, in which holes remain white."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
 

@@ -1,6 +1,6 @@
-"""The rows of a campaign's tables, for terminal, page and LaTeX.
+"""Create the rows of a campaign's tables for the terminal, the HTML page and LaTeX.
 
-A row has numbers with their decimals, signs and verdicts. A renderer has the layout and its
+A row contains formatted numbers and verdicts. A renderer defines the layout and its
 :class:`Notation`.
 """
 
@@ -22,8 +22,11 @@ OPEN_END = "An interval that ends at 0 excludes 0 if p < 0.05."
 
 @dataclass(frozen=True)
 class Notation:
-    """The notation of numbers: the texts for a missing number and a missing interval, the minus
-    sign, and the format of an interval."""
+    """The notation of numbers in one output format.
+
+    It consists of the texts for a missing number and a missing interval, the minus sign, and the
+    format of an interval.
+    """
 
     missing: str = "-"
     no_interval: str = "-"
@@ -31,26 +34,31 @@ class Notation:
     interval_form: str = "[{}, {}]"
 
     def number(self, value: float, decimals: int, sign: str = "") -> str:
-        """Return a number with ``decimals``; ``sign`` is that of a format specification."""
+        """Return a number with ``decimals`` decimals; ``sign`` is the sign option of Python's
+        ``format``.
+        """
         if math.isnan(value):
             return self.missing
         return number_text(value, decimals, sign).replace("-", self.minus)
 
     def interval(self, one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-        """Return the interval of an estimate, in units of 1 / ``factor``."""
+        """Return the interval of an estimate, multiplied by ``factor``."""
         if not one.has_interval:
             return self.no_interval
         ends = (self.number(factor * end, decimals, sign) for end in (one.low, one.high))
         return self.interval_form.format(*ends)
 
     def p(self, value: float) -> str:
-        """Return a p-value to three decimals."""
+        """Return a p-value with three decimals."""
         return self.missing if math.isnan(value) else p_text(value, "")
 
 
 class SuccessRow(NamedTuple):
-    """The success of a planner: ``rate`` and ``interval`` in percent, and the number of trials with
-    each outcome in ``counts``."""
+    """The success of a planner.
+
+    ``rate`` and ``interval`` are in percent. ``counts`` are the numbers of trials with each
+    outcome.
+    """
 
     summary: PlannerSummary
     rate: str
@@ -59,7 +67,7 @@ class SuccessRow(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """Mean and standard deviation of a metric over a number of trials."""
+    """The mean and standard deviation of a metric over ``trials`` trials."""
 
     mean: str
     deviation: str
@@ -67,7 +75,7 @@ class Mean(NamedTuple):
 
 
 class DifferenceRow(NamedTuple):
-    """The difference of two planners in a metric, or in success where ``metric`` is None."""
+    """The difference of two planners in a metric, or in success rate if ``metric`` is None."""
 
     worlds: int
     shift: str
@@ -81,7 +89,7 @@ class DifferenceRow(NamedTuple):
 def success_rows(
     summaries: Sequence[PlannerSummary], outcomes: Sequence[Outcome], notation: Notation
 ) -> List[SuccessRow]:
-    """Return one row per planner, with counts of ``outcomes``."""
+    """Return one row per planner, with the number of its trials for each of ``outcomes``."""
     return [
         SuccessRow(
             summary,
@@ -94,7 +102,7 @@ def success_rows(
 
 
 def measured_metrics(analysis: Analysis) -> List[Metric]:
-    """Return the metrics of tables that at least one trial has."""
+    """Return the metrics for tables that have a value in at least one trial."""
     return [
         metric
         for metric in analysis.metrics
@@ -104,7 +112,7 @@ def measured_metrics(analysis: Analysis) -> List[Metric]:
 
 
 def mean_of(metric: Metric, summary: PlannerSummary, notation: Notation) -> Mean:
-    """Return a planner's mean of a metric, as missing where no trial has it."""
+    """Return a planner's mean of a metric, marked as missing if no trial has a value."""
     trials = summary.mean_trials(metric.name)
     if not trials:
         return Mean(notation.missing, notation.missing, 0)
@@ -130,7 +138,9 @@ def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
 def metric_differences(
     pair: Comparison, metrics: Mapping[str, Metric], notation: Notation
 ) -> List[Tuple[Metric, DifferenceRow]]:
-    """Return one row per metric in which two planners are compared; ``metrics`` by name."""
+    """Return one row per metric in which two planners are compared; ``metrics`` maps names to
+    metrics.
+    """
     rows = []
     for found in pair.metrics:
         metric, shift = metrics[found.name], found.shift
@@ -147,7 +157,9 @@ def metric_differences(
 def _tested(
     found: Union[Comparison, MetricComparison], notation: Notation
 ) -> Tuple[str, str, str, str]:
-    """Return both p-values, and whether the difference is significant and relevant."""
+    """Return the p-value, the adjusted p-value, and whether the difference is significant and
+    relevant.
+    """
     flags = [notation.missing] * 2  # nothing could be compared
     if not math.isnan(found.p_value):
         flags = ["yes" if flag else "no" for flag in (found.significant, found.relevant)]
@@ -155,6 +167,6 @@ def _tested(
 
 
 def smallest_text(metric: Metric) -> str:
-    """Return the smallest relevant difference of a metric: ``time 1 s``."""
+    """Return text with the smallest relevant difference of a metric, such as ``time 1 s``."""
     smallest = f"{metric.smallest_relevant * metric.shown_factor:g} {metric.label_unit}".strip()
     return f"{metric_heading(metric)} {smallest if metric.smallest_relevant else 'any'}"

@@ -1,4 +1,4 @@
-"""The table at the end of a campaign, for a terminal of 80 columns.
+"""Print the report on a campaign for a terminal with 80 columns.
 
 Every number comes from :mod:`gz_testauto.analysis`.
 """
@@ -51,17 +51,17 @@ from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8
-"""Number of latest trials that are shown while a campaign runs."""
+"""Number of most recent trials that are shown while a campaign runs."""
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
-    """Print the whole report, by default on standard output."""
+    """Print the complete report, by default to standard output."""
     console = console or report_console()
     console.print(report(escape_all_texts(analysis)))
 
 
 def report(analysis: Analysis) -> RenderableType:
-    """Return the whole report, as rich renders it."""
+    """Return the complete report as a group of parts that rich can render."""
     results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [
         _heading(results),
@@ -92,8 +92,11 @@ def report(analysis: Analysis) -> RenderableType:
 
 
 def progress_report(analysis: Analysis) -> RenderableType:
-    """Return the report on a running campaign: progress, rates, latest trials, running trials and
-    invalid ones."""
+    """Return the report on a running campaign.
+
+    It contains the progress, the success rates, the latest trials, the running trials and the
+    invalid trials.
+    """
     shown = escape_all_texts(analysis)
     results = shown.results
     parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
@@ -114,7 +117,7 @@ def _heading(results: CampaignResults) -> Text:
 
 
 def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> List[RenderableType]:
-    """Return notes as lines, each after an empty line if they are ``separated``."""
+    """Return notes as lines; if ``separated`` is true, an empty line precedes each note."""
     lines: List[RenderableType] = []
     for note in notes:
         lines += [""] if separated else []

@@ -1,7 +1,7 @@
-"""Results of comparisons in words: one sentence per question, with its confidence interval.
+"""Describe the results of comparisons in one sentence each, with its confidence interval.
 
-A planner is called better if a difference is significant (its p-value, adjusted for multiple
-comparisons) and relevant (its size). In a campaign that stops early, the stopping test decides
+A planner is called better if the difference is significant (by its p-value, adjusted for multiple
+comparisons) and relevant (by its size). In a campaign that stops early, the stopping test decides
 whether the success rates differ significantly. Every number comes from :mod:`gz_testauto.analysis`.
 """
 
@@ -24,10 +24,10 @@ POINTS = "percentage points"
 class VerdictText:
     """The result of one comparison in words.
 
-    ``lead`` is the finding, ``evidence`` the numbers. ``decided`` is true if a difference is
-    significant and relevant, or equivalence is shown. ``won`` names the planners of a pair with the
-    worlds in which only this one succeeded. ``better`` is the planner with the higher success rate
-    if the difference is significant and relevant, else empty.
+    ``lead`` is the sentence with the result, and ``evidence`` are its numbers. ``decided`` is true
+    if a difference is significant and relevant, or if the planners are equivalent. ``won`` pairs
+    each planner with the worlds in which only this planner succeeded. ``better`` is the planner
+    with the higher success rate if the difference is significant and relevant, and otherwise empty.
     """
 
     lead: str
@@ -97,7 +97,7 @@ def _early_verdict(
 
 
 def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
-    """Return the sentence for a significant difference in success rate."""
+    """Return the sentence about a significant difference in success rate."""
     lead = f"The success rate of {ahead} was significantly higher than that of {behind}"
     if pair.relevant:
         return f"{lead}."
@@ -127,7 +127,7 @@ def _interval(pair: Comparison, sign: float) -> str:
 
 
 def _ending(end: EarlyStop) -> str:
-    """Return the sentence about the stop of the campaign, by its limit of worlds or by the test."""
+    """Return the sentence that states when the campaign stops, and which rule stops it."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"
@@ -146,7 +146,9 @@ def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Ver
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """Return the metrics without a significant difference, without a size, and without a value."""
+    """Return sentences that list the metrics without a result: those whose difference is not
+    significant or is estimated as 0, and those without values.
+    """
     open_ones = [one for one in pair.metrics if not _has_size(one)]
     sentences = []
     for some, text in (
@@ -219,7 +221,9 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
 
 
 def _rates(pair: Comparison, ahead: str) -> str:
-    """Return the two rates in common worlds; empty with repetitions."""
+    """Return text with the two success rates in the common worlds; empty for trials with
+    repetitions.
+    """
     if pair.counts is None:
         return ""
     both, first_only, second_only, _ = pair.counts

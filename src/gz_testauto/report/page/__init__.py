@@ -1,1 +1,1 @@
-"""The page: a campaign as one HTML file that opens from disk."""
+"""Create the HTML page of a campaign, a single file that can be opened from the disk."""

@@ -1,7 +1,7 @@
-"""Texts and tables of the page, as the template needs them.
+"""Create the texts and tables of the page in the form that the template requires.
 
-This module has the selection and the sentences except for verdicts; every number comes from
-:mod:`gz_testauto.analysis`. All of it is plain text, which the template escapes.
+This module selects the content and writes the sentences, except for verdicts. Every number comes
+from :mod:`gz_testauto.analysis`. All texts are plain text, which the template escapes.
 """
 
 import shlex
@@ -34,14 +34,14 @@ from gz_testauto.trial.outcome import Outcome
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
 Others = Dict[str, List[str]]
-"""Each planner with the other planners of pairs that have the same verdict."""
+"""For each planner, the other planners of its pairs with the same verdict."""
 
 WORLDS_NAMED = 12
-"""Worlds in one list; the table has them all."""
+"""Largest number of worlds in one list. The table contains all of them."""
 
 
 def heading(results: CampaignResults) -> str:
-    """Return the numbers of planners, worlds and valid trials."""
+    """Return a text with the numbers of planners, worlds and valid trials."""
     done = sum(record.outcome.valid for record in results.trials)
     text = (
         f"{count_text(len(results.planners), 'planner')}, "
@@ -52,8 +52,11 @@ def heading(results: CampaignResults) -> str:
 
 
 def ranking(analysis: Analysis) -> str:
-    """Return the line at the head of the page: the planners in the order of their rates, which
-    decides nothing, and the decided and undecided pairs. Empty for fewer than two planners."""
+    """Return the line at the top of the page, empty for fewer than two planners.
+
+    It lists the planners in the order of their success rates, which is not a statistical decision,
+    and then the decided and undecided pairs.
+    """
     ranked = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,
@@ -94,9 +97,11 @@ def ranking(analysis: Analysis) -> str:
 
 
 def _sentence(start: str, word: str, others: Others, last: str = "and") -> str:
-    """Return ``No difference was found between a and b, or between c and d.``; empty for no pair.
-    The last word of ``start`` is repeated before each pair. ``word`` joins the planners of a pair,
-    ``last`` precedes the last pair."""
+    """Return text such as ``No difference was found between a and b, or between c and d.``
+
+    The text is empty if there are no pairs. The last word of ``start`` is repeated before each
+    pair. ``word`` joins the planners of a pair, ``last`` precedes the last pair.
+    """
     order = list(others)
     start, _, preposition = start.rpartition(" ")
     pairs = [
@@ -108,7 +113,7 @@ def _sentence(start: str, word: str, others: Others, last: str = "and") -> str:
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the verdicts of each pair."""
+    """Return the verdicts on each pair of planners."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
@@ -142,7 +147,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return success rates with intervals, one row per planner."""
+    """Return the table of success rates with intervals, with one row per planner."""
     rows, shown = [], failures(analysis.summaries)
     for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION):
         one = summary.success
@@ -162,7 +167,7 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def means(analysis: Analysis) -> Dict[str, Any]:
-    """Return the means of all metrics in tables."""
+    """Return the tables with the means of all metrics."""
     shown = measured_metrics(analysis)
     return {
         "metrics": [
@@ -177,7 +182,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
 
 
 def differences(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return every metric of every pair, with shift and interval."""
+    """Return the table of all metrics for all pairs of planners, with shift and interval."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     return [
         {
@@ -201,7 +206,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[str, Any]]:
-    """Return worlds × planners, one row per world."""
+    """Return the table of outcomes, with one row per world and one column per planner."""
     results = analysis.results
     found: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
@@ -217,7 +222,9 @@ def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[st
 
 
 def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
-    """Return the outcome of a planner in a world; with repetitions, the number of successes."""
+    """Return the cell for a planner in a world: its outcome or, with repetitions, its number of
+    successes.
+    """
     if not records:
         return {"symbol": "", "text": "not run", "kind": "none"}
     if len(records) == 1:
@@ -234,23 +241,23 @@ def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
 
 
 def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
-    """Return a cell with one outcome; ``kind`` is its class in the style sheet."""
+    """Return a cell with one outcome; ``kind`` is the class of the cell in the style sheet."""
     symbol = outcome.declaration.symbol
     return {"symbol": symbol, "text": outcome.label, "kind": outcome.value}
 
 
 def legend() -> List[Dict[str, str]]:
-    """Return every outcome as a cell of the table of worlds."""
+    """Return a cell of the table of worlds for each outcome."""
     return [_outcome_cell(outcome) for outcome in Outcome]
 
 
 def crash_labels() -> str:
-    """Return the outcomes that do harm: ``collided or tipped over``."""
+    """Return text with the outcomes that count as crashes, such as ``collided or tipped over``."""
     return " or ".join(outcome.label for outcome in Outcome if outcome.declaration.crash)
 
 
 def outcome_style() -> str:
-    """Return the rules of the style sheet that color outcomes."""
+    """Return the style sheet's rules for the colors of outcomes."""
     return "\n".join(
         f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}"
         for outcome in Outcome
@@ -265,7 +272,7 @@ def slopes(
     results: CampaignResults,
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
-    """Return the slopes of the curves of success against difficulty, as a table."""
+    """Return the table with the slopes of the curves of success against difficulty."""
     rows = []
     for figure, of_planners in fitted.items():
         for planner, curve in zip(results.planners, of_planners):
@@ -288,7 +295,7 @@ def slopes(
 
 
 def invalid(results: CampaignResults) -> Dict[str, Any]:
-    """Return the invalid trials and attempts, with causes."""
+    """Return the lists of invalid trials and attempts, with their causes."""
     at = {world.name: index for index, world in enumerate(results.worlds)}
     by_cause: Dict[str, List[int]] = {}
     for attempt in results.invalid_attempts:
@@ -317,8 +324,10 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
 def reproduction(
     manifest: Optional[Manifest], results: CampaignResults, place: str
 ) -> Dict[str, Any]:
-    """Return versions, seed, hashes and commands; ``place`` is the results directory as in a
-    command."""
+    """Return the versions, the seed, the hashes and the commands that reproduce the results.
+
+    ``place`` is the path of the results directory as it is written in a command.
+    """
     directory = shlex.quote(place)
     facts: List[Tuple[str, str]] = []
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
@@ -355,7 +364,7 @@ def reproduction(
 
 
 def methods(analysis: Analysis) -> List[str]:
-    """Return the methods of the numbers."""
+    """Return a text on the methods with which the numbers were computed."""
     rate = methods_text(summary.success for summary in analysis.summaries)
     by_its_test = (
         ""
@@ -381,6 +390,6 @@ def methods(analysis: Analysis) -> List[str]:
 
 
 def _meaning(metric: Metric) -> str:
-    """Return the description of a metric, with the direction that is better."""
+    """Return the description of a metric, including whether lower or higher values are better."""
     good = "" if metric.better == "neither" else f"; {metric.better} is better"
     return f"{metric.description}{good}"

@@ -1,7 +1,7 @@
-"""The JSON blocks that the page's script reads: one for all worlds and one for each.
+"""Create the JSON blocks that the page's script reads: one for all worlds and one for each world.
 
-Numbers are rounded to the drawn precision; those that are not finite are null. Worlds, planners,
-outcomes and metrics are indices into the lists of the first block.
+Numbers are rounded to the precision that is drawn, and numbers that are not finite are null.
+Worlds, planners, outcomes and metrics are indices into the lists of the first block.
 """
 
 import math
@@ -18,7 +18,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
 FEW = "fewer than six worlds"
-"""Reason for an interval with an infinite end."""
+"""Reason why an interval has an infinite end."""
 
 
 def campaign_block(
@@ -29,8 +29,11 @@ def campaign_block(
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: str,
 ) -> Dict[str, Any]:
-    """Return the block of all worlds; ``replay`` is the command without world, planner and
-    repetition, empty if trials cannot be run again."""
+    """Return the block for all worlds.
+
+    ``replay`` is the start of the replay command, to which the page adds world, planner and
+    repetition. It is empty if trials cannot be run again.
+    """
     results = analysis.results
     outcomes = list(Outcome)
     ended: Dict[str, List[List[int]]] = {}
@@ -67,7 +70,7 @@ def campaign_block(
 
 
 def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
-    """Return outcome and metrics, in the order of the metrics, of one trial."""
+    """Return the outcome and the values of ``metrics``, in their order, of one trial."""
     values = (record.metrics.get(metric.name) for metric in analysis.metrics)
     return {
         "planner": analysis.results.planners.index(record.planner),
@@ -80,7 +83,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
 
 
 def short(value: Optional[float], digits: int = 5) -> Optional[float]:
-    """Return a number rounded to ``digits``; None if it is missing or not finite."""
+    """Return a number rounded to ``digits``, or None if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{digits}g}")

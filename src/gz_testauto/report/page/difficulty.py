@@ -1,7 +1,7 @@
-"""Success against the difficulty of a world, as the page draws it.
+"""Compute success against the difficulty of a world, as the page draws it.
 
-The sources of a world's figures are the ``worlds.json`` of the campaign or of the directory of its
-worlds, and the published numbers of a benchmark.
+The figures of difficulty come from two sources: the ``worlds.json`` of the campaign or of its
+worlds' directory, and the numbers that a benchmark publishes.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -17,7 +17,9 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class Figure(NamedTuple):
-    """A figure of difficulty: its ``key``, heading, unit and factor to that unit."""
+    """A figure of difficulty, with its ``key``, heading, unit, and the factor that converts to the
+    unit.
+    """
 
     key: str
     heading: str
@@ -43,8 +45,11 @@ def figures_of_worlds(
     worlds: Sequence[WorldRecord],
     problems: List[str],
 ) -> Dict[Figure, Values]:
-    """Return the values of each world, in order, by figure, without figures that no world has.
-    Append unreadable files to ``problems``."""
+    """Return the values of each figure for all worlds, in order.
+
+    Figures without any value are omitted. A line is appended to ``problems`` for each unreadable
+    file.
+    """
     known = _manifest(directory, spec, problems)
     found: Dict[Figure, Values] = {}
     for figure in FIGURES:
@@ -66,7 +71,7 @@ def figures_of_worlds(
 def curves(
     results: CampaignResults, values: Values, points: int = 61
 ) -> List[Optional[SuccessCurve]]:
-    """Return one curve per planner over one figure; None if no curve can be fitted."""
+    """Return one curve per planner over one figure, or None where no curve can be fitted."""
     ended: Dict[Tuple[str, str], List[bool]] = {}
     for record in results.trials:
         if record.outcome.valid:
@@ -88,7 +93,7 @@ def curves(
 def _manifest(
     directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
 ) -> Dict[str, WorldRecord]:
-    """Return the records of ``worlds.json``, by the hash of the world's file."""
+    """Return the records in ``worlds.json`` by the hash of the world's file."""
     folders = [directory.worlds]
     if spec is not None and spec.worlds.directory is not None:
         folders.append(spec.worlds.directory)

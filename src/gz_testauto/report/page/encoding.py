@@ -1,4 +1,4 @@
-"""Recordings and outlines in the format of the page: thinned, in small integers, without copies.
+"""Encode recordings and outlines for the page: thinned, as small integers, and without duplicates.
 
 Each quantity of a recording keeps the samples from which linear interpolation over time gives the
 others within its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms, lengths
@@ -29,11 +29,14 @@ YAW_RATE_RADPS = 0.05
 
 _MILLI = 1000.0
 _STRETCH = 1e5
-"""Scale of time, so large that the distance from a line is the difference at one time."""
+"""Scale of the time axis.
+
+It is so large that the distance from a line equals the difference at the same time.
+"""
 
 
 def tolerances_text() -> str:
-    """Return the tolerances in words, for the page."""
+    """Return the tolerances as text for the page."""
     return (
         f"x and y {100 * POSITION_M:g} cm, heading {np.degrees(YAW_RAD):.0f}°, clearance "
         f"{100 * CLEARANCE_M:g} cm, speed {SPEED_MPS:g} m/s, yaw rate {YAW_RATE_RADPS:g} rad/s; "
@@ -42,9 +45,12 @@ def tolerances_text() -> str:
 
 
 def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
-    """Return the thinned recording: ``path`` is time, x, y and yaw; ``clearance``, ``speed`` and
-    ``yaw_rate`` are time and value; ``end_ms`` the duration; ``objects``, if there are actors, the
-    outline (x, y, x, ...) and trajectory of each."""
+    """Return the thinned recording.
+
+    ``path`` contains time, x, y and yaw. ``clearance``, ``speed`` and ``yaw_rate`` contain time and
+    value. ``end_ms`` is the duration. If there are actors, ``objects`` contains the outline (x, y,
+    x, ...) and the trajectory of each.
+    """
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
         return {"end_ms": 0, "path": [[], [], [], []]}
@@ -67,7 +73,7 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
 
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
-    """Return time, x, y and yaw of poses, shape (n, 3), without missing ones."""
+    """Return time, x, y and yaw for the poses, shape (n, 3), that are not missing."""
     there = np.isfinite(pose).all(axis=1)
     time_s, pose = time_s[there], pose[there]
     if len(time_s) < 2:
@@ -80,9 +86,9 @@ def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
     """Return the ascending indices of the samples to keep, shape (m,), with the first and last.
 
-    Linear interpolation over time between kept samples differs by at most 1 from every one of
-    ``columns``, each of shape (n,). Of several columns each has half of that tolerance, because
-    samples that another column keeps split its lines.
+    Linear interpolation over time between the kept samples differs by at most 1 from each of
+    ``columns``, each of shape (n,). If there are several columns, each is thinned with half of that
+    tolerance, because samples that another column keeps split its lines.
     """
     kept = np.array([0, len(time_s) - 1])
     allowed = 0.5 if len(columns) > 1 else 1.0
@@ -95,7 +101,7 @@ def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
 
 
 def coded(values: np.ndarray) -> List[int]:
-    """Return thousandths as integers: the first one, then the differences."""
+    """Return values in thousandths as integers: the first value, followed by the differences."""
     whole = np.rint(values * _MILLI).astype(np.int64)
     return np.diff(whole, prepend=0).tolist()
 
@@ -110,20 +116,20 @@ def _series(time_s: np.ndarray, values: np.ndarray, tolerance: float) -> List[Li
 
 
 OUTLINE_M = 0.005
-"""Largest error of a drawn outline."""
+"""Largest error (m) of a drawn outline."""
 
 _CORNERS_OF_A_CIRCLE = 12
 
 
 class ShapeTable:
-    """The shapes of all worlds, in the order of their first use."""
+    """The different shapes of all worlds, in the order of their first use."""
 
     def __init__(self) -> None:
         self._index: Dict[Tuple, int] = {}
         self.shapes: List[Dict[str, Any]] = []
 
     def place(self, outlines: Iterable[BaseGeometry]) -> List[int]:
-        """Return ``[shape, x, y, shape, x, y, ...]`` of every part of the outlines."""
+        """Return ``[shape, x, y, shape, x, y, ...]`` for all parts of the outlines."""
         placed: List[int] = []
         for outline in outlines:
             for part in shapely.get_parts(outline).tolist():
@@ -154,7 +160,9 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Return center (m) and radius (m) of a polygon that approximates a circle; None for others."""
+    """Return the center (m) and radius (m) of a polygon that approximates a circle; None for other
+    polygons.
+    """
     corners = shapely.get_coordinates(part.exterior)[:-1]
     center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:

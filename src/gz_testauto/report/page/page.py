@@ -1,8 +1,8 @@
-"""Create the whole page of a results directory as one file.
+"""Create the HTML page of a results directory as one file.
 
-The page loads no other file; it runs only the script and style of this package, by their hashes in
-its content security policy; and content of the results directory is escaped text or JSON. The same
-results give the same bytes.
+The page loads no other file. Its content security policy allows only the script and style of this
+package, by their hashes. Content from the results directory is escaped text or JSON. The same
+results give an identical file.
 """
 
 import json
@@ -28,7 +28,7 @@ from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 
 PAGE = "report.html"
-"""The page's name in a results directory."""
+"""The file name of the page in a results directory."""
 
 _HERE = Path(__file__).resolve().parent
 _STYLES = ("uplot/uPlot.min.css", "page.css")
@@ -38,17 +38,17 @@ _TEMPLATE = "page.html.jinja"
 
 @dataclass(frozen=True)
 class Page:
-    """The page as text, and a line per missing part."""
+    """The HTML text of the page, and one line per missing part."""
 
     html: str
     problems: Tuple[str, ...]
 
 
 def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
-    """Write the page of a results directory to ``out``; return a line per missing part.
+    """Write the page of a results directory to ``out``; return one line per missing part.
 
-    Raises ``ResultsError`` for a directory without results, one of another version, a damaged
-    store, or a file that cannot be written.
+    Raises ``ResultsError`` if the directory contains no results, if the store has another version
+    or is damaged, or if the file cannot be written.
     """
     page = make_page(directory)
     write_atomically(out, page.html.encode("utf-8"))
@@ -58,8 +58,8 @@ def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
 def write_final_page(directory: Path) -> Tuple[str, ...]:
     """Write :data:`PAGE` into a results directory at the end of a campaign.
 
-    Return lines on missing parts, or on the reason why there is no page; the results are stored in
-    any case.
+    Return one line per missing part, or the reason why no page was written. An error does not
+    affect the stored results.
     """
     try:
         problems = write_page(directory, directory / PAGE)
@@ -69,15 +69,19 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
 
 
 def make_page(directory: Path) -> Page:
-    """Create the page. ``directory`` is the results directory as in a command."""
+    """Return the page. ``directory`` is the path of the results directory as it is written in a
+    command.
+    """
     return PageMaker(directory).make()
 
 
 class PageMaker:
-    """A generator of the page of one results directory, repeatedly if it is ``live``; it caches the
-    data of finished trials. ``directory`` is the path as in a command.
+    """A generator of the page of one results directory.
 
-    A live page shows running trials, and polls its server for new results.
+    It can create the page repeatedly, and caches the data of finished trials. ``directory`` is the
+    path as it is written in a command.
+
+    If ``live`` is true, the page shows running trials and polls its server for new results.
     """
 
     def __init__(self, directory: Path, live: bool = False) -> None:
@@ -88,7 +92,7 @@ class PageMaker:
         self._drawer: Optional[WorldsDrawer] = None
 
     def make(self) -> Page:
-        """Return the page with the present results. Raises as :func:`write_page` does."""
+        """Return the page with the current results. Raises the errors of :func:`write_page`."""
         with ResultStore.read(self._place) as store:
             analysis = analyze(store.results())
             results = analysis.results
@@ -151,7 +155,7 @@ class PageMaker:
 
 
 def _running(results: CampaignResults) -> List[str]:
-    """Return which process runs the campaign, and its trials, a line each."""
+    """Return lines on the process that runs the campaign and on its running trials."""
     lines = [line for note in running_notes(results) for line in (note.text, *note.items)]
     return lines or ["No process runs this campaign now."]
 
@@ -187,7 +191,7 @@ def _asset(name: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return JSON that cannot end the script element that contains it."""
+    """Return JSON text that cannot close the script element in which it is embedded."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,4 +1,6 @@
-"""Rendering of pages whose inline scripts and styles are allowed by their hashes only."""
+"""Render pages whose content security policy allows inline scripts and styles only by their
+hashes.
+"""
 
 import base64
 import hashlib
@@ -11,7 +13,7 @@ from gz_testauto.base.escaping import escape_text
 
 
 def template(path: Path) -> jinja2.Template:
-    """Return the template of a file; it escapes values, and rejects undefined ones."""
+    """Return the template in a file. The template escapes values and rejects undefined values."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(path.parent)),
         autoescape=True,
@@ -25,7 +27,8 @@ def template(path: Path) -> jinja2.Template:
 
 def _shown(value: Any) -> Any:
     """Escape text as on a terminal, because a bidirectional control character would affect its
-    neighbors too. Text that is marked safe is not changed."""
+    neighbors too. Text that is marked as safe is not changed.
+    """
     return escape_text(value) if type(value) is str else value
 
 

@@ -1,9 +1,9 @@
 """Serve the page of a running campaign for a browser on this machine.
 
 The server listens only on the loopback address, and answers GET and HEAD of two paths: ``/``, the
-page, and ``/version``, which the page polls for new results. It rejects requests whose ``Host`` is
-not this machine, so that pages of other sites cannot read it through their own host name. It only
-reads the results directory.
+page, and ``/version``, which the page polls for new results. It rejects requests whose ``Host``
+header is not this machine, so that pages of other sites cannot read the results through their own
+host names. It only reads the results directory.
 """
 
 import html
@@ -24,9 +24,12 @@ _TIMEOUT_S = 30.0
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of the page of ``directory`` on ``port`` of the loopback address, 0 for a free one.
+    """A server of the page of ``directory`` on ``port`` of the loopback address.
 
-    Raises ``ResultsError`` if the directory has no campaign, ``OSError`` if the port is in use.
+    If ``port`` is 0, a free port is selected.
+
+    Raises ``ResultsError`` if the directory contains no campaign, ``OSError`` if the port is in
+    use.
     """
 
     daemon_threads = True
@@ -45,7 +48,7 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_address[1]}/"
 
     def version(self) -> str:
-        """Return text that changes when the results change."""
+        """Return a version text that changes when the results change."""
         try:
             status = os.stat(self._place.results)
         except OSError:
@@ -53,7 +56,9 @@ class PageServer(ThreadingHTTPServer):
         return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
 
     def page(self) -> bytes:
-        """Return the page with the present results, or one with the reason why there is none."""
+        """Return the page with the current results, or a page that states why they cannot be
+        shown.
+        """
         with self._making:
             version = self.version()
             if self._made[0] != version:
@@ -66,12 +71,12 @@ class PageServer(ThreadingHTTPServer):
             return self._made[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a browser that disconnects before its response, as on a reload."""
+        """Ignore the error of a browser that disconnects before it has received the response."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
     def is_own_host(self, host: str) -> bool:
-        """Return whether a request's ``Host`` is this server."""
+        """Return whether the ``Host`` header of a request names this server."""
         port = self.server_address[1]
         return host in (f"{LOOPBACK}:{port}", f"localhost:{port}")
 
@@ -115,4 +120,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log no requests."""
+        """Do nothing, so that requests are not logged."""

@@ -1,6 +1,6 @@
-"""The campaign in a few lines: robot, end of a trial, and planners.
+"""Summarize a campaign in a few lines: robot, termination rules, and planners.
 
-All of it comes from the campaign; if that cannot be read, there are no lines.
+The source is the stored campaign. If it cannot be read, there are no lines.
 """
 
 import textwrap
@@ -20,12 +20,16 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.robot import CompanionSpec
 
 LONGEST = 240
-"""Characters of a planner's parameters; ``campaign.json`` has them all."""
+"""Largest number of characters that are shown of a planner's parameters. ``campaign.json`` contains
+all of them.
+"""
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
-    """Return rows of a subject and its description; ``footprint_m`` is the robot's outline, shape
-    (n, 2)."""
+    """Return rows, each with a subject and its description.
+
+    ``footprint_m`` is the robot's outline, shape (n, 2).
+    """
     if spec is None:
         return []
     limits = spec.limits
@@ -55,7 +59,9 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
 
 
 def length_note(spec: Optional[CampaignSpec]) -> str:
-    """Return why a length can be less than the shortest path; empty without a campaign."""
+    """Return a note on why a driven length can be less than the shortest path, or "" without a
+    campaign.
+    """
     if spec is None:
         return ""
     return (
@@ -71,7 +77,7 @@ def _actor(actor: ActorSpec) -> str:
 
 
 def _tracking(tracking: TrackingSpec) -> str:
-    """Return the tracked objects that planners can request."""
+    """Return a description of the tracked objects that planners can request."""
     settings = tracking.model_dump(exclude_defaults=True)
     if not settings:
         return "planners can request exact poses and predictions of moving objects"

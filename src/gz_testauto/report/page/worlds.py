@@ -1,4 +1,4 @@
-"""The data of each world on the page: obstacles, start, goal, and every trajectory.
+"""Collect the data of each world for the page: obstacles, start, goals, and all trajectories.
 
 Each damaged file is reported in one line, once, and omitted.
 """
@@ -27,15 +27,17 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
 SHOWN_CONTACTS = 5
-"""Drawn collisions of one trial; the first one ends most trials."""
+"""Largest number of drawn collisions per trial. Most trials end with the first collision."""
 
 Outlines = Dict[str, BaseGeometry]
 
 
 @dataclass
 class WorldContext:
-    """The data of a campaign in addition to its results: None if it cannot be read; a line of
-    ``problems`` then has the reason."""
+    """The data of a campaign in addition to its results.
+
+    Data that cannot be read are None, and a line of ``problems`` states the reason.
+    """
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
@@ -48,7 +50,7 @@ class WorldContext:
     def of(
         cls, directory: CampaignDirectory, worlds: Sequence[WorldRecord], imported: bool
     ) -> "WorldContext":
-        """Read the campaign and its robot. Imported results have none."""
+        """Read the campaign and its robot. Imported results contain neither."""
         found = cls(directory)
         if imported:
             return found
@@ -66,8 +68,11 @@ class WorldContext:
         return None if self.campaign is None else np.asarray(self.campaign.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints (m) that this package's planners follow on the static map; none for
-        a stack, which plans itself, and for worlds with separate maps, which would take long."""
+        """Return the waypoints (m) on the static map, which this package's planners follow.
+
+        The list is empty for a navigation stack, which plans its own path, and for worlds with
+        separate maps, for which planning would take too long.
+        """
         if not isinstance(self.campaign, PreparedBuiltin) or self._without_path:
             return []
         if self.campaign.spec.worlds.base is None:
@@ -81,7 +86,7 @@ class WorldContext:
             return []
 
     def lanes(self, world: WorldRecord) -> List[np.ndarray]:
-        """Return the lanes of a world's road: x, y and width (m), shape (k, 3) each."""
+        """Return the lanes of a world's road, each as x, y and width (m), shape (k, 3)."""
         if self.campaign is None:
             return []
         lanes = self.campaign.static_map.lanes(world)
@@ -99,7 +104,7 @@ class WorldContext:
 
 
 class WorldsDrawer:
-    """The source of the drawn data of each world; it caches finished trials for a live page."""
+    """A collector of the drawn data of each world, which caches finished trials for a live page."""
 
     def __init__(self, surroundings: WorldContext) -> None:
         self._surroundings = surroundings
@@ -109,7 +114,7 @@ class WorldsDrawer:
 
     @property
     def shapes(self) -> List[Dict[str, Any]]:
-        """The shapes of all worlds that were drawn."""
+        """The shapes of all worlds for which data were collected."""
         return self._table.shapes
 
     def draw(
@@ -147,7 +152,7 @@ class WorldsDrawer:
 
 
 def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
-    """Return start and goals of a world, in meters."""
+    """Return the start and the goals of a world, in meters."""
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}
@@ -161,7 +166,7 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
 def _trial(
     store: ResultStore, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
 ) -> Dict[str, Any]:
-    """Return the data of one trial; only its number if its recording is missing or damaged."""
+    """Return the data of one trial, or only its number if its recording is missing or damaged."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
@@ -186,8 +191,11 @@ def _trial(
 def _touched(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Return the position (m) of the first contact of robot and partner: the centroid of their
-    intersection, or the point of the robot's outline nearest to the partner in the world's file."""
+    """Return the position (m) of the first contact between the robot and ``partner``.
+
+    It is the centroid of the intersection of their outlines. If they do not intersect, it is the
+    point of the robot's outline that is nearest to the partner's pose in the world file.
+    """
     at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[at]
     point = shapely.Point(pose[:2])
