@@ -1,7 +1,7 @@
 """Compute the difficulty of a world: whether a path exists, its length, and its clearance.
 
-The manifest of worlds has these numbers. The path is the exact shortest path of the robot's circle,
-enlarged by a margin (:mod:`gz_testauto.grid.visibility`).
+The manifest of the worlds contains these numbers. The path is the exact shortest path of the
+robot's circumscribed circle, enlarged by a margin (:mod:`gz_testauto.grid.visibility`).
 """
 
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
 GAP_HORIZON_M = 5.0
-"""Largest distance between obstacles at which the space between them counts as a gap."""
+"""Largest distance (m) between two obstacles that counts as a gap."""
 
 STEP_M = 0.2
-"""Largest distance between the points along a path at which the clearance is computed."""
+"""Largest distance (m) between the points along a path at which the clearance is computed."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -43,9 +43,12 @@ class Difficulty:
 
 
 class DifficultyEvaluator:
-    """An object that computes the difficulty of worlds of one site. ``margin_m`` enlarges the
-    robot's circle, and ``ground`` is the area that obstacles can cover (m, world frame). Raises
-    ``PlacementError`` if the site has no mission, or if the base world alone has no path."""
+    """An object that computes the difficulty of the worlds of one site.
+
+    ``margin_m`` enlarges the robot's circle, and ``ground`` is the area that obstacles can cover
+    (m, world frame). Raises ``PlacementError`` if the site has no mission, or if no path exists
+    even without obstacles.
+    """
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
@@ -58,8 +61,8 @@ class DifficultyEvaluator:
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path among the obstacles, shape (n, 2); None if no
-        path exists. ``outlines`` are those that obstruct the robot."""
+        """Return the corners of the shortest path between the obstacles, shape (n, 2), or None if
+        no path exists. ``outlines`` are the outlines of the obstacles that obstruct the robot."""
         mission = self._site.mission
         assert mission is not None
         cores, radii = cores_and_radii(outlines)
@@ -70,9 +73,12 @@ class DifficultyEvaluator:
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
-        """Return the difficulty of a world. ``outlines`` are those that obstruct the robot, and
-        ``covered_m2`` is the area of all obstacles. Without a path, the numbers about the path are
-        None."""
+        """Return the difficulty of a world.
+
+        ``outlines`` are the outlines of the obstacles that obstruct the robot, and ``covered_m2``
+        is the area (m²) that all obstacles cover. If no path exists, the numbers that describe the
+        path are None.
+        """
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:
             return Difficulty(density, None, None)
@@ -108,7 +114,7 @@ def _gaps(
     cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the shortest lines between neighboring outlines, and the free width (m) along each
-    line. With ``walls``, the lines are between an outline and a wall."""
+    line. If ``walls`` is specified, the lines connect outlines with walls."""
     others = shapely.STRtree(cores) if walls is None else walls
     if not len(cores) or not len(others.geometries):
         return np.empty(0, dtype=object), np.empty(0)
@@ -123,8 +129,8 @@ def _gaps(
 
 
 def _points_along(path: np.ndarray) -> np.ndarray:
-    """Return points along a polyline with equal distances of at most ``STEP_M``, including the
-    ends."""
+    """Return points along a polyline, including its ends. The distance between neighboring points
+    is constant and at most ``STEP_M``."""
     steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
@@ -133,7 +139,8 @@ def _points_along(path: np.ndarray) -> np.ndarray:
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Return the distances (m) of n points, outside of all cores, from m outlines: shape (n, m)."""
+    """Return the distances (m) of n points from m outlines, shape (n, m). The points must be
+    outside the cores of all outlines."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]

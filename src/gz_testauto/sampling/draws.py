@@ -1,10 +1,10 @@
 """The meaning of the random numbers of a world: counts, sizes, headings and positions.
 
 Defines the order of the numbers, which depends only on the specification. First, each group has a
-number for its count if the count is a range. Then each possible obstacle has numbers for x, y,
-heading and each random size. The numbers of obstacles that a world does not have remain unused, so
-that each number has the same meaning in every world. :mod:`gz_testauto.sampling.placement` checks
-whether a proposed obstacle fits.
+number for its count if the count is a range. Then each possible obstacle has numbers for x, y, the
+heading and each random size. The numbers of obstacles that do not exist in a world remain unused,
+so that each number has the same meaning in every world. :mod:`gz_testauto.sampling.placement`
+checks whether a proposed obstacle fits.
 """
 
 import functools
@@ -26,15 +26,15 @@ from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6
-"""Number of decimal digits (micrometers) to which values are rounded, so that the manifest and the
-world agree."""
+"""Number of decimal digits to which values in meters are rounded, which gives micrometers. Rounded
+values are equal in the manifest and in the world file."""
 _STEPS_PER_UNIT = 10.0**_DIGITS
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A possible obstacle: its name, its group with the distributions, and its model.
-    ``ground_z_m`` is the height of the ground."""
+    """A possible obstacle: its name, its group, which contains the distributions, and its model.
+    ``ground_z_m`` is the height (m) of the ground."""
 
     name: str
     group: AnyObstacles
@@ -43,7 +43,7 @@ class Slot:
 
     @property
     def largest_size(self) -> Size:
-        """Return the largest size that the obstacle can have."""
+        """Return the largest size that can be drawn for the obstacle."""
         return tuple(
             fixed if drawn is None else drawn.support[1]
             for fixed, (_, drawn) in zip(self.model.size, self.group.sizes)
@@ -52,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A random obstacle whose position was not checked yet."""
+    """A random obstacle whose position has not been checked yet."""
 
     slot: Slot
     x_m: float
@@ -66,8 +66,10 @@ Quantile = Callable[[float], float]
 
 
 class _GroupDraws:
-    """The distributions of position, heading and sizes in one group of obstacles. ``sizes`` has
-    None for a size that the model determines. Raises ``PlacementError`` for a region without area.
+    """The distributions of position, heading and sizes in one group of obstacles. An entry of
+    ``sizes`` is None if the model determines the size.
+
+    Raises ``PlacementError`` for a region without area.
     """
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
@@ -91,10 +93,11 @@ class _GroupDraws:
 
 
 class ObstacleSampler:
-    """A sampler of the possible obstacles of a world, ``slots``.
+    """A sampler of obstacles for the worlds of one specification.
 
-    ``draws_counts`` is True if the number of obstacles in each group is random. It is False if all
-    of ``slots`` exist, as in a saved world. ``groups`` has the groups of the slots by their ``id``.
+    ``slots`` are all obstacles that can exist in a world. ``draws_counts`` is True if the number of
+    obstacles in each group is random. It is False if all ``slots`` exist, as in a saved world.
+    ``groups`` maps the ``id`` of each group of the slots to the group.
     """
 
     def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], draws_counts: bool) -> None:
@@ -126,14 +129,14 @@ class ObstacleSampler:
 
     @property
     def dimensions(self) -> int:
-        """Return the number of random numbers that one world needs."""
+        """Return how many random numbers one world needs."""
         sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
         counts = len(self.spec.obstacles) if self._draws_counts else 0
         return counts + 3 * len(self.slots) + len(sizes)
 
     def propose(self, numbers: np.ndarray) -> List[Proposal]:
-        """Return the obstacles that ``numbers`` determine, which are in [0, 1), shape
-        (dimensions,)."""
+        """Return the obstacles that the random ``numbers`` determine. The numbers are in [0, 1),
+        shape (dimensions,)."""
         draw = iter(numbers.tolist()).__next__
         remaining: Dict[int, int] = {}
         if self._draws_counts:
@@ -157,7 +160,7 @@ class ObstacleSampler:
         return proposals
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """Return a center (x, y) of an obstacle, determined by two numbers in [0, 1)."""
+        """Return the center (x, y) of an obstacle for two random numbers in [0, 1)."""
         return self._draws[id(slot.group)].position(first, second)
 
     def ground(self) -> BaseGeometry:
@@ -169,8 +172,8 @@ class ObstacleSampler:
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """Return the largest distance (m) of a point of an obstacle from its center, for each group
-        by its ``id``."""
+        """Return the largest distance (m) between a point of an obstacle and its center, for each
+        group by the group's ``id``."""
         found: Dict[int, float] = {}
         for slot in self.slots:
             largest = slot.model.outline(slot.largest_size).reach_m
@@ -178,21 +181,21 @@ class ObstacleSampler:
         return found
 
     def area_m2(self) -> float:
-        """Return the area of the largest region of a group; 0 if no group has a region."""
+        """Return the area (m²) of the largest region of a group, or 0 if no group has a region."""
         areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
 
 def _rounding(distribution: Distribution) -> Quantile:
-    """Return the quantile function of a distribution, with values that are rounded within the
-    bounds."""
+    """Return the quantile function of a distribution. Its values are rounded, but remain within the
+    bounds of the distribution."""
     quantile, (low, high) = distribution.quantile, distribution.support
     return lambda probability: min(max(_rounded(quantile(probability)), low), high)
 
 
 def _rounded(value: float) -> float:
-    """Return the value rounded to ``_DIGITS``. For numpy numbers, which repeated positions are, a
-    product is ten times as fast as ``round`` with digits."""
+    """Return the value rounded to ``_DIGITS`` decimal digits. For numpy numbers, a product is ten
+    times as fast as ``round`` with digits."""
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT

@@ -1,9 +1,10 @@
-"""The kinds of random obstacles, with their keys in ``obstacles.yaml`` and their models.
+"""The obstacle kinds, with their keys in ``obstacles.yaml`` and their models.
 
-Defines one class per kind, which its ``type`` selects in
-:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A kind reads the size of a model from its SDF,
-computes outline and mass for another size, and writes the new size into the SDF.
-:mod:`gz_testauto.sampling.models` has the common parts. CONTRIBUTING lists the steps to add a kind.
+Defines one class per obstacle kind. The ``type`` of an entry selects the class in
+:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A class reads the size of a model from its SDF,
+computes the outline and the mass for another size, and writes the new size into the SDF.
+:mod:`gz_testauto.sampling.models` defines the common parts. CONTRIBUTING lists the steps to add an
+obstacle kind.
 """
 
 import math
@@ -38,17 +39,15 @@ from gz_testauto.spec.model import LARGEST
 
 
 class ModelObstacles(ObstacleKind):
-    """A model of the user, unchanged or scaled with its mass and inertia.
-
-    Without ``model``, and with a count of 0, the entry has the distributions for the models of a
-    saved world.
-    """
+    """Obstacles with a model of the user, which is unchanged or scaled together with its mass and
+    inertia. An entry without ``model`` and with a count of 0 only specifies the distributions for
+    such models in a saved world."""
 
     size_names: ClassVar[Tuple[str, ...]] = ("scale",)
 
     type: Literal["model"]
     scale: Optional[PositiveDistribution] = None
-    """Factor of all lengths of the model; default: 1."""
+    """Factor that multiplies all lengths of the model; default: 1."""
 
     @model_validator(mode="after")
     def _require_model(self) -> "ModelObstacles":
@@ -58,58 +57,59 @@ class ModelObstacles(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the scale 1, and the outline of all collision shapes from above."""
+        """Return the scale 1, and the outline of all collision shapes as seen from above."""
         parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
         return (1.0,), Outline(shapely.unary_union(parts))
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of both scales for x, y and z."""
+        """Return the ratio of the two scales as the factor for x, y and z."""
         ratio = size[0] / own[0]
         return (ratio, ratio, ratio)
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass of the model, scaled with the volume."""
+        """Return the mass (kg) of the scaled model. The mass is proportional to the volume."""
         return float(own_kg * size[0] ** 3)
 
     @classmethod
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """Multiply the lengths, mass and inertia of the model by the scale."""
+        """Multiply the lengths of the model by the scale, and adapt its mass and inertia."""
         if size != own:
             scale_model(element, size[0])
 
 
 class ShapeObstacles(ObstacleKind):
-    """The common base class of boxes, cylinders, spheres and other single shapes.
+    """The base class of obstacle kinds with a single shape, such as boxes, cylinders and spheres.
 
-    ``model`` is an SDF file with one shape of this kind, which has the visuals and the sizes that
-    are not random; the default is a unit shape of Gazebo. The mass is the volume times
-    ``density_kgpm3``, or by default the mass of the model, scaled with the volume.
+    ``model`` is an SDF file with one shape of this kind. It provides the visuals and all sizes that
+    are not random. The default is a unit shape of Gazebo. The mass is the volume times
+    ``density_kgpm3``. Without a density, the mass of the model is scaled with the volume.
     """
 
     shape: ClassVar[Type[Geometry]]
-    """The class of the shape, a dataclass of :mod:`gz_testauto.sdf.shapes` whose values, in order,
+    """The class of the shape in :mod:`gz_testauto.sdf.shapes`. The values of its fields, in order,
     are the size."""
     unit: ClassVar[Geometry]
     """The shape of the unit model."""
     unit_kg: ClassVar[float]
-    """The mass (kg) of the unit model. Built-in kinds have 100 kg/m³, so that a robot hardly pushes
-    them."""
+    """The mass (kg) of the unit model. The built-in kinds have 100 kg/m³, so that a robot hardly
+    pushes them."""
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
-    """Two flags: the shape can be tilted in its model, and it can be rotated about z."""
+    """Two flags: whether the shape can be tilted in its model, and whether it can be rotated about
+    z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
-    """Density (kg/m³), from which the mass is computed; default: the model's mass, scaled with the
-    volume."""
+    """Density (kg/m³), from which the mass is computed. By default, the mass of the model is scaled
+    with the volume."""
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """Return the shape for a size."""
+        """Return the shape with the given size."""
         return cls.shape(*size)
 
     @classmethod
@@ -119,8 +119,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return the circle that the upright shape covers if its center is at a position in the
-        model frame."""
+        """Return the circle that an upright shape covers, with its center at ``x_m``, ``y_m`` in
+        the model frame."""
         return Outline.disc(x_m, y_m, size[0])
 
     @classmethod
@@ -140,7 +140,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model consists of one upright shape of this kind."""
+        """Return whether a model consists of a single upright shape of this kind."""
         try:
             cls.measure(model, "")
         except SdfError:
@@ -149,8 +149,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the size and the outline of a model that consists of one upright shape of this
-        kind."""
+        """Return the size and the outline of a model that consists of a single upright shape of
+        this kind."""
         shapes, kind = model.collisions, cls.shape.__name__.lower()
         shape = shapes[0]
         if len(shapes) != 1 or not isinstance(shape.geometry, cls.shape):
@@ -172,14 +172,15 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of the first sizes for x and y, and of the last ones for z."""
+        """Return the ratio of the first sizes as the factor for x and y, and the ratio of the last
+        sizes as the factor for z."""
         ratio = size[0] / own[0]
         return (ratio, ratio, size[-1] / own[-1])
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline between two heights; None for upright boxes and cylinders, which have
-        the same outline at each height."""
+        """Return the outline between two heights. Returns None for upright boxes and cylinders,
+        whose outline is the same at each height."""
         if cls.shape in (Box, Cylinder):
             return None
         shape, placed = cls.geometry(size), model.shapes[0].local_pose
@@ -190,7 +191,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass by density, or else the mass of the model, scaled with the volume."""
+        """Return the mass (kg): the volume times the density, or without a density the mass of the
+        model, scaled with the volume."""
         volume = cls.geometry(size).volume_m3()
         if density_kgpm3 is not None:
             return density_kgpm3 * volume
@@ -200,7 +202,7 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """Write another size and mass into a model, and stretch the offsets of links."""
+        """Write a new size and mass into a model, and stretch the offsets of its links."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -211,8 +213,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def writer(cls, model: ObstacleModel) -> Optional[Writer]:
-        """Return a function that writes the model faster, or None if an offset depends
-        on the size."""
+        """Return a function that writes the model faster than :meth:`resize`. Returns None if an
+        offset in the model depends on the size."""
         element = model.copy_element()
         offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
         if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):
@@ -236,25 +238,26 @@ class BoxObstacles(ShapeObstacles):
 
     type: Literal["box"]
     size_x_m: Optional[PositiveDistribution] = None
-    """Length (m) along x of the box; default: that of the model."""
+    """Length (m) of the box along x. The default is the length of the model."""
     size_y_m: Optional[PositiveDistribution] = None
-    """Length (m) along y of the box; default: that of the model."""
+    """Length (m) of the box along y. The default is the length of the model."""
     size_z_m: Optional[PositiveDistribution] = None
-    """Height (m) of the box; default: that of the model."""
+    """Height (m) of the box. The default is the height of the model."""
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """Return the box for a size."""
+        """Return the box with the given size."""
         return Box(size)  # type: ignore[arg-type]
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return the rectangle of a box whose center is at a position in the model frame."""
+        """Return the rectangle that a box covers, with its center at ``x_m``, ``y_m`` in the model
+        frame."""
         return Outline.box(*size[:2]).moved(x_m, y_m, 0.0)
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of both sizes for x, y and z."""
+        """Return the ratios of the two sizes along x, y and z."""
         return (size[0] / own[0], size[1] / own[1], size[2] / own[2])
 
 
@@ -270,9 +273,9 @@ class CylinderObstacles(ShapeObstacles):
 
     type: Literal["cylinder"]
     radius_m: Optional[PositiveDistribution] = None
-    """Radius (m) of the cylinder; default: that of the model."""
+    """Radius (m) of the cylinder. The default is the radius of the model."""
     length_m: Optional[PositiveDistribution] = None
-    """Height (m) of the cylinder; default: that of the model."""
+    """Height (m) of the cylinder. The default is the height of the model."""
 
 
 class SphereObstacles(ShapeObstacles):
@@ -288,12 +291,12 @@ class SphereObstacles(ShapeObstacles):
 
     type: Literal["sphere"]
     radius_m: Optional[PositiveDistribution] = None
-    """Radius (m) of the sphere; default: that of the model."""
+    """Radius (m) of the sphere. The default is the radius of the model."""
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the circle at the height nearest to the center of the sphere, or None for the
-        whole outline."""
+        """Return the circle at the height nearest to the center of the sphere. Returns None if this
+        circle is the whole outline."""
         radius_m = size[0]
         away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
         cut_m = math.sqrt(radius_m**2 - away_m**2)
@@ -305,8 +308,8 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 
 class _ModelText:
-    """The text of a model with one centered shape, with gaps for values that depend on name, pose
-    and size. Filling the gaps takes a fiftieth of the time of editing the XML tree."""
+    """The text of a model with one centered shape, with gaps for the values that depend on the
+    name, the pose and the size. Filling the gaps is fifty times as fast as editing the XML tree."""
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
         self._kind = kind
@@ -342,8 +345,8 @@ class _ModelText:
 
 
 def _ensure_inertials(element: Element) -> None:
-    """Write the default mass of SDF into links without one, so that the mass can follow
-    the size."""
+    """Write the default mass of SDF into each link without a mass, so that the mass can be scaled
+    with the size."""
     for link in element.iter("link"):
         if link.find("inertial") is None:
             inertial = etree.Element("inertial")

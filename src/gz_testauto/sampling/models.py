@@ -1,7 +1,7 @@
 """Models of obstacles with a variable size, pose and name.
 
-Defines how models are read, values that are computed once for all sizes, and the interface of an
-obstacle kind. :mod:`gz_testauto.sampling.kinds` has the kinds.
+Defines how models are read, the values that are computed once for all sizes, and the interface of
+obstacle kinds. :mod:`gz_testauto.sampling.kinds` defines the built-in obstacle kinds.
 """
 
 import copy
@@ -31,23 +31,23 @@ from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleGroup
 Size = Tuple[float, ...]
 
 Factors = Tuple[float, float, float]
-"""The factors by which x, y and z are stretched."""
+"""The factors that stretch a model along x, y and z."""
 
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""A function that returns the text of a model for a name, a pose, a size, a mass (kg), and whether
-it is static."""
+"""A function that returns the text of a model. Its arguments are the name, the pose, the size, the
+mass (kg), and whether the model is static."""
 
 
 class ObstacleKind(ObstacleGroup):
     """The base class of obstacle kinds.
 
-    An instance is an entry of ``obstacles`` in YAML. The class methods compute values for a size,
-    which has the values of ``size_names`` (in m, or a factor) in this order. Lengths are in m, in
-    the model frame.
+    An instance is an entry of ``obstacles`` in YAML. The class methods compute values for a given
+    size. A size is a tuple with the values of ``size_names`` in this order, in meters or as a scale
+    factor. Lengths are in meters, in the model frame.
     """
 
     marker: ClassVar[str] = "CUBE"
-    """The name of a shape in ``visualization_msgs/Marker`` that represents the obstacle."""
+    """Name of the shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
 
     @classmethod
     def unit_model(cls) -> str:
@@ -56,34 +56,38 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model in a world is of this kind, and not only of a more
-        general kind."""
+        """Return whether a model in a world is of this kind. A model that belongs to a more
+        specific kind is not recognized."""
         return False
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
         """Return the size of a model of this kind, and its outline on the ground.
 
-        Raises ``SdfError``, which starts with ``where`` (file and line), for a model of another
-        kind.
+        Raises ``SdfError`` for a model of another kind. The message starts with ``where`` (file and
+        line).
         """
         raise NotImplementedError
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the factors for x, y and z that stretch the size ``own`` to ``size``."""
+        """Return the factors for x, y and z that stretch a model from the size ``own`` to
+        ``size``."""
         raise NotImplementedError
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass in size ``size`` of a model that has the mass ``own_kg`` in
-        size ``own``."""
+        """Return the mass (kg) of a model in the size ``size``, if it has the mass ``own_kg`` in
+        the size ``own``."""
         raise NotImplementedError
 
     @classmethod
     def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline between two heights above the lowest point, or None for the whole
-        outline. At least one of the heights is inside the obstacle."""
+        """Return the outline between two heights above the lowest point of the obstacle. Returns
+        None if this is the whole outline.
+
+        At least one of the heights must be inside the obstacle.
+        """
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
         core = model.slice(Heights(low_m, high_m))
@@ -93,25 +97,26 @@ class ObstacleKind(ObstacleGroup):
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """Write another size and mass into a ``<model>`` of this kind. Raises ``SdfError``."""
+        """Write a new size and mass into a ``<model>`` of this kind. Raises ``SdfError`` if the
+        model cannot be resized."""
         raise NotImplementedError
 
     @classmethod
     def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
-        """Return a function that writes the model faster than :meth:`resize`, or None if there is
-        none."""
+        """Return a function that writes the model faster than :meth:`resize`, or None if no such
+        function exists."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class ObstacleModel:
-    """A model of obstacles with its original size.
+    """A model from which obstacles are created, with its original size.
 
-    ``type`` is box, cylinder, sphere or model. ``size`` is in the order of the kind's
-    ``size_names``; for a model it is the scale 1. ``lift_m`` is the height of the model frame above
-    the lowest point, and ``base_outline`` is the outline, both in the original size and in the
-    model frame. ``shapes`` are the collision shapes. ``element`` is the ``<model>`` or
-    ``<include>`` in ``document``.
+    ``type`` is ``box``, ``cylinder``, ``sphere`` or ``model``. ``size`` is in the order of the
+    kind's ``size_names``; for the type ``model``, it is the scale 1. ``lift_m`` is the height of
+    the model frame above the lowest point of the model, and ``base_outline`` is the outline in the
+    model frame. Both are for the original size. ``shapes`` are the collision shapes. ``element`` is
+    the ``<model>`` or ``<include>`` in ``document``.
     """
 
     type: str
@@ -135,9 +140,9 @@ class ObstacleModel:
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """Return a model of a world as obstacles of ``type_``.
+        """Return the model for obstacles of ``type_`` that a model of a world defines.
 
-        Raises ``SdfError`` for a model of another type, or without a collision shape.
+        Raises ``SdfError`` for a model of another type, or for a model without a collision shape.
         """
         where = document.where(model.element)
         if not model.collisions:
@@ -162,23 +167,24 @@ class ObstacleModel:
 
     @property
     def resizable(self) -> bool:
-        """Return whether the size can be changed. An include must be expanded first."""
+        """Return whether the size of the model can be changed. An include must be expanded
+        first."""
         return bool(self.element.tag == "model") and self.element.find(".//include") is None
 
     def outline(self, size: Size) -> Outline:
-        """Return the outline of the obstacle in a size, in the model frame."""
+        """Return the outline, in the model frame, of an obstacle with the given size."""
         fx, fy, _ = self._factors(size)
         return self.base_outline.scaled(fx, fy)
 
     def inner_m(self, size: Size) -> float:
         """Return the radius (m) of the largest circle around the origin of the model frame that is
-        inside the outline."""
+        inside the outline of an obstacle with the given size."""
         fx, fy, _ = self._factors(size)
         return self._base_inner_m * min(fx, fy)
 
     def outer_m(self, size: Size) -> float:
         """Return the radius (m) of a circle around the origin of the model frame that contains the
-        outline."""
+        outline of an obstacle with the given size."""
         fx, fy, _ = self._factors(size)
         x_m, y_m = self.base_outline.extent_m
         return math.hypot(x_m * fx, y_m * fy) + self.base_outline.radius_m * fx
@@ -188,11 +194,12 @@ class ObstacleModel:
         return self.base_outline.inner_m
 
     def height_of_frame_m(self, size: Size) -> float:
-        """Return the height of the model frame above the lowest point, in this size."""
+        """Return the height (m) of the model frame above the lowest point of an obstacle with the
+        given size."""
         return self.lift_m * self._factors(size)[2]
 
     def height_m(self, size: Size) -> float:
-        """Return the height of an obstacle in this size."""
+        """Return the height (m) of an obstacle with the given size."""
         return self._own_height_m * self._factors(size)[2]
 
     @functools.cached_property
@@ -201,16 +208,19 @@ class ObstacleModel:
         return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline of an obstacle in this size between two heights above its lowest
-        point, in the model frame. The core is empty if the obstacle is lower or higher. Returns
-        None for the whole outline."""
+        """Return the outline, in the model frame, of an obstacle between two heights above its
+        lowest point.
+
+        The core of the outline is empty if no part of the obstacle is between these heights.
+        Returns None if the result is the whole outline.
+        """
         if not heights.overlap(0.0, self.height_m(size)):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 
     def bounds(self, size: Size) -> np.ndarray:
-        """Return the bounds (m) of the collision shapes in this size, in the model frame, shape (3,
-        2). They are read from the SDF once per size."""
+        """Return the bounds (m) of the collision shapes of an obstacle with the given size, in the
+        model frame, shape (3, 2). They are read from the SDF once per size."""
         if size not in self._bounds:
             document = SdfDocument.parse(
                 self.sdf_file("obstacle", Pose(), size, self.mass_kg, True), "obstacle"
@@ -221,19 +231,19 @@ class ObstacleModel:
         return self._bounds[size]
 
     def slice(self, heights: Heights) -> BaseGeometry:
-        """Return the outline between two heights (m), in the original size and the model frame."""
+        """Return the outline between two heights (m) for the original size, in the model frame."""
         if heights not in self._slices:
             parts = [shape.geometry.footprint(shape.local_pose, *heights) for shape in self.shapes]
             self._slices[heights] = shapely.union_all(parts)
         return self._slices[heights]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) in this size: by density, or else the mass of the model, scaled with
-        the volume."""
+        """Return the mass (kg) of an obstacle with the given size: the volume times the density, or
+        without a density the mass of the model, scaled with the volume."""
         return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return the element of an obstacle as text, without an enclosing ``<sdf>``."""
+        """Return an obstacle as the text of its SDF element, without an enclosing ``<sdf>``."""
         if self._writer is not None:
             return self._writer(name, pose, size, mass_kg, static)
         element = self.copy_element()
@@ -244,7 +254,7 @@ class ObstacleModel:
         return etree.tostring(element, encoding="unicode")
 
     def sdf_file(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return the element of an obstacle in a complete SDF document, as text."""
+        """Return an obstacle as the text of a complete SDF document."""
         version = self.document.root.get("version", "1.6")
         return f'<sdf version="{version}">\n{self.sdf(name, pose, size, mass_kg, static)}\n</sdf>\n'
 
@@ -253,7 +263,7 @@ class ObstacleModel:
         return self.kind.writer(self)
 
     def copy_element(self) -> Element:
-        """Return a copy of ``element`` without the text after it."""
+        """Return a copy of ``element`` without the text that follows it in the document."""
         element = copy.deepcopy(self.element)
         element.tail = None
         return element
@@ -263,10 +273,10 @@ class ObstacleModel:
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
-    """Return the first model of an SDF file as obstacles of ``type_``. Raises ``SdfError``.
+    """Return the first model of an SDF file as a model for obstacles of ``type_``.
 
     Includes are expanded and relative paths become absolute, so that the model is valid in any
-    other file.
+    file. Raises ``SdfError`` if the file cannot be read, or if the model is not of this type.
     """
     document = SdfDocument.read(path)
     if document.model is None:
@@ -279,8 +289,8 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the ``type`` of the kind of a model in a world; ``model`` if no other kind recognizes
-    it."""
+    """Return the ``type`` of the obstacle kind to which a model of a world belongs. It is ``model``
+    if no other kind recognizes the model."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_
@@ -288,7 +298,8 @@ def type_of(model: SceneModel) -> str:
 
 
 def _set_name(element: Element, name: str) -> None:
-    """Write the name, which is an attribute of a ``<model>`` but a child of an ``<include>``."""
+    """Write the name into a ``<model>``, where it is an attribute, or into an ``<include>``, where
+    it is a child."""
     if element.tag != "include":
         element.set("name", name)
         return
@@ -299,7 +310,8 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` into a ``<model>`` or ``<include>``. A missing element counts as false."""
+    """Write ``<static>`` into a ``<model>`` or ``<include>``. A missing element counts as false, so
+    false is not written."""
     child = element.find("static")
     if child is None:
         if not static:

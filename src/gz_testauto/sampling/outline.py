@@ -1,7 +1,7 @@
 """The exact outline of an obstacle on the ground.
 
-Represents an outline as a core that is enlarged by a radius. A cylinder is a point with a radius,
-so that distances are exact and faster to compute than for a polygon with many corners.
+An outline is represented as a core that is enlarged by a radius. A cylinder is a point with a
+radius. Distances are then exact, and faster to compute than for a polygon with many corners.
 """
 
 import functools
@@ -13,7 +13,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 QUARTER_SEGMENTS = 16
-"""Number of segments per quarter circle of a polygon that approximates a circle."""
+"""Number of segments per quarter circle in a polygon that approximates a circle."""
 
 
 class Outline:
@@ -25,8 +25,8 @@ class Outline:
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """Return the corners of the core, shape (n, 2), of which the last repeats the first. A
-        point has shape (1, 2). Returns None for a core that is neither a point nor a polygon
+        """Return the corners of the core, shape (n, 2), where the last corner repeats the first
+        one. A point has shape (1, 2). Returns None if the core is neither a point nor a polygon
         without holes."""
         kind = self.core.geom_type
         if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
@@ -45,7 +45,7 @@ class Outline:
 
     @property
     def polygon(self) -> BaseGeometry:
-        """Return the outline as a polygon. Round parts are inside the exact ones by 0.1 % of the
+        """Return the outline as a polygon. Round parts are inside the exact outline by 0.1 % of the
         radius."""
         if self.radius_m == 0.0:
             return self.core
@@ -53,26 +53,27 @@ class Outline:
 
     @functools.cached_property
     def is_disc(self) -> bool:
-        """Return whether the core is a point."""
+        """Return whether the core is a point, so that the outline is a disc."""
         return self.corners is not None and len(self.corners) == 1
 
     @property
     def area_m2(self) -> float:
-        """Return the covered area."""
+        """Return the area (m²) inside the outline."""
         if self.is_disc:
             return math.pi * self.radius_m**2
         return float(self.polygon.area)
 
     @property
     def reach_m(self) -> float:
-        """Return the radius of the circle around the origin that contains the outline."""
+        """Return the radius (m) of the smallest circle around the origin that contains the
+        outline."""
         corners = shapely.get_coordinates(self.core) if self.corners is None else self.corners
         return float(np.hypot(corners[:, 0], corners[:, 1]).max()) + self.radius_m
 
     @property
     def inner_m(self) -> float:
-        """Return the radius of the largest circle around the origin that is inside the outline; 0
-        if the origin is outside."""
+        """Return the radius (m) of the largest circle around the origin that is inside the outline.
+        Returns 0 if the origin is outside."""
         if self.is_disc:
             off_center_m = self.reach_m - self.radius_m
             return max(0.0, self.radius_m - off_center_m)
@@ -83,18 +84,19 @@ class Outline:
 
     @functools.cached_property
     def extent_m(self) -> Tuple[float, float]:
-        """Return the largest distance of the core from the origin along x and along y."""
+        """Return the largest distances (m) of the core from the origin along x and along y."""
         x, y = np.abs(shapely.get_coordinates(self.core)).max(axis=0, initial=0.0)
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """Return the outline stretched from the origin. The radius is multiplied by
+        """Return the outline, stretched relative to the origin. The radius is multiplied by
         ``factor_x``."""
         radius_m = self.radius_m * factor_x
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
-        """Return the outline in the world frame if it is in the frame of a model at this pose."""
+        """Return the outline in the world frame, for a model at the given pose. This outline must
+        be in the model frame."""
 
         def placed(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
@@ -103,14 +105,14 @@ class Outline:
         return _Changed(self, self.radius_m, placed)
 
     def distance_m(self, other: "Outline") -> float:
-        """Return the distance (m) between two outlines; 0 if they touch or overlap."""
+        """Return the distance (m) between two outlines. It is 0 if they touch or overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 
 
 class _Changed(Outline):
-    """An outline that is computed from another outline when it is needed. Most proposed positions
-    are rejected or accepted without it."""
+    """An outline that is computed from another outline only when it is needed. Most proposed
+    positions are accepted or rejected without it."""
 
     def __init__(
         self, source: Outline, radius_m: float, change: Callable[[np.ndarray], np.ndarray]

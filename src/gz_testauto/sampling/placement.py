@@ -1,9 +1,10 @@
 """Place obstacles with gaps between each other and to walls, outside of keep-outs.
 
-Implements random sequential placement: obstacles are placed one after the other, each at its
-proposed position if this is free, otherwise at positions that are drawn independently. If an
-obstacle finds no free position, the whole set is placed again. The number of tries is limited;
-after that, an error states the progress. :mod:`~.draws` defines the random numbers.
+Implements random sequential placement: obstacles are placed one after the other. Each obstacle is
+placed at its proposed position if this is free, and otherwise at a position that is drawn
+independently. If no free position is found for an obstacle, the whole set is placed again. After a
+limited number of tries, an error reports how many obstacles were placed. :mod:`~.draws` defines the
+random numbers.
 """
 
 import functools
@@ -31,23 +32,23 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 TRIES_PER_OBSTACLE = 100
-"""Number of positions that are tried for one obstacle before the whole set is placed again."""
+"""Number of positions that are tried for one obstacle before the whole obstacle set is placed
+again."""
 
 MAX_DRAWS = 200
-"""Number of sets of obstacles that are drawn before an error reports that none of them is
-solvable."""
+"""Number of obstacle sets that are drawn before an error reports that none of them is solvable."""
 
 TOLERANCE_M = 1e-5
-"""Difference (m), above all rounding errors, from which circles decide a comparison of
-distances."""
+"""Smallest difference (m) at which a comparison of distances is decided by circles alone. It
+exceeds all rounding errors."""
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """An obstacle of a world.
+    """An obstacle that was placed in a world.
 
-    ``type`` is that of its kind. ``size`` is in the order of the kind's ``size_names``. ``pose`` is
-    the pose of the model frame in the world.
+    ``type`` is the type of the obstacle kind. ``size`` is in the order of the kind's
+    ``size_names``. ``pose`` is the pose of the model frame in the world frame.
     """
 
     name: str
@@ -61,45 +62,44 @@ class Obstacle:
 
     @property
     def footprint(self) -> BaseGeometry:
-        """Return the obstacle's outline on the ground, in the world frame (m)."""
+        """Return the outline of the obstacle on the ground (m, world frame)."""
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """Return the outline of the obstacle at these heights, in the world frame. Its core can be
-        empty."""
+        """Return the outline (m, world frame) of the part of the obstacle at these heights. Its
+        core is empty if the obstacle has no part there."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
-        """Return the obstacle, with its pose, as the text of a complete SDF document."""
+        """Return the obstacle at its pose as the text of a complete SDF document."""
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
-        """Return the obstacle, with its pose, as the text of a ``<model>`` or ``<include>``
-        element."""
+        """Return the obstacle at its pose as the text of a ``<model>`` or ``<include>`` element."""
         return self.model.sdf(self.name, self.pose, self.size, self.mass_kg, self.static)
 
 
 @dataclass(frozen=True)
 class ObstacleSet:
-    """The obstacles of one world, and the shortest path and difficulty of the mission.
+    """The obstacles of one world, with the shortest path and the difficulty of the mission.
 
-    ``shortest_path_m`` and ``difficulty`` are None without a mission.
+    ``shortest_path_m`` and ``difficulty`` are None if no mission is specified.
     """
 
     obstacles: Tuple[Obstacle, ...]
     shortest_path_m: Optional[float] = None
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of sets that were discarded before, since no path existed."""
+    """Number of obstacle sets that were discarded before this one because no path existed."""
 
 
 class Placer:
-    """A generator of sets of obstacles for one specification and one site.
+    """A generator of obstacle sets for one specification and one site.
 
-    Raises ``PlacementError`` if the specification is impossible in the base world even without
-    obstacles.
+    Raises ``PlacementError`` if the specification cannot be fulfilled in the base world even
+    without obstacles.
     """
 
     def __init__(
@@ -117,11 +117,12 @@ class Placer:
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None
     ) -> ObstacleSet:
-        """Draw a set of obstacles and place it.
+        """Draw an obstacle set and place it.
 
-        ``first`` has the numbers for the first proposals, shape (``sampler.dimensions``,); by
-        default they are drawn from ``generator``. Raises ``PlacementError`` if the obstacles do not
-        fit, or if a path is required and no set has one.
+        ``first`` contains the random numbers for the first proposals, shape
+        (``sampler.dimensions``,). By default, they are drawn from ``generator``. Raises
+        ``PlacementError`` if the obstacles do not fit, or if a path is required and no drawn set
+        has one.
         """
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.sampler.dimensions) if first is None else first
@@ -143,7 +144,7 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place one set of obstacles. Sizes and headings are kept; positions can change."""
+        """Place one obstacle set. Sizes and headings are kept, and positions can change."""
         violations: CounterType[str] = Counter()
         most, tries, is_first = 0, 0, True
         shapes = [_Shape(proposal) for proposal in proposals]
@@ -210,7 +211,8 @@ class _Shape:
 
 
 class _PositionedShape:
-    """A shape at a position. Its outline is computed only if circles around it do not decide."""
+    """A shape at a position. Its outline is computed only if the circles inside and around the
+    shape do not decide a comparison."""
 
     def __init__(self, shape: _Shape, x_m: float, y_m: float) -> None:
         self.shape, self.x_m, self.y_m = shape, x_m, y_m
@@ -224,7 +226,7 @@ class _PositionedShape:
 
 
 class _Zone:
-    """A keep-out, which has all points within ``radius_m`` of ``core``."""
+    """A keep-out that consists of all points within ``radius_m`` of ``core``."""
 
     def __init__(self, core: BaseGeometry, radius_m: float) -> None:
         self._core, self._radius_m = core, radius_m
@@ -241,7 +243,8 @@ class _Zone:
 
 
 class _Constraints:
-    """The constraints that do not depend on other obstacles, prepared once for all worlds."""
+    """The constraints that do not depend on other obstacles. They are prepared once for all
+    worlds."""
 
     def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
@@ -262,8 +265,8 @@ class _Constraints:
 
 
 class _PlacedShapes:
-    """The obstacles that were placed before, by square cells. A cell is at least as large as the
-    distance at which two obstacles can be too near to each other."""
+    """The obstacles that have already been placed, stored in a grid of square cells. The side of a
+    cell is at least the distance at which two obstacles can violate the gap."""
 
     def __init__(self, constraints: _Constraints) -> None:
         self._constraints = constraints
@@ -275,7 +278,7 @@ class _PlacedShapes:
         self.placed.append(positioned)
 
     def violated(self, positioned: _PositionedShape) -> Optional[str]:
-        """Return the name of a constraint that the shape violates, or None."""
+        """Return the name of a constraint that the shape violates, or None if it violates none."""
         constraints, group = self._constraints, positioned.shape.group
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
@@ -297,8 +300,8 @@ class _PlacedShapes:
                 yield from self._cells.get((near_column, near_row), ())
 
     def _is_too_near(self, positioned: _PositionedShape, other: _PositionedShape) -> bool:
-        """Return whether two shapes are nearer to each other than the gap. Circles around and
-        within the shapes decide most cases."""
+        """Return whether the distance between two shapes is smaller than the gap. Circles inside
+        and around the shapes decide most cases."""
         one, two, gap_m = positioned.shape, other.shape, self._constraints.gap_m
         away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
@@ -316,7 +319,8 @@ class _PlacedShapes:
 
 
 def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
-    """Return whether two geometries are nearer than ``distance_m`` to each other, or overlap."""
+    """Return whether the distance between two geometries is smaller than ``distance_m``, or the
+    geometries overlap."""
     between = shapely.distance(one, other)
     return bool(between < distance_m or between == 0.0)
 

@@ -3,8 +3,8 @@
 Defines the region of each group of a specification, and a map from the unit square onto a region
 (Rosenblatt 1952, "Remarks on a multivariate transformation"). The first number selects x by the
 area to its left, and the second number selects the position on the vertical line through x. The map
-preserves ratios of areas, so that stratified numbers give stratified points. The rejection of
-points from a bounding box does not have this property.
+preserves ratios of areas, so that stratified numbers result in stratified points. Rejecting points
+of a bounding box does not have this property.
 """
 
 import bisect
@@ -23,9 +23,12 @@ def places_of(
     spec: ObstacleSpec,
     group: AnyObstacles,
 ) -> BaseGeometry:
-    """Return the region of the centers of a group's obstacles (m, world frame). It is the region of
-    the group or specification, the rectangle of all values of ``x_m`` and ``y_m``, or their
-    intersection. A fixed position has no area."""
+    """Return the region (m, world frame) of the centers of a group's obstacles.
+
+    It is the region of the group or of the specification, the rectangle of all values of ``x_m``
+    and ``y_m``, or the intersection of both. If the position is fixed, the area of the region is
+    zero.
+    """
     regions = group.region or spec.region
     if group.x_m is None or group.y_m is None:
         return union_of(regions or [])
@@ -35,7 +38,7 @@ def places_of(
 
 
 class _Edge(NamedTuple):
-    """A side of a region's outline between its two ends (m)."""
+    """An edge of a region's outline, given by its two ends (m)."""
 
     tail_x: float
     tail_y: float
@@ -44,10 +47,11 @@ class _Edge(NamedTuple):
 
 
 class RegionSampler:
-    """A map of the unit square onto ``region``, which is one or several polygons in meters.
+    """A map from the unit square onto ``region``, which consists of one or several polygons in
+    meters.
 
-    Between two neighboring x coordinates of corners, every vertical line intersects the same edges,
-    and its length inside the region changes linearly. Raises ``ValueError`` for a region without
+    Between two neighboring x coordinates of corners, all vertical lines intersect the same edges,
+    and their length inside the region changes linearly. Raises ``ValueError`` for a region without
     area.
     """
 
@@ -69,11 +73,11 @@ class RegionSampler:
 
     @property
     def area_m2(self) -> float:
-        """Return the region's area."""
+        """Return the area (m²) of the region."""
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
-        """Return the point (x, y) of the region that two numbers in [0, 1) determine."""
+        """Return the point (x, y) of the region for two numbers in [0, 1)."""
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
@@ -97,7 +101,7 @@ class RegionSampler:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
-        """Return the lowest and highest y of each piece of the vertical line at ``x`` in the
+        """Return the lowest and highest y of each segment of the vertical line at ``x`` inside the
         region."""
         slab = bisect.bisect_right(self._abscissae, x) - 1
         if not 0 <= slab < len(self._crossing):
@@ -110,7 +114,8 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """Return the edges of a region between each two neighboring x coordinates of its corners."""
+    """Return the edges of a region between each pair of neighboring x coordinates of its
+    corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [
@@ -131,8 +136,8 @@ def _is_upright_rectangle(region: BaseGeometry) -> bool:
 
 
 def _along(area: float, first: float, second: float, width: float) -> float:
-    """Return the share of ``width`` at which the area of a trapezium, from the left, is
-    ``area``."""
+    """Return the position in a trapezium, as a share of ``width`` from the left, up to which the
+    trapezium has the area ``area``."""
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)

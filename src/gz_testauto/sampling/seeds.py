@@ -1,8 +1,9 @@
 """Random generators for all parts of a campaign, which derive from one seed.
 
-Every part has a separate generator, addressed by a path of its purpose and indices. So world *i*
-depends only on the seed and *i*, and neither the number of parts nor their order changes any of
-them. This module lists all purposes, each with the rest of its path.
+Each part has a separate generator, which is identified by a path of a purpose and indices. World
+*i* therefore depends only on the seed and *i*. Neither the number of parts nor their order changes
+the random numbers of a part. This module lists all purposes, and the elements of the path that
+follow each purpose.
 """
 
 import zlib
@@ -11,49 +12,53 @@ from typing import Tuple, Union
 import numpy as np
 
 WORLD = "world"
-"""The obstacles of a world. Rest of the path: world index; then ``FIRST`` for the first
-proposals."""
+"""Purpose: the obstacles of a world. The path continues with the world index, and with ``FIRST``
+for the first proposals."""
 FIRST = "first"
 LATIN_HYPERCUBE = "lhs"
-"""A block of a Latin hypercube. Rest of the path: number of the block."""
+"""Purpose: a block of a Latin hypercube. The path continues with the number of the block."""
 SOBOL = "sobol"
 TRIAL = 1
-"""The simulator of a trial. Rest of the path: world index, repetition."""
+"""Purpose: the simulator of a trial. The path continues with the world index and the repetition."""
 PLANNER = "planner"
-"""The planner of a trial, below the trial's seed. Rest of the path: name of the robot, number of
-goals before this one."""
+"""Purpose: the planner of a trial, below the seed of the trial. The path continues with the name of
+the robot, and the number of goals that precede the current goal."""
 CONTROL_SAMPLE = 2
-"""The control sample of a screening."""
+"""Purpose: the control sample of a screening."""
 ACTOR = "actor"
-"""An actor of a trial. Rest of the path: name of its entry, its number, world index, repetition;
-then 1 for its draws during the trial."""
+"""Purpose: an actor of a trial. The path continues with the name of its entry, its number, the
+world index and the repetition. It ends with 1 for draws during the trial."""
 TERM = "term"
-"""A term of randomization. Rest of the path: its name, world index, repetition."""
+"""Purpose: a term of the randomization. The path continues with the name of the term, the world
+index and the repetition."""
 PERFORMANCE = "performance"
-"""The behaviors of a Scenic program in a trial. Rest of the path: world index, repetition."""
+"""Purpose: the behaviors of a Scenic program in a trial. The path continues with the world index
+and the repetition."""
 TRACKING = "tracking"
-"""Noise of a tracked object. Rest of the path: its name, world index, repetition, stamp in
-microseconds."""
+"""Purpose: the noise of a tracked object. The path continues with the name of the object, the world
+index, the repetition, and the time stamp in microseconds."""
 TERRAIN = "terrain"
-"""A terrain for the comparison of simulators. Rest of the path: its name."""
+"""Purpose: a terrain for the comparison of simulators. The path continues with the name of the
+terrain."""
 PROBE = "probe"
-"""The probes of a terrain. Rest of the path: its name."""
+"""Purpose: the probes of a terrain. The path continues with the name of the terrain."""
 SCENARIO = "scenario"
-"""Draws by Python in a Scenic program at its compilation."""
+"""Purpose: random numbers that Python draws while a Scenic program is compiled."""
 
 
 def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:
     """Return the generator at ``path`` below ``seed``, such as ``child_generator(7, WORLD, 3)``.
 
-    The first part of the path is the purpose, a word or number of this module. The other parts are
-    names or indices >= 0. Generators at different paths are independent; the same path always gives
-    the same numbers. Seed 0 is valid. Raises ``ValueError`` for a negative seed or index.
+    The first element of the path is a purpose, which this module defines as a word or a number. The
+    other elements are names, or indices >= 0. Generators at different paths are independent, and
+    the same path always results in the same numbers. Seed 0 is valid. Raises ``ValueError`` for a
+    negative seed or index.
     """
     return np.random.Generator(np.random.PCG64(_sequence(seed, path)))
 
 
 def child_seed(seed: int, *path: Union[int, str]) -> int:
-    """Return the seed at ``path`` below ``seed``, in [0, 2**31), for a generator of another
+    """Return the seed at ``path`` below ``seed``, in [0, 2**31), for a random generator of another
     library."""
     return int(_sequence(seed, path).generate_state(1, np.uint32)[0] >> 1)
 

@@ -1,6 +1,7 @@
-"""Numbers in [0, 1) for each world: independent, by Latin hypercube, or by a Sobol sequence.
+"""Random numbers in [0, 1) for each world: independent, from a Latin hypercube, or from a Sobol
+sequence.
 
-Defines how the worlds of one campaign cover the distributions, and measures this coverage. The
+Defines how the worlds of a campaign cover the distributions, and measures this coverage. The
 numbers of world *i* depend only on the seed, *i* and the specification, not on the number of
 worlds. :mod:`gz_testauto.sampling.draws` defines the meaning of the numbers.
 """
@@ -14,8 +15,8 @@ from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, chi
 from gz_testauto.spec.obstacles import SamplingSpec
 
 SOBOL_BLOCK = 256
-"""Number of points of the Sobol sequence that are computed together, since scrambling takes far
-more time than the points."""
+"""Number of points of the Sobol sequence that are computed together. Scrambling the sequence takes
+far more time than computing points."""
 
 # The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
@@ -24,8 +25,9 @@ _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) els
 class Coverage(NamedTuple):
     """The uniformity of points in the unit cube.
 
-    ``discrepancy`` is their centered discrepancy (Hickernell 1998), and ``independent`` is the mean
-    discrepancy of the same number of independent points. Lower is more uniform.
+    ``discrepancy`` is the centered discrepancy of the points (Hickernell 1998), and ``independent``
+    is the mean discrepancy of the same number of independent points. A lower discrepancy is more
+    uniform.
     """
 
     discrepancy: float
@@ -42,7 +44,7 @@ class UnitSequence:
         self._blocks: Dict[int, np.ndarray] = {}
 
     def point(self, index: int) -> np.ndarray:
-        """Return the numbers of world ``index``, shape (dimensions,), each in [0, 1)."""
+        """Return the random numbers of world ``index``, shape (dimensions,), each in [0, 1)."""
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
@@ -52,11 +54,11 @@ class UnitSequence:
         return self._blocks[number][place]
 
     def coverage(self, count: int) -> Coverage:
-        """Return the uniformity of the first ``count`` worlds.
+        """Return the uniformity of the points of the first ``count`` worlds.
 
-        With 16 obstacles, a sequence has about 80 dimensions, in which the discrepancy of a few
-        hundred points has no meaning. The result is therefore the mean over all pairs of
-        neighboring dimensions, which are x and y, or two sizes, of one obstacle.
+        The result is the mean over all pairs of neighboring dimensions, such as x and y, or two
+        sizes, of one obstacle. With 16 obstacles, a sequence has about 80 dimensions, in which the
+        discrepancy of a few hundred points would have no meaning.
         """
         from scipy.stats import qmc
 
@@ -68,7 +70,7 @@ class UnitSequence:
         return Coverage(float(np.mean(found)), independent)
 
     def _sampler(self, block: int) -> Any:
-        """Return a sampler of scipy whose next points are those of a block."""
+        """Return a scipy sampler whose next points are those of the given block."""
         from scipy.stats import qmc
 
         if self._sampling.method == "lhs":

@@ -1,6 +1,7 @@
-"""The fixed part of a world for the placement: walls, keep-outs, and the required mission.
+"""The fixed part of a world for the placement of obstacles: walls, keep-outs, and the required
+mission.
 
-It is prepared once, so that the placement and the check of one world take milliseconds.
+A site is prepared once, so that placing and checking the obstacles of one world takes milliseconds.
 """
 
 import functools
@@ -21,15 +22,17 @@ from gz_testauto.spec.regions import KeepOut
 Point = Tuple[float, float]
 
 OPEN_MARGIN_M = 10.0
-"""Width of the margin around a world in which a path can lead."""
+"""Width (m) of the margin around a world that a path can use."""
 
 
 @dataclass(frozen=True)
 class RequiredMission:
-    """The mission that must be possible in a world. ``radius_m`` is the radius of the circle around
-    the origin of the robot's frame that contains its outline, so that the robot can turn anywhere.
-    ``heights`` are the heights at which a shape obstructs the robot. ``via`` are goals before the
-    goal, in order."""
+    """The mission that must be possible in a world.
+
+    ``radius_m`` is the radius of the circle around the origin of the robot's base frame that
+    contains the robot's outline, so that the robot can turn anywhere. ``heights`` are the heights
+    at which a shape obstructs the robot. ``via`` are the goals before the final goal, in order.
+    """
 
     start: Point
     goal: Point
@@ -49,7 +52,7 @@ class RequiredMission:
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
-    """Return the radius (m) of the circle around the origin that contains a footprint."""
+    """Return the radius (m) of the smallest circle around the origin that contains a footprint."""
     return max(math.hypot(x, y) for x, y in footprint_m)
 
 
@@ -57,8 +60,9 @@ def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
 class Site:
     """The outlines of the base world (m, world frame), and the mission.
 
-    Obstacles avoid ``walls``, which are independent of the robot. ``mission_walls`` obstruct the
-    robot of the mission; the default is all walls.
+    Obstacles are placed with a gap to ``walls``, which do not depend on the robot.
+    ``mission_walls`` are the walls that obstruct the robot of the mission. By default, all walls
+    do.
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
@@ -69,7 +73,7 @@ class Site:
     def of(
         cls, scene: WorldScene, mission: Optional[RequiredMission], without: Iterable[str] = ()
     ) -> "Site":
-        """Return the site of a world without the models whose names are in ``without``."""
+        """Return the site of a world, ignoring the models whose names are in ``without``."""
         heights, excluded = ANY_ROBOT if mission is None else mission.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
@@ -82,7 +86,7 @@ class Site:
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
-        """Return all walls as one prepared geometry."""
+        """Return all walls as a single prepared geometry."""
         union = shapely.union_all(list(self.walls))
         shapely.prepare(union)
         return union
@@ -94,8 +98,8 @@ class Site:
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
 
     def blocked(self, margin_m: float) -> BaseGeometry:
-        """Return the area that the center of the mission's robot must not enter, since a wall is
-        nearer than the radius of the robot and ``margin_m``."""
+        """Return the area that the center of the mission's robot must not enter. In this area, a
+        wall is nearer than the sum of the robot's radius and ``margin_m``."""
         assert self.mission is not None
         walls = np.array(self.obstructing, dtype=object)
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
@@ -104,7 +108,8 @@ class Site:
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[shapely.Polygon]:
         """Return the connected area outside of ``blocked`` that contains the start and all goals,
-        or None without such an area. It extends around the walls and ``obstacles``."""
+        or None if no such area exists. The search area extends around the walls and
+        ``obstacles``."""
         assert self.mission is not None
         return free_region(self.area(obstacles), blocked, *self.mission.points)
 
@@ -112,14 +117,16 @@ class Site:
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[np.ndarray]:
         """Return the corners of the shortest path of the mission in :meth:`free_region`, shape (n,
-        2); None if no path exists."""
+        2). Returns None if no path exists."""
         assert self.mission is not None
         free = self.free_region(blocked, obstacles)
         return None if free is None else shortest_path_through(free, *self.mission.points)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
-        """Return the core and the radius of each keep-out. Raises ``PlacementError`` for a keep-out
-        around a start or goal that is not known."""
+        """Return the core and the radius of each keep-out.
+
+        Raises ``PlacementError`` for a keep-out around a start or goal if the mission is unknown.
+        """
         found = []
         for zone in zones:
             if zone.shape is not None:
@@ -137,7 +144,7 @@ class Site:
         return found
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
-        """Return the rectangle in which paths are searched: around the mission, all walls and
+        """Return the rectangle in which paths are searched. It contains the mission, all walls and
         ``obstacles``, with a margin."""
         assert self.mission is not None
         points = map(shapely.Point, self.mission.points)
@@ -150,8 +157,8 @@ class Site:
 def walls_of(
     scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
-    """Return the outlines at ``heights`` of all models in a world except the ground and the models
-    in ``without``, as one polygon per connected part."""
+    """Return the outlines, at ``heights``, of all models in a world except the ground and the
+    models in ``without``. The result is one polygon per connected part."""
     excluded = set(without)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
@@ -165,11 +172,12 @@ def walls_of(
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
-    """Return the area that the robot's center must not enter, if the base world has a path.
+    """Return the area that the robot's center must not enter, after checking that the base world
+    has a path.
 
-    The area is that of the walls that obstruct the robot, enlarged by its radius and the margin.
-    Raises ``PlacementError`` with the cause if no path exists even without obstacles, or if no
-    mission is known.
+    The area consists of the walls that obstruct the robot, enlarged by the robot's radius and the
+    margin. Raises ``PlacementError`` with the cause if no path exists even without obstacles, or if
+    no mission is specified.
     """
     mission = site.mission
     if mission is None:

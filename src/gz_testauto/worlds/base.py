@@ -1,8 +1,8 @@
-"""A base world, split into its fixed part and its random obstacles.
+"""A base world, divided into a fixed part and random obstacles.
 
-Finds the random obstacles of a saved world, and composes a world file with other obstacles. Other
-elements are written as they were read, except that a ``<state>`` is applied and removed.
-:mod:`gz_testauto.sampling` draws obstacles.
+The module finds the random obstacles of a saved world, and composes world files with other
+obstacles. Other elements are written as they were read, except that a ``<state>`` is applied and
+removed. :mod:`gz_testauto.sampling` draws obstacles.
 """
 
 from collections import Counter
@@ -29,12 +29,11 @@ _MARK = "gz_testauto obstacle"
 class BaseWorld:
     """A world file from which worlds with other random obstacles are generated.
 
-    ``obstacles`` are the random obstacles of the file: models whose full name matches ``pattern``,
-    by default the names of the spawner. ``scene`` has all models of the world, without excluded
-    plug-ins and without the allowed ``missing`` resources.
-
-    Raises ``SdfError`` for a file that cannot be read, and ``SpecError`` for a pattern without a
-    match.
+    ``obstacles`` are the random obstacles in the file. They are the models whose full name matches
+    ``pattern``; by default, the pattern matches the names that the spawner assigns. ``scene``
+    contains all models of the world, without excluded plug-ins and without the files in
+    ``missing``, which are allowed to be missing. Raises ``SdfError`` for a file that cannot be
+    read, and ``SpecError`` for a pattern that matches no model.
     """
 
     def __init__(
@@ -71,14 +70,16 @@ class BaseWorld:
 
     @property
     def summary(self) -> str:
-        """Return the number of random obstacles of each type, such as ``8 box, 8 cylinder``."""
+        """Return text with the number of random obstacles of each type, such as ``8 box, 8
+        cylinder``."""
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
     def sampler(self, spec: ObstacleSpec) -> ObstacleSampler:
-        """Return a sampler for the obstacles of the world, or else for those of the specification.
+        """Return a sampler for the random obstacles of the world. If the world has none, return a
+        sampler for the obstacles of the specification.
 
-        Raises ``SpecError`` if the specification does not describe an obstacle of the world.
+        Raises ``SpecError`` if the specification contains no entry for an obstacle of the world.
         """
         if not self._names:
             return ObstacleSampler.of_spec(spec)
@@ -100,7 +101,7 @@ class BaseWorld:
         return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
-        """Return the file of the world with gaps in place of the random obstacles."""
+        """Return the content of the world file with gaps in place of the random obstacles."""
         document = self.scene.document.copy()
         self._library.make_paths_absolute(document)
         world = document.world
@@ -135,8 +136,9 @@ class BaseWorld:
 
 
 class WorldTemplate:
-    """The bytes of a world file with gaps into which obstacles are inserted: one gap per obstacle
-    of the world, or one gap for all obstacles."""
+    """The bytes of a world file with gaps into which obstacles are inserted. There is one gap per
+    random obstacle of the world. If the world has no random obstacles, a single gap receives all
+    obstacles."""
 
     def __init__(self, document: SdfDocument, gaps: int) -> None:
         self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"
@@ -148,7 +150,7 @@ class WorldTemplate:
         self._pieces.append(rest)
 
     def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
-        """Return the content of the world file with these obstacles, in this order."""
+        """Return the content of the world file with the given obstacles, in this order."""
         texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
         if len(self._pieces) == 2:
             texts = [b"\n    ".join(texts)]

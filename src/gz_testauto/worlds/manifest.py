@@ -1,6 +1,6 @@
 """The worlds of a directory, with their data in ``worlds.json``.
 
-Defines the format of this manifest, and reads any directory of ``.world`` files, with or without a
+Defines the format of this manifest, and reads directories of ``.world`` files with or without a
 manifest. :mod:`gz_testauto.worlds.multiply` generates worlds.
 """
 
@@ -26,15 +26,18 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class WorldSet:
-    """The worlds of one directory, in order. ``inputs`` are the inputs from which the worlds were
-    generated: seed, hashes, pattern and mission. It is empty for a directory without a manifest."""
+    """The worlds of one directory, in order.
+
+    ``inputs`` are the inputs from which the worlds were generated: the seed, hashes of files, the
+    pattern and the mission. It is empty for a directory without a manifest.
+    """
 
     directory: Path
     worlds: Tuple[WorldRecord, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
-    """Discrepancy of stratified worlds, and the mean discrepancy of independent worlds; None for
-    independent sampling."""
+    """Discrepancy of the stratified worlds, and the mean discrepancy of independent worlds. None if
+    the worlds were sampled independently."""
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -44,7 +47,7 @@ class WorldSet:
 
 
 def sha256_of(content: bytes) -> str:
-    """Return the hash that identifies a file, as hexadecimal text."""
+    """Return a hash that identifies the content of a file, as hexadecimal text."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -59,11 +62,12 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """Return the worlds of a directory: those in its manifest, otherwise all ``.world`` files,
-    sorted. With ``files``, only the worlds with these file names are returned.
+    """Return the worlds of a directory, as listed in its manifest. Without a manifest, return all
+    ``.world`` files, sorted by name.
 
-    Raises ``SpecError`` if the directory has no worlds or lacks one of ``files``, if the manifest
-    is damaged or newer than this program, or if a file is missing or differs from the manifest.
+    If ``files`` is specified, only the worlds with these file names are returned. Raises
+    ``SpecError`` if the directory contains no worlds or lacks one of ``files``, if the manifest is
+    damaged or newer than this program, or if a file is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -117,7 +121,8 @@ def _read_manifest(directory: Path) -> WorldSet:
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
-    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if it is invalid."""
+    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if the manifest is
+    invalid."""
     data = read_json_object(path, SpecError)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:

@@ -1,8 +1,8 @@
-"""Generate many worlds from one base world, each with other random obstacles.
+"""Generate many worlds from one base world, each with different random obstacles.
 
-The result is a directory of worlds with a manifest, which gets its name only when it is complete.
-World *i* depends only on the seed and *i*. So the first worlds do not depend on the number of
-worlds, nor on the order of generation.
+The result is a directory of worlds with a manifest. It is written to a temporary directory and
+renamed when it is complete. World *i* depends only on the seed and *i*. The first worlds therefore
+depend neither on the number of worlds nor on the order of generation.
 """
 
 import json
@@ -47,10 +47,11 @@ def world_name(index: int) -> str:
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
-    """Return the mission of a specification, or None if it is incomplete.
+    """Return the mission of a specification, or None if the mission is incomplete.
 
-    If the height of the robot is not known, the heights of :data:`~gz_testauto.sdf.floor.ANY_ROBOT`
-    obstruct it. Raises ``SdfError`` if the model of the robot cannot be read.
+    If the height of the robot is unknown, shapes at the heights
+    :data:`~gz_testauto.sdf.floor.ANY_ROBOT` obstruct it. Raises ``SdfError`` if the model of the
+    robot cannot be read.
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
@@ -65,7 +66,8 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission for the manifest of worlds, with all inputs of the shortest paths."""
+    """Return a mission for the manifest of worlds, with all inputs that determine the shortest
+    paths."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -78,10 +80,10 @@ def mission_record(mission: RequiredMission) -> Dict[str, Any]:
 
 
 class WorldGenerator:
-    """A generator of single worlds from one base world, specification and seed, in any order.
+    """A generator of single worlds, in any order, from one base world, specification and seed.
 
     ``mission`` replaces the mission of the specification. Raises ``SpecError``, ``SdfError`` or
-    ``PlacementError`` for inputs from which no worlds can be generated.
+    ``PlacementError`` if no worlds can be generated from these inputs.
     """
 
     def __init__(
@@ -100,7 +102,8 @@ class WorldGenerator:
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def generate(self, index: int, directory: Path) -> WorldRecord:
-        """Write world ``index`` to a file. Raises ``PlacementError`` with the name of the world."""
+        """Write world ``index`` to a file. Raises ``PlacementError`` with the name of the world if
+        its obstacles cannot be placed."""
         name = world_name(index)
         try:
             placed = self._placer.place(
@@ -198,7 +201,7 @@ def _inputs(
     pattern: Optional[Pattern[str]],
     repair: bool,
 ) -> Dict[str, Any]:
-    """Return all inputs that determine the worlds, except their number."""
+    """Return all inputs that determine the worlds, except the number of worlds."""
     # Paths in a specification do not identify their files; hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
     files = [sha256_of(read_file(path)) for path in spec.files if os.path.isfile(path)]
@@ -220,7 +223,8 @@ def _inputs(
 
 
 def _without_paths(value: Any) -> Any:
-    """Return a specification as plain data without file names, which differ between machines."""
+    """Return a specification as plain data, without the file names, which differ between
+    machines."""
     if isinstance(value, dict):
         return {
             key: _without_paths(inner)
@@ -265,7 +269,7 @@ def _strangers(directory: Path) -> Iterator[str]:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Rename the finished directory to ``out``, and remove the previous one only then."""
+    """Rename the finished directory to ``out``, and then remove the previous directory."""
     if not os.path.exists(out):
         os.rename(scratch, out)
         return

@@ -1,7 +1,7 @@
-"""Published numbers of a benchmark's worlds, read from its files.
+"""Published numbers of a benchmark's worlds, which are read from files of the benchmark.
 
-Defines the readers of the files that ``worlds.published`` names. A world without a number in these
-files is an error, since the results would be incomplete.
+Defines readers for the files that ``worlds.published`` specifies. If the files lack a number for a
+world, an error is raised, since the results would be incomplete.
 """
 
 import csv
@@ -21,20 +21,20 @@ from gz_testauto.spec.worlds import PublishedSpec
 from gz_testauto.worlds.source import Missions
 
 Number = Union[float, str]
-"""A published number, or its text if that is not a finite number."""
+"""A published number, or its original text if the text is not a finite number."""
 
 
 class PublishedNumbers:
-    """The published numbers of the worlds of a campaign. Raises ``SpecError`` with the file that
-    lacks a number."""
+    """The published numbers of the worlds of a campaign. Raises ``SpecError`` with the name of the
+    file if a number is missing."""
 
     def __init__(self, spec: CampaignSpec, missions: Missions) -> None:
         self._spec, self._missions = spec, missions
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Number]:
-        """Return the published numbers of one world. ``world`` is its name in results, and ``path``
-        is its file."""
+        """Return the published numbers of one world. ``world`` is the name of the world in results,
+        and ``path`` is its file."""
         return {
             name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -77,7 +77,7 @@ class PublishedNumbers:
 def _path_length_m(
     file: Path, where: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
-    """Return the length of the path from the start through the points in a file to the goal."""
+    """Return the length (m) of the path from the start through the points in a file to the goal."""
     load = np.load if file.suffix == ".npy" else np.loadtxt
     cells = np.asarray(_read(file, where, load), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():

@@ -1,4 +1,4 @@
-"""The record of a world: its file, its difficulty, and data of the campaign about the world."""
+"""The record of a world: its file, its difficulty, and the data of the campaign for this world."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,17 +10,20 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
-"""Largest number of names that a line of output lists."""
+"""Largest number of names in one line of output."""
 
 Progress = Callable[[int, int], None]
-"""A function that is called after each world with the number of finished worlds and the number of
-all worlds."""
+"""A function that is called after each generated world. Its arguments are the number of finished
+worlds and the number of all worlds."""
 
 
 @dataclass(frozen=True)
 class ObstacleRecord:
-    """An obstacle in the manifest of worlds. ``pose`` is x, y, z, roll, pitch and yaw in the world
-    frame (m, rad). ``size`` has the sizes of its type by name (m; for a model a factor)."""
+    """An obstacle in the manifest of worlds.
+
+    ``pose`` contains x, y, z, roll, pitch and yaw in the world frame (m, rad). ``size`` maps the
+    names of the sizes of this type to their values (m; for the type ``model`` a factor).
+    """
 
     name: str
     type: str
@@ -31,7 +34,8 @@ class ObstacleRecord:
 
     @classmethod
     def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
-        """Return the record of a placed obstacle, with its pose as in the world file."""
+        """Return the record of a placed obstacle, with the pose that is written to the world
+        file."""
         size = dict(zip(obstacle.model.kind.size_names, obstacle.size))
         pose = obstacle.pose.values
         return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
@@ -39,11 +43,11 @@ class ObstacleRecord:
 
 @dataclass(frozen=True)
 class WorldRecord:
-    """A world with the data that the campaign has about it.
+    """A world with the data of the campaign for this world.
 
-    ``world_index`` is the number, from 0, in the directory or in the campaign. Unknown values, such
-    as those of a file without a manifest, are None or empty. Obstacles and difficulty are written
-    to ``worlds.json`` and not to the results.
+    ``world_index`` is the position, counted from 0, in the directory or in the campaign. Values
+    that are unknown, for example without a manifest, are None or empty. Obstacles and difficulty
+    are written to ``worlds.json`` and not to the results.
     """
 
     world_index: int
@@ -52,15 +56,16 @@ class WorldRecord:
     sha256: str
     shortest_path_m: Optional[float] = None
     published: Mapping[str, Union[float, str]] = field(default_factory=dict)
-    """Published numbers of the world, by their names in the campaign."""
+    """Published numbers of the world, by the names that the campaign assigns."""
     missing: Tuple[str, ...] = ()
-    """Missing resources of the world that the campaign allows to be missing."""
+    """Files that are missing in the world and that the campaign allows to be missing."""
     obstacles: Tuple[ObstacleRecord, ...] = ()
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of sets of obstacles that were discarded before, since no path existed."""
+    """Number of obstacle sets that were discarded before this one because no path existed."""
     unmeasured: Tuple[str, ...] = ()
-    """Elements of the world that clearance, collisions and shortest paths ignore."""
+    """Names of elements of the world that are ignored in clearance, collisions and shortest
+    paths."""
 
     @property
     def published_path_m(self) -> Optional[float]:
@@ -70,8 +75,8 @@ class WorldRecord:
 
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
-    """Return a line that lists the elements of worlds without clearance; empty without such
-    elements."""
+    """Return a line of text that lists the elements of the worlds that are ignored in the
+    clearance. The text is empty if there are none."""
     found = unmeasured_in(worlds)
     if not found:
         return ""
@@ -81,8 +86,8 @@ def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the elements of worlds without clearance, with the number of worlds, most frequent
-    first."""
+    """Return the names of the elements that are ignored in the clearance, each with the number of
+    worlds that contain it, most frequent first."""
     counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
     return [
         f"{name} (in {count} world{'' if count == 1 else 's'})"

@@ -1,7 +1,8 @@
 """World sources: programs that generate the worlds of a campaign.
 
-Defines the interface of a source, selects the source of a campaign, and returns the missions in its
-worlds. The registry and the section of a source in YAML are in :mod:`gz_testauto.spec.worlds`.
+Defines the interface of a world source, selects the world source of a campaign, and returns the
+missions in its worlds. The registry of world sources and their YAML sections are in
+:mod:`gz_testauto.spec.worlds`.
 """
 
 from abc import ABC, abstractmethod
@@ -19,15 +20,15 @@ from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
 
 class WorldSource(ABC):
-    """A generator of the worlds of one campaign. ``spec`` is the section of the source in
-    ``worlds``, and ``count`` is the number of worlds. World *i* depends only on ``spec``, the
-    ``seed`` of the campaign and *i*.
+    """A generator of the worlds of one campaign.
 
-    A campaign calls :meth:`input_files`, then :meth:`generate`, then :meth:`missions`.
+    ``spec`` is the section of the world source in ``worlds``, and ``count`` is the number of
+    worlds. World *i* must depend only on ``spec``, the ``seed`` of the campaign and *i*. A campaign
+    calls :meth:`input_files`, then :meth:`generate`, then :meth:`missions`.
     """
 
     spec_type: ClassVar[Type[WorldSourceSpec]]
-    """The class of ``spec``, which validates the section of the source."""
+    """The class of ``spec``, which validates the section of the world source."""
 
     def __init__(self, spec: Any, count: int, seed: int) -> None:
         self.spec, self.count, self.seed = spec, count, seed
@@ -35,38 +36,53 @@ class WorldSource(ABC):
     @abstractmethod
     def generate(self, folder: Path, workers: int) -> WorldSet:
         """Generate all worlds in ``folder``, which might not exist, with up to ``workers``
-        processes. Write ``worlds.json`` last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`).
-        If this file exists, the worlds are complete, and the campaign does not call this method
-        again. Raises ``GzTestautoError``."""
+        processes.
+
+        Implementations must write ``worlds.json`` last
+        (:func:`~gz_testauto.worlds.manifest.manifest_bytes`). If this file exists, the worlds are
+        complete, and the campaign does not call this method again. Raises ``GzTestautoError`` if a
+        world cannot be generated.
+        """
 
     @abstractmethod
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 hashes, by name, of the files that determine the worlds. Files that
-        ``spec`` names are not needed. Raises ``SpecError`` if a file cannot be read."""
+        """Return the SHA-256 hashes, by name, of the files that determine the worlds.
+
+        Files that are listed in ``spec`` can be omitted. Raises ``SpecError`` if a file cannot be
+        read.
+        """
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Return the start and the goals in each of the worlds in ``folder``; None if those of the
-        campaign apply. Raises ``SpecError`` or ``ResultsError``."""
+        """Return the start and the goals in each of the worlds in ``folder``, or None if those of
+        the campaign apply.
+
+        Raises ``SpecError`` or ``ResultsError`` if the missions are invalid or cannot be read.
+        """
         return None
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files from which worlds are generated, to list the plug-ins in them."""
+        """Yield the SDF files from which worlds are generated, so that their plug-ins can be
+        listed."""
         return iter(())
 
     def recorded_numbers(self) -> Tuple[str, ...]:
-        """Return the names of the numbers that each trial records for this source."""
+        """Return the names of the numbers that each trial records for this world source."""
         return ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
         """Return the hook (:class:`~gz_testauto.actors.hook.Hook`) that moves the agents of the
-        source in a trial. It is called only if ``spec.has_agents``. ``world`` is the file of world
-        ``index``, and ``robot`` is the name of the robot's model. Raises ``GzTestautoError``."""
+        world source in a trial.
+
+        This method is called only if ``spec.has_agents`` is True. ``world`` is the file of world
+        ``index``, and ``robot`` is the name of the robot's model. Raises ``GzTestautoError`` if the
+        hook cannot be created.
+        """
         raise NotImplementedError
 
 
 class Missions:
-    """The missions of one robot. ``entries`` are the missions of single worlds, by default those of
-    ``worlds.files``."""
+    """The missions of one robot in the worlds of a campaign. ``entries`` are missions of single
+    worlds; by default, those in ``worlds.files``."""
 
     def __init__(
         self, spec: CampaignSpec, entries: Optional[Sequence[WorldFileSpec]] = None
@@ -79,14 +95,14 @@ class Missions:
         self._everywhere: Optional[Tuple[PoseSpec, PoseSpec]] = None
 
     def of_companion(self, companion: CompanionSpec) -> "Missions":
-        """Return the missions of a further robot, which has the same start and goal in
-        all worlds."""
+        """Return the missions of a further robot, which has the same start and goal in every
+        world."""
         missions = Missions(self._spec, tuple(self._entries.values()))
         missions._everywhere = (companion.start, companion.goal)
         return missions
 
     def start_in(self, world: str) -> Pose2D:
-        """Return the robot's start in a world."""
+        """Return the start pose of the robot in a world."""
         if self._everywhere is not None:
             return self._everywhere[0].pose
         entry, start = self._entries.get(world), self._spec.robot.start
@@ -95,8 +111,8 @@ class Missions:
         return start.pose
 
     def goals_in(self, world: str) -> Tuple[Pose2D, ...]:
-        """Return the robot's goals in a world, at least one, in the order in which it must reach
-        them."""
+        """Return the goals of the robot in a world. There is at least one goal, and the robot must
+        reach them in this order."""
         if self._everywhere is not None:
             return (self._everywhere[1].pose,)
         entry, goal = self._entries.get(world), self._spec.goal
@@ -111,7 +127,8 @@ class Missions:
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
-    """Return the source of a campaign's worlds, or None for a base world or a directory."""
+    """Return the world source of a campaign, or None if the worlds come from a base world or a
+    directory."""
     worlds = spec.worlds
     if worlds.source is None:
         return None
@@ -121,14 +138,17 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
-    """Return the start and the goals of the robot in each world of a campaign. A world source can
-    define them in ``folder``. Raises the errors of :meth:`WorldSource.missions`."""
+    """Return the start and the goals of the robot in each world of a campaign.
+
+    A world source can define them in ``folder``. Raises the errors of :meth:`WorldSource.missions`.
+    """
     source = world_source(spec)
     return Missions(spec, None if source is None else source.missions(folder))
 
 
 def generated_worlds(folder: Path) -> WorldSet:
-    """Read the worlds that an earlier run generated. Raises ``ResultsError`` for damaged worlds."""
+    """Read the worlds that a previous run generated. Raises ``ResultsError`` if the worlds are
+    damaged."""
     try:
         return read_worlds(folder)
     except SpecError as error:

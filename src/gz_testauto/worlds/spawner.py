@@ -1,9 +1,9 @@
-"""Random obstacles in a running simulator, which are drawn, placed, replaced and saved.
+"""Random obstacles in a running simulator: they are drawn, placed, replaced and saved.
 
-Stores the present obstacles, and ensures that a set of obstacles is placed completely or not at
-all. Draw *k* of a seed has the obstacles of world *k* of ``gz_testauto multiply`` with the same
-seed and base world. The simulator is any object with the methods of :class:`World`; ROS is not
-needed.
+The module stores the current obstacles, and ensures that an obstacle set is placed either
+completely or not at all. Draw *k* of a seed results in the obstacles of world *k* of ``gz_testauto
+multiply`` with the same seed and base world. The simulator can be any object with the methods of
+:class:`World`; ROS is not required.
 """
 
 import dataclasses
@@ -31,56 +31,62 @@ from gz_testauto.worlds.multiply import required_mission
 
 POSE_TOLERANCE_M = 0.05
 POSE_TOLERANCE_RAD = 0.05
-"""Largest allowed difference (m, rad) between the requested pose of an obstacle and its pose after
+"""Largest accepted difference (m, rad) between the requested pose of an obstacle and its pose after
 it was spawned."""
 
 
 class World(Protocol):
     """The methods of a running simulator that the spawner needs. All methods raise
-    ``SimulatorError``."""
+    ``SimulatorError`` if the simulator fails."""
 
     def model_names(self) -> Set[str]:
         """Return the names of all models."""
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the poses of models by name, in the world frame."""
+        """Return the poses of all models by name, in the world frame."""
 
     def spawn(self, name: str, sdf: str) -> None:
         """Add a model and wait until it exists."""
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models and wait until they do not exist."""
+        """Remove models and wait until they no longer exist."""
 
 
 class _WrongPoseError(SimulatorError):
-    """The pose of a spawned obstacle is wrong. Gazebo 11 re-uses the pose from its initial world
-    file for a model of the same name, even if that model was deleted."""
+    """The error for a spawned obstacle with a wrong pose.
+
+    If the initial world file contained a model of the same name, Gazebo 11 re-uses the pose of this
+    model, even if it was deleted.
+    """
 
 
 class SetSource(Protocol):
-    """A source of sets of obstacles that do not depend on the base world, such as a Scenic program.
+    """A source of obstacle sets that do not depend on the base world, such as a Scenic program.
     ``spec_type`` is the type of the constructor's argument."""
 
     spec_type: ClassVar[Type[Spec]]
 
     @classmethod
     def of_file(cls, path: Path, called: str) -> "SetSource":
-        """Read a file in the format of this source, which messages call ``called``. Raises
-        ``SpecError`` for an invalid file."""
+        """Read a file in the format of this source. ``called`` is the name of the file in error
+        messages. Raises ``SpecError`` for an invalid file."""
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the set of obstacles ``number`` of a seed, in the order of placement. The
-        obstacles have names of random obstacles. Raises ``GzTestautoError``."""
+        """Return the obstacle set with index ``number`` of a seed, in the order of placement.
+
+        The obstacles must have names of random obstacles. Raises ``GzTestautoError`` if the set
+        cannot be drawn.
+        """
 
 
 SET_SOURCES = Registry("set source", {})
-"""Subclasses of :class:`SetSource`, by the suffix of the files that they read."""
+"""Registered subclasses of :class:`SetSource`, by the suffix of the files that they read."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """The specification, the seed and the number of a set of obstacles. ``label`` is the name of
-    the specification in messages."""
+    """The specification, the seed and the index of an obstacle set. ``label`` is the name of the
+    specification in messages."""
 
     spec: Union[ObstacleSpec, SetSource]
     label: str
@@ -91,9 +97,9 @@ class Draw:
 class ObstacleSpawner:
     """The random obstacles in one running simulator.
 
-    ``base_world`` is the world file with which the simulator was started. It has the walls for
-    gaps, and :meth:`save_world` adds obstacles to it. Obstacles are at least ``keep_out_radius_m``
-    away from other models that this file does not contain, such as a robot.
+    ``base_world`` is the world file with which the simulator was started. It contains the walls to
+    which gaps are kept, and :meth:`save_world` adds the obstacles to it. Obstacles are placed at
+    least ``keep_out_radius_m`` away from models that this file does not contain, such as a robot.
     """
 
     def __init__(
@@ -109,13 +115,13 @@ class ObstacleSpawner:
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
-        """Return the placed obstacles that were not deleted, with their last known poses, without a
-        request to the simulator."""
+        """Return the placed obstacles that were not deleted, at their last known poses. The
+        simulator is not queried."""
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of this spawner that still exist in the simulator, with their
-        present poses."""
+        """Return the obstacles of this spawner that still exist in the simulator, at their current
+        poses."""
         shown = self._look()
         poses = self._world.poses([name for name in self._placed if name in shown])
         self._placed = {
@@ -124,12 +130,12 @@ class ObstacleSpawner:
         return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
-        """Draw a set of obstacles and place it. With ``replace``, all present obstacles are deleted
-        before.
+        """Draw an obstacle set and place it.
 
-        After an error, new obstacles are removed and deleted obstacles are restored. Returns the
-        placed obstacles with their final names. Raises ``SpecError``, ``PlacementError``,
-        ``SdfError`` or ``SimulatorError``.
+        If ``replace`` is True, all current obstacles are deleted first. If an error occurs, new
+        obstacles are removed and deleted obstacles are restored. Returns the placed obstacles with
+        their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
+        ``SimulatorError``.
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
@@ -151,24 +157,27 @@ class ObstacleSpawner:
         return placed
 
     def respawn(self) -> Tuple[Obstacle, ...]:
-        """Replace the obstacles by the next draw of the same specification and seed. Raises the
-        errors of :meth:`spawn`, and ``SpecError`` if nothing was spawned before."""
+        """Replace the current obstacles by the next draw of the same specification and seed.
+
+        Raises the errors of :meth:`spawn`, and ``SpecError`` if no obstacles were spawned before.
+        """
         if self.draw is None:
             raise SpecError("nothing was spawned yet; call spawn first")
         return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
 
     def clear(self) -> int:
-        """Delete all random obstacles, also those of other nodes, and return their number."""
+        """Delete all random obstacles, including those of other nodes, and return the number of
+        deleted obstacles."""
         present = {name for name in self._look() if is_obstacle(name)}
         self._remove(present)
         return len(present)
 
     def save_world(self, path: Path) -> None:
-        """Write the base world with the obstacles at their present poses.
+        """Write the base world with the obstacles at their current poses.
 
-        Obstacles of the base world that still exist are written as in its file. Raises
-        ``SpecError`` if the base world is not known, the directory is missing, or other nodes
-        placed obstacles too.
+        Obstacles of the base world that still exist are written as in the file of the base world.
+        Raises ``SpecError`` if the base world is unknown, if the directory does not exist, or if
+        other nodes also placed obstacles.
         """
         if self._base_world is None:
             raise SpecError(
@@ -195,7 +204,7 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw a set with gaps to the models ``names``, of which this spawner placed
+        """Draw an obstacle set with gaps to the models ``names``. This spawner placed those in
         ``standing``."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
@@ -214,7 +223,7 @@ class ObstacleSpawner:
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
     def _around(self, names: Iterable[str]) -> List[KeepOut]:
-        """Return keep-outs around models that are not in the base world, such as a robot."""
+        """Return keep-outs around the models that are not in the base world, such as a robot."""
         discs = []
         for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
@@ -225,8 +234,8 @@ class ObstacleSpawner:
     def _place_under_unused_names(
         self, drawn: Tuple[Obstacle, ...], taken: Set[str]
     ) -> Tuple[Obstacle, ...]:
-        """Place obstacles under unused names. After a wrong pose, place them again under names that
-        were never used."""
+        """Place obstacles under unused names. If an obstacle has a wrong pose, all are placed again
+        under names that were never used."""
         named = _renamed(drawn, taken | self._avoided)
         try:
             self._place(named)
@@ -237,7 +246,8 @@ class ObstacleSpawner:
         return named
 
     def _place(self, obstacles: Iterable[Obstacle]) -> None:
-        """Spawn all obstacles. After an error, remove those that were spawned."""
+        """Spawn all obstacles. If an error occurs, remove the obstacles that were already
+        spawned."""
         placed: List[str] = []
         try:
             for obstacle in obstacles:
@@ -267,7 +277,7 @@ class ObstacleSpawner:
         self._place(tuple(o for o in obstacles if o.name not in shown))
 
     def _look(self) -> Set[str]:
-        """Return the names of all models, and store the names of obstacles."""
+        """Return the names of all models, and record the names of obstacles as used."""
         names = self._world.model_names()
         self._seen.update(filter(is_obstacle, names))
         return names
@@ -280,8 +290,8 @@ class ObstacleSpawner:
 
 
 def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
-    """Return the obstacles under unused names, whose numbers continue after the highest
-    used one."""
+    """Return the obstacles with unused names, which are numbered from the highest used number
+    on."""
     highest: Dict[str, int] = {}
     for parsed in filter(None, map(parse_obstacle_name, taken)):
         highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
@@ -295,13 +305,13 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
 
 
 def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
-    """Return the names of the base world's obstacles that were deleted or replaced."""
+    """Return the names of the obstacles of the base world that were deleted or replaced."""
     found = [model.name for model in base.obstacles]
     return [name for name in found if name not in names or name in known]
 
 
 def _with_obstacles(site: Site, standing: Iterable[Obstacle]) -> Site:
-    """Return the site with present obstacles as walls, at their present poses."""
+    """Return the site with the current obstacles as walls, at their current poses."""
     heights = ANY_ROBOT if site.mission is None else site.mission.heights
     walls, mission_walls = list(site.walls), list(site.obstructing)
     for obstacle in standing:

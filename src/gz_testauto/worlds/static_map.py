@@ -1,8 +1,8 @@
 """Compute the static map of a base world, without the random obstacles.
 
 The map is computed from the collision shapes at the height of the lidar, so that no SLAM is needed.
-It extends around all models of the world and around further areas.
-:mod:`gz_testauto.grid.map_server` reads and writes files of maps.
+It covers all models of the world and additional areas. :mod:`gz_testauto.grid.map_server` reads and
+writes map files.
 """
 
 from types import MappingProxyType
@@ -18,8 +18,8 @@ from gz_testauto.sdf.scene import WorldScene
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
 MOST_CELLS = 1e8
-"""Largest number of cells of a map, such as a square of 1 km at 0.1 m, whose computation needs 1
-GB."""
+"""Largest number of cells of a static map. A map of this size covers a square of 1 km at 0.1 m, and
+its computation needs 1 GB of memory."""
 MOST_CELLS_A_SIDE = 1e5
 
 Bounds = Tuple[float, float, float, float]
@@ -35,9 +35,10 @@ def map_of(
 ) -> OccupancyGrid:
     """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
 
-    ``pattern`` matches the full names of the obstacles, by default the names of the spawner.
-    ``bounds`` default to :func:`bounds_of` the world. A cell is occupied if any shape touches it.
-    Raises ``SpecError`` for an empty world, or for a world that is too large for a map.
+    ``pattern`` matches the full names of the random obstacles; by default, it matches the names
+    that the spawner assigns. The default of ``bounds`` is :func:`bounds_of` the world. A cell is
+    occupied if any shape touches it. Raises ``SpecError`` for a world that is empty or too large
+    for a map.
     """
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
@@ -61,11 +62,11 @@ def bounds_of(
     most_cells: float = MOST_CELLS,
 ) -> Bounds:
     """Return the rectangle around all models of a world at any height, including random obstacles.
-    It also contains ``areas``, whose keys are their names in messages.
 
+    The rectangle also contains ``areas``, which maps the name of each area in messages to the area.
     An area that is not within the rectangle of the models is enlarged by ``margin_m``. The result
-    is enlarged to multiples of ``resolution_m``. Raises ``SpecError`` for an empty world, or for
-    more than ``most_cells``.
+    is enlarged to multiples of ``resolution_m``. Raises ``SpecError`` for an empty world, or if the
+    rectangle has more than ``most_cells`` cells.
     """
     parts = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
@@ -96,7 +97,7 @@ def bounds_of(
 
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
     """Return the lowest and the highest z (m) of the models of a world, without random obstacles.
-    Both are 0 for an empty world."""
+    Both are 0 if the world is empty."""
     found = [
         shape.bounds[2]
         for name, model in scene.models.items()
@@ -131,10 +132,10 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return a mask of the free cells outside of the walls, where no robot drives.
+    """Return a mask of the free cells outside of the walls, which no robot can reach.
 
-    These are the free cells that are connected to the border of the map. Returns None if they are
-    most of the free cells, since no walls enclose an area in this case.
+    These cells are connected to the border of the map by free cells. Returns None if the mask would
+    contain most of the free cells, since the walls then do not enclose an area.
     """
     from scipy import ndimage
 
