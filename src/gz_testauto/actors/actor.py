@@ -1,9 +1,9 @@
-"""The base class of actors: models with a behavior.
+"""The base class of actors, which are models with a behavior.
 
 In a trial, an actor is started once by :meth:`Actor.start`. Then :meth:`Actor.act` is called before
 each step, and :meth:`Actor.fixed_update` with a separate period. An actor reads the states of other
 models from a :class:`~gz_testauto.actors.hook.StepContext`. Each actor draws from a separate random
-generator, so that the same seed repeats the same trial.
+generator, so that the same seed reproduces the same trial.
 """
 
 import math
@@ -19,26 +19,26 @@ Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
 
 ARRIVED_M = 1e-3
-"""Distance (m) from its target within which an actor has arrived. It is larger than the rounding
-errors of simulators, so that an actor arrives in the same step in each of them."""
+"""Distance (m) from its target within which an actor counts as arrived. It exceeds the rounding
+errors of simulators, so that an actor arrives in the same step in every simulator."""
 
 FASTEST_TURN_RADPS = 6.0
-"""Largest yaw rate (rad/s) with which an actor turns to its direction of motion."""
+"""Largest yaw rate (rad/s) at which an actor turns to its direction of motion."""
 
 
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the step reaches the
-    end of the offset."""
+    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the end of the
+    offset is reached by the end of the step."""
     length = float(np.linalg.norm(offset))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 
 
 def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
-    """Return the yaw rate (rad/s) that turns to another heading by the end of a step, at most
-    :data:`FASTEST_TURN_RADPS`."""
+    """Return the yaw rate (rad/s) that turns a model to the desired heading by the end of a step.
+    It is limited to :data:`FASTEST_TURN_RADPS`."""
     turn = wrap_angle(desired_rad - yaw_rad) / duration_s
     return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
 
@@ -76,7 +76,7 @@ class Actor(Hook):
 
     @property
     def activity(self) -> str:
-        """Return a short text about the actor's current activity, for display."""
+        """Return a short text that describes the actor's current activity, for display."""
         return type(self).__name__.lower()
 
     @property
@@ -87,30 +87,30 @@ class Actor(Hook):
     # to implement
 
     def reset(self) -> None:
-        """Draw the random values of the actor that hold for a whole trial. The default
-        implementation does nothing."""
+        """Draw the random values of the actor for a whole trial. The default implementation does
+        nothing."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
-        """Return the actor's poses at future times of the scene, or None if they are not known.
-
-        ``times_s`` has shape (k,). The poses have shape (k, 3): x, y (m) and yaw (rad).
-        """
+        """Return the actor's poses at future simulated times ``times_s`` (k,), or None if they are
+        not known. The poses have shape (k, 3): x, y (m) and yaw (rad)."""
         return None
 
     def act(self, context: StepContext) -> None:
-        """Request the changes that the actor makes in one step."""
+        """Request the changes that the actor makes in one step. Subclasses implement this
+        method."""
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Request changes before a step in which the actor's model does not exist; :meth:`act` is
-        not called then. The default implementation does nothing."""
+        """Request changes before a step in which the actor's model does not exist. :meth:`act` is
+        not called in such a step. The default implementation does nothing."""
 
     def fixed_update(self, context: StepContext) -> None:
-        """Update the actor; called every ``fixed_period_s`` of simulated time, before :meth:`act`.
-        The default implementation does nothing."""
+        """Update the actor. This method is called every ``fixed_period_s`` of simulated time,
+        before :meth:`act`. The default implementation does nothing."""
 
     def before_step(self, context: StepContext) -> None:
-        """Call :meth:`act`, :meth:`fixed_update` or :meth:`update_before_spawn`, as required."""
+        """Call :meth:`act`, :meth:`fixed_update` and :meth:`update_before_spawn` when they are
+        due."""
         self.context = context
         state = context.state(self.name)
         self.pose = Pose() if state is None else state.pose
@@ -159,9 +159,9 @@ class Actor(Hook):
         return np.asarray(self.pose.rotation[:, 2])
 
     def nearest(self, selector: str) -> float:
-        """Return the horizontal distance (m) between the origins of this model and of the nearest
-        model that ``selector`` denotes (:meth:`StepContext.names_of`); ``inf`` if no such model
-        exists."""
+        """Return the horizontal distance (m) between the origin of this model and the origin of the
+        nearest model that ``selector`` selects (:meth:`StepContext.names_of`). Returns ``inf`` if
+        no such model exists."""
         x_m, y_m = self.pose.position[:2]
         names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
@@ -173,8 +173,8 @@ class Actor(Hook):
         return min(away, default=math.inf)
 
     def set_pose(self, pose: Pose) -> None:
-        """Set the model's pose, at rest. In Gazebo this takes 0.2 s of wall time;
-        :meth:`set_twist` is faster."""
+        """Set the pose of the model, which is then at rest. In Gazebo, this takes 0.2 s of wall
+        time; :meth:`set_twist` is faster."""
         self.context.change(SetModel(self.name, pose))
 
     def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
@@ -195,8 +195,9 @@ class Actor(Hook):
     ) -> bool:
         """Move the model in a straight line towards a point for one step.
 
-        The model turns to its direction of motion, or to ``yaw_rad``. Without ``z_m`` its height
-        does not change. Return whether the model arrives by the end of the step.
+        The model turns to its direction of motion, or to ``yaw_rad`` if this is specified. Without
+        ``z_m``, the height of the model does not change. Returns whether the model arrives by the
+        end of the step.
         """
         duration_s = self.context.duration_s
         x, y, z = self.pose.position
@@ -215,7 +216,8 @@ class Actor(Hook):
         self.context.spawn(self.name, pose)
 
     def delete(self) -> None:
-        """Delete the actor's model in the current step. A spare model can be spawned again."""
+        """Delete the actor's model in the current step. If the model is a spare model, it can be
+        spawned again."""
         self.context.delete(self.name)
 
     def set_visuals(self, **properties: Any) -> None:

@@ -1,6 +1,7 @@
-"""SDF of the models of actors: one link without gravity, which moves at the requested velocity.
+"""SDF of the models of actors: a single link without gravity, which moves at the requested
+velocity.
 
-This module generates the SDF of cylinders and boxes, and converts a user's model (SDF, URDF or
+This module generates the SDF of cylinders and boxes, and converts models of the user (SDF, URDF or
 xacro).
 """
 
@@ -26,8 +27,8 @@ COLOR = (0.25, 0.45, 0.7, 1.0)
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
-    """Return the SDF of an actor with the shape of a cylinder or box. ``center_m`` is the position
-    (x, y, z) of the shape's center in the model's frame."""
+    """Return the SDF of an actor that is a cylinder or a box. ``center_m`` is the position (x, y,
+    z) of the center of this shape in the model frame."""
     root = etree.Element("sdf", version="1.6")
     link = etree.SubElement(etree.SubElement(root, "model", name="actor"), "link", name="link")
     inertial = etree.SubElement(link, "inertial")
@@ -54,10 +55,10 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
 
 
 def read_body(path: Path) -> str:
-    """Return the SDF of an actor with the model of an SDF, URDF or xacro file.
+    """Return the SDF of an actor with the model from an SDF, URDF or xacro file.
 
     Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
-    read, and ``MissingDependencyError`` if a converter is missing.
+    read, and ``MissingDependencyError`` if a required converter is not installed.
     """
     if path.suffix in (".xacro", ".urdf"):
         text = _urdf(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
@@ -76,9 +77,10 @@ def read_body(path: Path) -> str:
 
 
 def actor_body_of(model: Element, version: str, place: str) -> str:
-    """Return the SDF, in that version, of an actor with a given model. The model has no includes.
+    """Return the SDF, in the given version, of an actor with the given model, which must not
+    contain includes.
 
-    Raises ``SpecError`` for a model with several links; the message starts with ``place``.
+    Raises ``SpecError`` for a model with several links. The message starts with ``place``.
     """
     links = list(model.iter("link"))
     if len(links) != 1:
@@ -92,8 +94,8 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-    """Remove gravity, joints and plugins from a model, so that only requested velocities move the
-    model."""
+    """Remove gravity, joints and plug-ins from a model, so that only requested velocities move
+    it."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):

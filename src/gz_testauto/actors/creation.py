@@ -1,8 +1,8 @@
 """Creation of the actors of one trial from the specification of a campaign.
 
 The values of each actor are drawn from a separate random generator, so that an additional actor
-does not change the others. Start positions are free of obstacles, and at a distance from the robot
-and from the starts of other actors.
+does not change the others. Start positions are free of obstacles, and keep a distance from the
+robot and from the starts of other actors.
 """
 
 import math
@@ -29,41 +29,42 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.model import LocatedSpec
 
 START_GAP_M = 0.1
-"""Least gap (m) between the outlines of two actors at the start of a trial."""
+"""Smallest gap (m) between the outlines of two actors at the start of a trial."""
 
 TRIES_TO_START = 2000
-"""Largest number of draws of a free start, and of a point in a region."""
+"""Largest number of draws, both of a free start and of a point in a region."""
 
 
 class ObstacleOutlines:
-    """The outlines (m, world frame) of the obstacles of a world, for actors that need a free
-    path. ``outlines`` maps the names of obstacles to polygons."""
+    """The outlines (m, world frame) of the obstacles of a world, for actors that need a free path.
+    ``outlines`` maps the names of obstacles to polygons."""
 
     def __init__(self, outlines: Mapping[str, BaseGeometry]) -> None:
         self._names = list(outlines)
         self._tree = shapely.STRtree(list(outlines.values()))
 
     def touched_by(self, shape: BaseGeometry) -> Optional[str]:
-        """Return the name of an obstacle that a shape touches, or None if the shape is free."""
+        """Return the name of an obstacle that a shape touches, or None if the shape touches no
+        obstacle."""
         hits = self._tree.query(shape, predicate="intersects")
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return which lines touch an obstacle. ``lines`` is an array of shapely lines, shape (k,);
-        the result is boolean, shape (k,)."""
+        """Return for each line whether it touches an obstacle, as a bool array of shape (k,).
+        ``lines`` is an array of shapely lines, shape (k,)."""
         found = np.zeros(len(lines), dtype=bool)
         found[self._tree.query(lines, predicate="intersects")[0]] = True
         return found
 
     def distance_m(self, shape: BaseGeometry) -> float:
-        """Return the distance from a shape to the nearest obstacle: 0 on contact, ``inf`` without
-        obstacles."""
+        """Return the distance (m) from a shape to the nearest obstacle. It is 0 if they touch, and
+        ``inf`` if there are no obstacles."""
         found, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
         return float(distance[0]) if len(found) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
-        """Return the nearest point (m) of an obstacle to a position; None without obstacles, or if
-        the position is inside an obstacle."""
+        """Return the point (m) of an obstacle that is nearest to a position. Returns None if there
+        are no obstacles, or if the position is inside an obstacle."""
         here = shapely.Point(x_m, y_m)
         found = self._tree.query_nearest(here, all_matches=False)
         if not len(found):
@@ -73,19 +74,19 @@ class ObstacleOutlines:
         return None if (x, y) == (x_m, y_m) else (x, y)
 
     def is_free(self, x_m: float, y_m: float, radius_m: float) -> bool:
-        """Return whether a disc at (x, y) is free of obstacles."""
+        """Return whether a disc with its center at (x, y) touches no obstacle."""
         return self.distance_m(shapely.Point(x_m, y_m)) > radius_m
 
     def is_free_path(
         self, start: Tuple[float, float], end: Tuple[float, float], radius_m: float
     ) -> bool:
-        """Return whether a disc that moves straight from ``start`` to ``end`` touches no
+        """Return whether a disc that moves in a straight line from ``start`` to ``end`` touches no
         obstacle."""
         return self.distance_m(shapely.LineString([start, end])) > radius_m
 
 
 def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tuple[float, float]]:
-    """Return a uniformly distributed point (m) in a region; None if the region has no area."""
+    """Return a uniformly distributed point (m) in a region, or None if the region has no area."""
     if region.is_empty or region.area <= 0.0:
         return None
     min_x, min_y, max_x, max_y = region.bounds
@@ -99,8 +100,8 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 
 @dataclass(frozen=True)
 class ActorPlacementArea:
-    """The area in which actors start: the obstacles, the start of the robot, and the radius (m) of
-    the robot's circumscribed circle."""
+    """The obstacles of a world, the start of the robot, and the radius (m) of the robot's
+    circumscribed circle. They determine where actors can start."""
 
     surroundings: ObstacleOutlines
     start: Pose2D
@@ -111,8 +112,9 @@ class ActorPlacementArea:
 class NewActor:
     """The input for the creation of one actor.
 
-    ``index`` counts the actors of one entry in ``actors:``. ``random`` is the generator for the
-    draws of this actor. ``started`` are the starts of all previous actors: x, y and radius (m).
+    ``index`` counts the actors of one entry in ``actors:``. ``random`` is the generator for all
+    draws of this actor. ``started`` contains the starts of all previous actors: x, y and radius
+    (m).
     """
 
     name: str
@@ -122,12 +124,15 @@ class NewActor:
     started: Sequence[Tuple[float, float, float]]
 
     def draw(self, distribution: Distribution) -> float:
-        """Return a random number from a distribution."""
+        """Return a random value of a distribution."""
         return float(distribution.quantile(float(self.random.random())))
 
     def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
-        """Return whether an actor can start at a point. A circle of radius ``reach_m`` must be free
-        of obstacles and of other actors, and at least ``min_robot_gap_m`` from the robot."""
+        """Return whether an actor can start at a point.
+
+        A circle of radius ``reach_m`` around the point must be free of obstacles and of other
+        actors. Its gap to the robot must be at least ``min_robot_gap_m``.
+        """
         keep_m = self.ground.robot_radius_m + reach_m + min_robot_gap_m
         return (
             self.ground.start.distance_to(*point) >= keep_m
@@ -140,10 +145,10 @@ class NewActor:
 
 
 class PluginActorSpec(PlacedActorSpec, LocatedSpec):
-    """An actor whose behavior is a registered class of another package."""
+    """The specification of an actor whose behavior is a registered class of another package."""
 
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the constructor of the behavior's class."""
+    """Parameters of the constructor of the class that implements the behavior."""
 
     @override
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
@@ -165,10 +170,10 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a trial with their models. They do not depend on the planner.
+    """Return the actors of a trial with their models. The result does not depend on the planner.
 
-    Raises ``PlacementError`` if an actor has no free start or path, and ``SpecError`` for an
-    unknown behavior or for two actors with the same name.
+    Raises ``PlacementError`` if no free start or path is found for an actor, and ``SpecError`` for
+    an unknown behavior or for two actors with the same name.
     """
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
@@ -198,8 +203,8 @@ def create_actors(
 
 
 def sdf_of(spec: ActorSpec) -> str:
-    """Return the SDF of the model that all actors of a specification have. Raises the errors of
-    :func:`~gz_testauto.actors.bodies.read_body`."""
+    """Return the SDF of the model of all actors that are created from a specification. Raises the
+    errors of :func:`~gz_testauto.actors.bodies.read_body`."""
     if spec.model is not None:
         return read_body(spec.model)
     size, mass_kg, center_m = spec.solid
@@ -208,7 +213,7 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius (m) of the free circle that an actor of this specification needs at its
+    """Return the radius (m) of the free circle that an actor with this specification needs at its
     start."""
     if not spec.needs_free_path:
         return 0.0

@@ -23,7 +23,7 @@ class CrossSpec(PlacedActorSpec):
     goal_m: Point
     """The point ``[x, y]`` (m, world frame) to which the actor crosses."""
     trigger_distance_m: Positive = 4.0
-    """Distance (m) between the origins of robot and actor at which the delay starts."""
+    """Distance (m) between the origins of the robot and the actor at which the delay starts."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
     """Speed (m/s) of the actor while it crosses."""
     delay_s: Distribution = Fixed(value=0.0)
@@ -41,8 +41,8 @@ class CrossSpec(PlacedActorSpec):
 
 
 class Cross(Actor):
-    """An actor that waits until the robot's origin is within ``spec.trigger_distance_m`` and for
-    ``delay_s`` more, then moves straight to ``spec.goal_m`` and stays there."""
+    """An actor that moves straight to ``spec.goal_m`` and stays there. It starts ``delay_s`` after
+    the robot's origin is first within ``spec.trigger_distance_m``."""
 
     def __init__(self, name: str, spec: CrossSpec, speed_mps: float, delay_s: float) -> None:
         super().__init__(name, spec.tags)

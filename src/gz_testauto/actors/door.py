@@ -23,24 +23,24 @@ class DoorSpec(ActorSpec):
 
     behavior: Literal["door"]
     pose: PoseSpec
-    """The center of a closed sliding door, or the hinge of a swinging one; the door extends along
-    x."""
+    """Pose of the door, which extends along the x axis of the pose. The origin is the center of a
+    closed sliding door, or the hinge of a swinging door."""
     kind: Literal["sliding", "swinging"] = "sliding"
-    """The motion of the leaf: along the x axis of ``pose``, or about the hinge."""
+    """The motion of the leaf: sliding along the x axis of ``pose``, or swinging about the hinge."""
     size_m: Size = (1.0, 0.08, 2.0)
     """Width, thickness and height (m) of the leaf."""
     mass_kg: Positive = 40.0
     """Mass (kg) of the leaf."""
     trigger: str = "robot"
-    """The name of the model that opens the door, or a tag of actors that open the door."""
+    """The name of the model that opens the door, or a tag of the actors that open it."""
     trigger_distance_m: Positive = 2.0
-    """Distance (m) between a model of ``trigger`` and ``pose`` at which the door opens."""
+    """Distance (m) between ``pose`` and a model of ``trigger`` at which the door opens."""
     opening_time_s: PositiveDistribution = Fixed(value=1.5)
     """Time (s) in which the door opens or closes completely."""
     hold_open_s: NotNegative = 1.0
-    """Time (s) that the door remains open after the last trigger."""
+    """Time (s) for which the door remains open after the last model of ``trigger`` has left."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
-    """Opening angle (rad) of a swinging door, counter-clockwise."""
+    """Angle (rad) by which a swinging door opens, counter-clockwise."""
 
     @property
     @override
@@ -58,7 +58,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def swept_area(self) -> BaseGeometry:
-        """Return the area that the leaf of the door passes over."""
+        """Return the area that the leaf of the door can cover (m, world frame)."""
         return self.path
 
     @override
@@ -67,23 +67,22 @@ class DoorSpec(ActorSpec):
 
     @property
     def solid(self) -> Solid:
-        """Return the size, mass and center of the door's leaf."""
+        """Return the size (m), the mass (kg) and the center (m) of the door's leaf."""
         length, _, height = self.size_m
         shift = length / 2 if self.kind == "swinging" else 0.0
         return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
 
     @property
     def needs_free_path(self) -> bool:
-        """Return False, since a door fills its doorway, in which no other actor starts."""
+        """Return False, since the leaf of a door fills its doorway and touches the adjacent
+        obstacles."""
         return False
 
 
 class Door(Actor):
     """A door leaf that is open while any model of ``spec.trigger`` is within
-    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` longer.
-
-    ``opening_time_s`` is the time in which the door opens or closes completely.
-    """
+    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` afterwards.
+    ``opening_time_s`` is the time (s) in which the door opens or closes completely."""
 
     def __init__(self, name: str, spec: DoorSpec, opening_time_s: float) -> None:
         super().__init__(name, spec.tags)
@@ -96,13 +95,13 @@ class Door(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Close the door."""
+        """Reset the door to its closed state."""
         self.open_share = 0.0
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Continue to open or close the door. ``open_share`` is 0 for a closed and 1 for an open
-        door."""
+        """Continue to open or close the door. ``open_share`` is 0 if the door is closed and 1 if it
+        is open."""
         if self._is_triggered(context):
             self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s

@@ -1,10 +1,9 @@
 """Effects on the visuals of models: blink, fade, invisible, flicker.
 
 The original visual of a model is stored when its first effect starts. Before each step, all active
-effects of the model are applied to the original visual in the order of their start. Changes by
-other hooks change the original visual. It is restored when the last effect ends.
-
-Effects are a Python interface; the YAML file of a campaign cannot start an effect.
+effects of the model are applied to the original visual in the order in which they started. Changes
+by other hooks modify the original visual. It is restored when the last effect ends. Effects are
+available only in Python, and not in the YAML file of a campaign.
 """
 
 import math
@@ -25,9 +24,11 @@ class Effect:
     """The base class of effects on a visual."""
 
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """Return the visual with the effect, ``time_s`` after the start of the effect. ``share`` is
-        the elapsed share of the duration of the effect, from 0 to 1; 1 for an effect without
-        end."""
+        """Return the visual with the effect applied, ``time_s`` after the start of the effect.
+
+        ``share`` is the elapsed share of the duration of the effect, from 0 to 1. It is 1 for an
+        effect without a duration.
+        """
         raise NotImplementedError
 
 
@@ -42,7 +43,7 @@ class Invisible(Effect):
 
 @dataclass(frozen=True)
 class Blink(Effect):
-    """An effect that gives the model another color in every second interval."""
+    """An effect that shows the model in another color during every second interval."""
 
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5
@@ -56,7 +57,7 @@ class Blink(Effect):
 
 @dataclass(frozen=True)
 class Fade(Effect):
-    """An effect that changes the transparency gradually to the value ``to`` over the duration of
+    """An effect that changes the transparency to the value ``to`` gradually, over the duration of
     the effect. Without a duration, the transparency changes immediately."""
 
     to: float = 1.0
@@ -68,8 +69,8 @@ class Fade(Effect):
 
 
 class Flicker(Effect):
-    """An effect that draws the brightness of the model in each interval: a factor between ``least``
-    and 1."""
+    """An effect that multiplies the brightness of the model by a random factor between ``least``
+    and 1, which is drawn for each interval."""
 
     def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
         self._random, self._least, self._interval_s = random, least, interval_s
@@ -96,7 +97,7 @@ class Flicker(Effect):
 
 @dataclass(eq=False)
 class RunningEffect:
-    """An effect that was started on a model. With ``duration_s`` None it lasts until :meth:`stop`
+    """An effect that was started on a model. If ``duration_s`` is None, it lasts until :meth:`stop`
     is called. ``on_end`` is called when the effect has ended."""
 
     effect: Effect
@@ -107,7 +108,7 @@ class RunningEffect:
     stopped: bool = False
 
     def stop(self) -> None:
-        """Stop the effect with the next step."""
+        """Stop the effect in the next step."""
         self.stopped = True
 
 
@@ -159,7 +160,7 @@ class Effects(Hook):
                 one.on_end(one)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start new effects. Remove the effects that have ended, and return them."""
+        """Start new effects, and return the effects that have ended, which are removed."""
         ended = []
         for one in self._running:
             if one.started_s is None:
@@ -171,8 +172,8 @@ class Effects(Hook):
         return ended
 
     def _store_originals(self, context: StepContext) -> None:
-        """Store the original visuals of models with effects, and the changes that other hooks make
-        to these visuals."""
+        """Store the original visuals of models with effects. If other hooks change these visuals,
+        the changes are stored, too."""
         models = {one.model for one in self._running}
         if any(not self._has(model) for model in models):
             for visual, look in context.describe().visuals.items():

@@ -1,5 +1,5 @@
-"""The behavior ``flow``: an actor repeatedly appears at its first waypoint, moves to the last, and
-disappears."""
+"""The behavior ``flow``: an actor repeatedly appears at its first waypoint, moves to its last
+waypoint, and disappears."""
 
 import math
 from typing import ClassVar, List, Tuple
@@ -20,7 +20,8 @@ from gz_testauto.spec.model import NotNegative, Point
 
 class FlowSpec(ActorSpec):
     """An actor that passes through the world repeatedly: it is spawned at the first waypoint, moves
-    to the last, and is deleted. Several actors of one entry are independent of each other."""
+    to the last one, and is deleted. Several actors of one entry do this independently of each
+    other."""
 
     behavior: Literal["flow"]
     waypoints_m: List[Point] = Field(min_length=2)
@@ -28,10 +29,10 @@ class FlowSpec(ActorSpec):
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn for each pass."""
     absence_s: Distribution = Uniform(min=0.0, max=20.0)
-    """Time (s) until the next spawn, drawn for each pass."""
+    """Time (s) from the end of a pass until the next spawn, drawn for each pass."""
     min_clearance_m: NotNegative = 1.5
-    """Least distance (m) between the first waypoint and the origins of the robot and of other
-    actors, at which the actor is spawned."""
+    """Smallest distance (m) from the first waypoint to the origins of the robot and of other actors
+    at which the actor can be spawned."""
 
     @property
     @override
@@ -51,8 +52,9 @@ RETRY_S = 0.5
 class Flow(Actor):
     """An actor that passes through the world repeatedly.
 
-    It is absent for a random time, is spawned at the first waypoint as soon as no model is within
-    ``spec.min_clearance_m`` of this, moves to the last waypoint, and is deleted.
+    It is absent for a random time, and is then spawned at the first waypoint as soon as no model is
+    within ``spec.min_clearance_m`` of that waypoint. It moves to the last waypoint and is deleted
+    there.
     """
 
     spawn_later = True
@@ -73,7 +75,8 @@ class Flow(Actor):
         self._draw_next(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Spawn the model if the drawn time has passed and the first waypoint is free."""
+        """Spawn the model if the drawn time has passed and no other model is near the first
+        waypoint."""
         if context.time_s < self._spawn_s - 1e-9:
             return
         (x_m, y_m), (to_x_m, to_y_m) = self._spec.waypoints_m[:2]
@@ -84,7 +87,7 @@ class Flow(Actor):
         self.spawn(Pose.from_rpy(x_m, y_m, self._spec.height_above_ground_m, 0.0, 0.0, yaw_rad))
 
     def act(self, context: StepContext) -> None:
-        """Move along the waypoints; delete the model at the last one."""
+        """Move along the waypoints, and delete the model at the last waypoint."""
         if self._next == len(self._spec.waypoints_m):
             self.delete()
             self._draw_next(context.time_s)

@@ -1,4 +1,4 @@
-"""The behavior ``follow``: an actor follows a model at a distance or at a fixed offset."""
+"""The behavior ``follow``: an actor follows another model at a distance or at a fixed offset."""
 
 import math
 from typing import Optional, Tuple
@@ -15,18 +15,19 @@ from gz_testauto.spec.model import NotNegative
 
 
 class FollowSpec(PlacedActorSpec):
-    """An actor that follows a model at a distance, or at a fixed offset, such as a camera."""
+    """An actor that follows another model at a distance, or at a fixed offset like an onboard
+    camera."""
 
     behavior: Literal["follow"]
     target: str = "robot"
-    """The name of a model; ``robot`` denotes the robot."""
+    """The name of the model to follow; ``robot`` denotes the robot."""
     distance_m: NotNegative = 1.5
-    """Distance (m) from the target's origin at which the actor stops."""
+    """Distance (m) from the origin of the target at which the actor stops."""
     offset_m: Optional[Offset] = None
-    """x forward, y left, z up (m) in the frame of the target's origin and heading; replaces
-    ``distance_m``."""
+    """Fixed offset (m) from the target, which replaces ``distance_m``. Its components are x
+    forward, y left and z up in the frame with the target's origin and heading."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
-    """Largest speed (m/s)."""
+    """Largest speed (m/s) of the actor."""
 
     @override
     def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
@@ -34,8 +35,8 @@ class FollowSpec(PlacedActorSpec):
 
 
 class Follow(Actor):
-    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away. With
-    ``spec.offset_m`` it stays at this offset and has the heading of the target."""
+    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away. If
+    ``spec.offset_m`` is set, it stays at this offset and has the heading of the target."""
 
     def __init__(self, name: str, spec: FollowSpec, speed_mps: float) -> None:
         super().__init__(name, spec.tags)

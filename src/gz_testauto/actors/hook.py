@@ -18,8 +18,8 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities of hooks, in the order of their calls: hooks on which others depend, behaviors of
-actors, and effects."""
+"""Priorities of hooks, in calling order: hooks on which other hooks depend, behaviors of actors,
+and effects."""
 
 
 class OtherActor(Protocol):
@@ -37,11 +37,11 @@ class OtherActor(Protocol):
 class StepContext:
     """The snapshot that a hook reads, and its requests, before one step of ``duration_s``.
 
-    ``snapshot`` is the current snapshot; ``before`` is the snapshot at the start of the last step,
-    None in the first step. ``spare_models`` maps names to the models that can be spawned.
-    ``to_spawn`` and ``to_delete`` are the models that are spawned and deleted in this step.
-    ``robot`` is the name of the first robot's model. ``actors`` maps names to the actors of the
-    trial.
+    ``snapshot`` is the current snapshot, and ``before`` is the snapshot at the start of the
+    previous step. ``before`` is None in the first step. ``spare_models`` maps names to the models
+    that can be spawned. ``to_spawn`` and ``to_delete`` are the models that are spawned and deleted
+    in this step. ``robot`` is the name of the first robot's model. ``actors`` maps names to the
+    actors of the trial.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class StepContext:
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
-        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` if no
+        """Request that a spare model is spawned at ``pose``, at rest. Raises ``ValueError`` if no
         spare model has this name, or if the model already exists."""
         model = self.spare_models.get(name)
         if model is None:
@@ -89,19 +89,21 @@ class StepContext:
         self.to_spawn.append(replace(model, pose=pose))
 
     def delete(self, name: str) -> None:
-        """Request that a model is deleted. Raises ``ValueError`` for a model that does not
-        exist."""
+        """Request that a model is deleted. Raises ``ValueError`` if the model does not exist."""
         if name not in self.snapshot.models or name in self.to_delete:
             raise ValueError(f"the model {name!r} cannot be deleted: it does not exist")
         self.to_delete.append(name)
 
     def state(self, model: str) -> Optional[ModelState]:
-        """Return the state of a model, or None if it does not exist."""
+        """Return the state of a model, or None if the model does not exist."""
         return self.snapshot.models.get(model)
 
     def velocity_mps(self, model: str) -> Tuple[float, float, float]:
-        """Return the mean velocity (m/s) of a model over the last step, in the world frame; 0 if it
-        is not known. It is computed from poses, since simulators report velocities differently."""
+        """Return the mean velocity (m/s) of a model over the last step, in the world frame. It is 0
+        if the velocity is not known.
+
+        The velocity is computed from poses, since simulators report velocities in different ways.
+        """
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return (0.0, 0.0, 0.0)
@@ -111,7 +113,8 @@ class StepContext:
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
-        """Return the mean yaw rate (rad/s) of a model over the last step; 0 if it is not known."""
+        """Return the mean yaw rate (rad/s) of a model over the last step. It is 0 if the yaw rate
+        is not known."""
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return 0.0
@@ -127,8 +130,8 @@ class StepContext:
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models that ``selector`` denotes. It is ``robot``, a tag of
-        actors, or the name of a model."""
+        """Return the names of the models that ``selector`` selects. A selector is ``robot``, a tag
+        of actors, or the name of a model."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)
@@ -141,10 +144,11 @@ class StepContext:
 
 @dataclass(frozen=True)
 class HookResults:
-    """Numbers and series that a hook adds to a trial's results.
+    """Numbers and time series that a hook adds to the results of a trial.
 
-    ``numbers`` maps column names to values. ``series`` maps names to arrays of shape (n, 2) or
-    (n, 4): the time (s) since the start of the trial, and a number or a position (m).
+    ``numbers`` maps column names to values. ``series`` maps names to arrays of shape (n, 2) or (n,
+    4). The first column is the time (s) since the start of the trial; the other columns are a
+    number or a position (m).
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -154,7 +158,7 @@ class HookResults:
 class Hook(abc.ABC):
     """An object that is called before each step of a trial.
 
-    ``name`` identifies the hook in messages. ``models`` are in the world from the start,
+    ``name`` identifies the hook in messages. ``models`` are in the world from the start, and
     ``spare_models`` can be spawned later.
     """
 
@@ -165,8 +169,8 @@ class Hook(abc.ABC):
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:
-        """Read the snapshot and request changes. An exception ends the trial with a message that
-        contains the hook's name."""
+        """Read the snapshot and request changes. An exception ends the trial, and the error message
+        contains the name of the hook."""
 
     def after_step(self, snapshot: Snapshot) -> None:
         """Read the snapshot at the end of each step. The default implementation does nothing."""
@@ -174,14 +178,15 @@ class Hook(abc.ABC):
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return a dictionary from names of models to a short text about their current activity."""
+        """Return a dictionary that maps names of models to a short text about their current
+        activity."""
         return {}
 
     def results(self) -> HookResults:
-        """Return the numbers and series that the hook adds to the results. Called once, at the end
-        of a complete trial."""
+        """Return the numbers and time series that the hook adds to the results. This method is
+        called once, at the end of a complete trial."""
         return HookResults()
 
     def close(self) -> None:
-        """Release all resources at the end of the trial. Must be idempotent."""
+        """Release all resources at the end of the trial. Implementations must be idempotent."""
         return

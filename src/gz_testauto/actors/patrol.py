@@ -24,8 +24,8 @@ class PatrolSpec(ActorSpec):
     waypoints_m: List[Point] = Field(min_length=2)
     """Waypoints ``[x, y]`` (m, world frame), at least two."""
     closed: bool = False
-    """True if the actor moves from the last waypoint to the first; otherwise it turns back at the
-    last waypoint."""
+    """True if the actor moves from the last waypoint directly to the first one. Otherwise, it turns
+    back at the last waypoint."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     pause_s: NotNegative = 0.0
@@ -40,7 +40,7 @@ class PatrolSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Patrol", Pose2D]:
-        """Return the actor and its start. Several actors of one entry start at even distances along
+        """Return the actor and its start. The actors of one entry start at equal distances along
         the path."""
         speed = new.draw(self.speed_mps)
         ahead_m = length_m(self.waypoints_m, self.closed) * new.index / self.count
@@ -51,9 +51,9 @@ class PatrolSpec(ActorSpec):
 
 
 class Patrol(Actor):
-    """An actor that moves from one waypoint (m, world frame) to the next, and back, or in a loop if
-    ``closed`` is true. ``ahead_m`` is the distance along the path from the first waypoint to the
-    start of the actor."""
+    """An actor that moves from one waypoint (m, world frame) to the next. It then moves back, or
+    continues in a loop if ``closed`` is True. ``ahead_m`` is the distance along the path from the
+    first waypoint to the start of the actor."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Patrol(Actor):
         self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Move to the next waypoint, or wait at a waypoint."""
+        """Move to the next waypoint, or pause at a waypoint."""
         if context.time_s < self._resume_s - 1e-9:
             self.stop()
             return
@@ -106,7 +106,7 @@ def point_along(
     points_m: Sequence[Tuple[float, float]], ahead_m: float
 ) -> Tuple[Tuple[float, float], int]:
     """Return the point at the distance ``ahead_m`` along a closed path of waypoints, and the index
-    of the waypoint after this point."""
+    of the waypoint that follows this point."""
     points = np.array([*points_m, points_m[0]])
     lengths = np.hypot(*np.diff(points, axis=0).T)
     total = float(lengths.sum())

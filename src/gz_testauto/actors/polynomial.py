@@ -2,7 +2,7 @@
 DynaBARN.
 
 The method of DynaBARN (Nair, Jiang, Hou, Xu, Li, Xiao 2022) derives a timetable from a random
-polynomial. The actor ignores obstacles, the robot and other actors.
+polynomial. The actor does not react to obstacles, the robot or other actors.
 """
 
 from typing import ClassVar, Sequence, Tuple
@@ -26,18 +26,18 @@ MOST_ORDER = 9
 
 
 class PolynomialSpec(ActorSpec):
-    """An actor that moves back and forth on a random polynomial through a square field, like the
-    obstacles of DynaBARN. Each leg of its path has a random speed around a mean, which is drawn for
-    the actor."""
+    """An actor that moves back and forth along a random polynomial through a square field, like the
+    obstacles of DynaBARN. The speed on each leg of the path is drawn around a mean that is drawn
+    once for the actor."""
 
     behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
-    """The shape of an actor without ``model``; default: a cylinder of 0.5 m radius and 1 m
-    height."""
+    """The shape of an actor without ``model``. The default is a cylinder with a radius of 0.5 m and
+    a height of 1 m."""
     center_m: Point = (0.0, 0.0)
     """Center ``[x, y]`` (m, world frame) of the field."""
     half_size_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
-    """Half of the side length (m) of the field."""
+    """Half the side length (m) of the field."""
     order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
     """Smallest and largest order of the polynomial."""
     mean_speed_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
@@ -45,10 +45,10 @@ class PolynomialSpec(ActorSpec):
     speed_stddev_mps: NotNegative = 0.2
     """Standard deviation (m/s) of the speeds of the legs of a path."""
     speed_bounds_mps: Interval = (0.1, 3.0)
-    """Smallest and largest speed (m/s) of a leg; speeds outside of this interval are drawn
+    """Smallest and largest speed (m/s) on a leg. Speeds outside of this interval are drawn
     again."""
     min_robot_gap_m: NotNegative = 1.5
-    """Least gap (m) between the outlines of the actor and of the robot at the start."""
+    """Smallest gap (m) between the outlines of the actor and the robot at the start."""
 
     @property
     def ground(self) -> BaseGeometry:
@@ -108,13 +108,14 @@ class PolynomialSpec(ActorSpec):
 
 
 HALF_M, LEGS = 10, 10
-"""Half side (m) of DynaBARN's field, and the number of inner waypoints of its paths."""
+"""Half the side length (m) of DynaBARN's field, and the number of inner waypoints of DynaBARN's
+paths."""
 
 TRIES = 1000
-"""Largest number of draws of a polynomial, and of the speed of a leg."""
+"""Largest number of draws, both of a polynomial and of the speed of a leg."""
 
 LEAST_SHARE = 0.1
-"""Smallest length of a path along x, relative to half of the side length of the field; a shorter
+"""Smallest length of a path along x, as a share of half the side length of the field. A shorter
 path is drawn again."""
 
 
@@ -122,8 +123,8 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
     """Return the waypoints (n, 2) of a random path through a square field around the origin.
 
     The waypoints are on a polynomial through ``order + 1`` random points, between the borders of
-    the field, in a random direction. If no drawn polynomial is long enough, they are on a straight
-    line. Raises ``ValueError`` if the field is too small for the order.
+    the field, in a random direction. If no drawn polynomial is long enough, the waypoints are on a
+    straight line. Raises ``ValueError`` if the field is too small for the order.
     """
     reach = int(half_m)
     low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])

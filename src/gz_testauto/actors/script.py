@@ -1,6 +1,7 @@
 """The behavior ``script``: an actor follows waypoints by a timetable.
 
-Its pose is a function of time. The actor ignores obstacles, the robot and other actors.
+The pose of the actor is a function of time. The actor does not react to obstacles, the robot or
+other actors.
 """
 
 from typing import List, Optional, Sequence, Tuple
@@ -22,7 +23,7 @@ from gz_testauto.spec.model import Bounded, NotNegative, Point, Positive
 
 
 class ScriptSpec(ActorSpec):
-    """An actor that follows a timetable: its pose is a function of time since its start."""
+    """An actor that follows a timetable: its pose is a function of the time since its start."""
 
     behavior: Literal["script"]
     waypoints_m: List[Point] = Field(min_length=1)
@@ -30,31 +31,32 @@ class ScriptSpec(ActorSpec):
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     speeds_mps: Optional[List[Positive]] = None
-    """Speed (m/s) of each leg; replaces ``speed_mps``."""
+    """Speed (m/s) on each leg, which replaces ``speed_mps``."""
     times_s: Optional[List[NotNegative]] = None
-    """Time (s) at each waypoint; the first is 0. ``loop`` needs an additional time for the return.
-    Replaces speeds and ``wait_s``. Two waypoints at the same position are a pause."""
+    """Time (s) at which the actor is at each waypoint; the first is 0. ``loop`` needs an additional
+    time for the return to the first waypoint. These times replace the speeds and ``wait_s``. Two
+    consecutive waypoints at the same position are a pause."""
     wait_s: NotNegative = 0.0
     """Pause (s) at each waypoint."""
     repeat: Literal["once", "back_and_forth", "loop"] = "once"
-    """Motion after the last waypoint: the actor stays there, returns along the path, or moves to
+    """Motion after the last waypoint: the actor stays there, moves back along the path, or moves to
     the first waypoint."""
     yaw_rad: Bounded = 0.0
     """Heading (rad) of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
-    """Time (s) from the start of the trial, or from the trigger, until the actor moves."""
+    """Time (s) from the start of the trial, or from the trigger, until the actor starts to move."""
     trigger_distance_m: Optional[Positive] = None
-    """Distance (m) of the robot's origin at which the actor starts. With null, the actor does not
-    wait for the robot."""
+    """Distance (m) between the origins of the robot and the actor at which the actor starts. If it
+    is null, the actor does not wait for the robot."""
     shift_x_m: Distribution = Fixed(value=0.0)
-    """Shift (m) of all waypoints along x, drawn once for each actor."""
+    """Shift (m) of all waypoints along x. It is drawn once for each actor."""
     shift_y_m: Distribution = Fixed(value=0.0)
-    """Shift (m) of all waypoints along y, drawn once for each actor."""
+    """Shift (m) of all waypoints along y. It is drawn once for each actor."""
 
     @property
     def path(self) -> BaseGeometry:
-        """Return the path, or the area of all possible paths if the waypoints are shifted
-        randomly."""
+        """Return the path of the actor. If the waypoints are shifted randomly, return the area of
+        all possible paths."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
         path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
@@ -112,10 +114,11 @@ class ScriptSpec(ActorSpec):
 
 
 class Timetable:
-    """A path through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point.
+    """A path through ``points_m`` (n, 2), with a speed for each leg and a pause of ``wait_s`` at
+    each point.
 
-    With ``repeat``, the path is followed once (``once``), back and forth (``back_and_forth``), or
-    in a loop to the first point (``loop``).
+    ``repeat`` selects whether the path is followed once (``once``), back and forth
+    (``back_and_forth``), or in a loop that returns to the first point (``loop``).
     """
 
     def __init__(
@@ -125,8 +128,8 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        """Create the timetable. Raises ``ValueError`` for a wrong number of speeds, and for two
-        consecutive points at the same position."""
+        """Create the timetable. Raises ``ValueError`` for a wrong number of speeds, or if two
+        consecutive points have the same position."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back_and_forth":
@@ -145,10 +148,11 @@ class Timetable:
     def of_times(
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
-        """Return the timetable with a time (s) for each of ``points_m`` (n, 2).
+        """Return a timetable with a time (s) for each of ``points_m`` (n, 2). The first time is 0.
 
-        The first time is 0. A ``loop`` needs n + 1 times, with the return; otherwise there are n.
-        Raises ``ValueError`` for a wrong number of times.
+        With ``loop``, n + 1 times are required, of which the last one is the time of the return to
+        the first point. Otherwise, n times are required. Raises ``ValueError`` for a wrong number
+        of times.
         """
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         durations = np.diff(np.asarray(times_s, dtype=float))
@@ -175,9 +179,9 @@ class Timetable:
         self._yaws = _headings(self._offsets)
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
-        """Return the poses at times (k,) since the start: x, y (m) and yaw (rad), shape (k, 3).
+        """Return the poses at times (k,) since the start, shape (k, 3): x, y (m) and yaw (rad).
 
-        Before the start, the pose is the first one of the path. ``standing_yaw_rad`` is the yaw of
+        Before the start, the pose is the first pose of the path. ``standing_yaw_rad`` is the yaw of
         an actor with a single point.
         """
         times = np.asarray(times_s, dtype=float)
@@ -194,7 +198,7 @@ class Timetable:
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """Return the points of one pass along the path, with the return to the first point if
+    """Return the points of one pass along the path, including the return to the first point if
     ``repeat`` requires it."""
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
@@ -202,8 +206,12 @@ def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
 
 
 def _headings(offsets: np.ndarray) -> np.ndarray:
-    """Return the heading (rad) of each leg, shape (n,); ``offsets`` has shape (n, 2). A leg of
-    length 0 has the heading of the previous leg, or of the next leg if there is no previous one."""
+    """Return the heading (rad) of each leg, shape (n,). ``offsets`` are the vectors of the legs,
+    shape (n, 2).
+
+    A leg of length 0 has the heading of the previous leg, or of the next leg if it is the first
+    one.
+    """
     moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
         return np.zeros(len(offsets))
@@ -215,8 +223,9 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
 class Script(Actor):
     """An actor that follows a timetable.
 
-    The timetable starts ``delay_s`` after the start of the trial, or after the robot's origin is
-    within ``trigger_distance_m``. An actor with a single waypoint stays there at ``yaw_rad``.
+    The timetable starts ``delay_s`` after the start of the trial, or ``delay_s`` after the robot's
+    origin is first within ``trigger_distance_m``. An actor with a single waypoint stays there with
+    the heading ``yaw_rad``.
     """
 
     def __init__(
@@ -245,18 +254,18 @@ class Script(Actor):
         return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:
-        """Forget the time at which the robot triggered the actor."""
+        """Reset the trigger, so that the actor waits for the robot again."""
         self._start_s: Optional[float] = None
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
-        """Return the poses at future times (k,) by the timetable, shape (k, 3)."""
+        """Return the poses at future times (k,) according to the timetable, shape (k, 3)."""
         if self._start_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
         start_s = self.delay_s if self._start_s is None else self._start_s
         return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
-        """Move to the pose that the timetable has for the end of the step."""
+        """Move to the pose that the timetable specifies for the end of the step."""
         if self._start_s is None:
             near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m

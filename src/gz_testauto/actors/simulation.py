@@ -1,8 +1,8 @@
 """A simulation with the actors and other hooks of a trial.
 
 Before each step, all hooks are called, models are deleted and spawned, and the requested changes
-are applied together. Filters change scans and commands between the robot and its planner; they
-change nothing in the world.
+are applied together. Filters change the scans and commands between the robot and its planner. They
+do not change the world.
 """
 
 from dataclasses import replace
@@ -25,25 +25,23 @@ class Filter:
     methods are called in order of simulated time."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return the scan after the filter. Called once for each scan."""
+        """Return the filtered scan. This method is called once for each scan."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """Return the scan that the planner receives at ``time_s`` of simulated time. Called for
-        each snapshot with the newest scan."""
+        """Return the scan that the planner receives at the simulated time ``time_s``. This method
+        is called for each snapshot with the newest scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """Return the command for the drive controller in the step that starts at ``time_s`` and
-        lasts ``duration_s``."""
+        """Return the filtered command for the drive controller, for the step that starts at
+        ``time_s`` and lasts ``duration_s``."""
         return command
 
 
 class ActorSimulation(Simulation):
-    """A simulation that calls hooks before each step, and applies filters to scans and commands.
-
-    It wraps another simulation, which executes all calls.
-    """
+    """A simulation that calls hooks before each step, and applies filters to scans and commands. It
+    forwards all other calls to an inner simulation."""
 
     def __init__(
         self,
@@ -52,8 +50,11 @@ class ActorSimulation(Simulation):
         filters: Sequence[Filter] = (),
         robot: Optional[str] = None,
     ) -> None:
-        """Create the simulation. ``robot`` is the name of the first robot's model; the default is
-        the robot of ``simulation``. Raises ``ValueError`` for two hooks with the same name."""
+        """Create the simulation.
+
+        ``robot`` is the name of the first robot's model; the default is the robot of
+        ``simulation``. Raises ``ValueError`` if two hooks have the same name.
+        """
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
@@ -107,8 +108,8 @@ class ActorSimulation(Simulation):
         return self._shown(self._inner.snapshot())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Set the command of a robot. Filters change the command of the first robot in each
-        step."""
+        """Set the velocity command of a robot. In each step, the filters change the command of the
+        first robot."""
         self._inner.drive(command, robot)  # checks it; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return
@@ -117,8 +118,8 @@ class ActorSimulation(Simulation):
     def step(self, duration_s: float) -> Snapshot:
         """Call all hooks, apply their requests, and simulate ``duration_s``.
 
-        If a hook raises an exception, the simulation ends and ``SceneError`` with the hook's name
-        is raised.
+        If a hook raises an exception, the simulation ends, and ``SceneError`` with the name of the
+        hook is raised.
         """
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
@@ -201,7 +202,7 @@ class ActorSimulation(Simulation):
         self._inner._check_usable()
 
     def _shown(self, snapshot: Snapshot) -> Snapshot:
-        """Store the snapshot, and return the snapshot with the scan after all filters."""
+        """Store the snapshot, and return a copy with the scan after all filters."""
         self._seen = snapshot
         scan = snapshot.scan
         if scan is None or not self._filters:

@@ -1,8 +1,9 @@
-"""The behavior ``social_force``: an actor wanders and avoids other actors as in a crowd.
+"""The behavior ``social_force``: an actor wanders, and avoids other actors as people do in a crowd.
 
 Each person accelerates to a desired velocity. The robot, other actors and obstacles repel the
-person, more so if they are ahead (Helbing, Molnár 1995; with the circular, exponential forces of
-Helbing, Farkas, Molnár, Vicsek 2002). The forces depend on the positions at the start of the step.
+person, more strongly if they are ahead (Helbing, Molnár 1995; with the circular, exponential forces
+of Helbing, Farkas, Molnár, Vicsek 2002). The forces depend on the positions at the start of the
+step.
 """
 
 import math
@@ -28,12 +29,12 @@ class SocialForceSpec(WanderSpec):
     relaxation_time_s: Positive = 0.5
     """Time constant (s) with which the velocity approaches the desired velocity."""
     repulsion_mps2: Annotated[float, Field(ge=0, le=100)] = 3.0
-    """Repulsive acceleration (m/s²) at contact."""
+    """Repulsive acceleration (m/s²) at the distance at which two outlines touch."""
     repulsion_range_m: Positive = 0.2
     """Distance (m) over which the repulsion decreases by the factor e."""
     anisotropy: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Ratio of the repulsion by a model behind the actor to that by a model in front of the
-    actor."""
+    """Ratio of the repulsion by a model behind the actor to the repulsion by a model in front of
+    the actor."""
 
     @override
     def wanderer(
@@ -43,14 +44,14 @@ class SocialForceSpec(WanderSpec):
 
 
 FASTEST = 1.3
-"""Largest speed of an actor, relative to its desired speed."""
+"""Largest speed of an actor, as a factor of its desired speed."""
 
 ARRIVED_M = 0.3
-"""Distance (m) from the target within which an actor has arrived; in a crowd, an exact point is
-rarely reached."""
+"""Distance (m) from the target within which an actor counts as arrived. In a crowd, an actor rarely
+reaches an exact point."""
 
 SLOWEST_MPS = 0.05
-"""Speed (m/s) below which the heading of an actor does not change."""
+"""Speed (m/s) below which the heading of an actor remains constant."""
 
 
 def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:
@@ -61,11 +62,12 @@ def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) ->
 def repulsion(
     away: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) by which a neighbor repels an actor, shape (2,).
+    """Return the acceleration (m/s²) that the repulsion by a neighbor exerts on an actor, shape
+    (2,).
 
-    ``away`` (2,) is the offset (m) from the neighbor's center to the actor's, ``touch_m`` the
-    distance of the centers at contact. ``heading`` (2,) is the direction to the actor's target, a
-    vector of length 1 or 0.
+    ``away`` (2,) is the offset (m) from the neighbor's center to the actor's center. ``touch_m`` is
+    the distance (m) of the centers at which both touch. ``heading`` (2,) is the direction to the
+    actor's target, a vector of length 1 or 0.
     """
     distance = float(np.hypot(*away))
     if distance < 1e-9:
@@ -98,7 +100,7 @@ class SocialForce(Wander):
         return self._radius_m
 
     def go(self, context: StepContext) -> bool:
-        """Move for one step under the forces. Return whether the actor has arrived at its
+        """Move for one step under the social forces. Returns whether the actor has arrived at its
         target."""
         x, y, _ = self.pose.position
         way = np.array([self._target[0] - x, self._target[1] - y])
@@ -124,8 +126,11 @@ class SocialForce(Wander):
         return False
 
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the offset (m) from each neighbor to this actor, and the distance (m) at which they
-        touch. The nearest point of the obstacles counts as a neighbor."""
+        """Yield the offset (m) from each neighbor to this actor, and the distance (m) at which both
+        touch.
+
+        The nearest point of the obstacles counts as a neighbor.
+        """
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
@@ -137,8 +142,8 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Return the radius (m) of the robot or of another actor. For an actor without a radius,
-        return that of this actor."""
+        """Return the radius (m) of the robot or of another actor. If the other actor has no radius,
+        return the radius of this actor."""
         if other is None:
             return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

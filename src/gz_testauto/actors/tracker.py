@@ -1,7 +1,7 @@
-"""Tracked objects from the true states of moving models.
+"""Tracked objects that are computed from the true states of moving models.
 
 The tracker simulates limited range, delay, occlusion, noise and prediction. Noise depends only on
-the seed, the object and the time stamp, so it is the same for all planners.
+the seed, the object and the time stamp, so it is identical for all planners.
 """
 
 import functools
@@ -30,7 +30,7 @@ ROUNDING_S = 1e-9
 class TrackedScene:
     """The input of an object tracker: moving models, their actors, and obstacles that occlude them.
 
-    The noise is drawn from ``seed`` with the indices of world and repetition.
+    The noise is drawn from ``seed`` with the indices of the world and the repetition.
     """
 
     models: Tuple[NamedModel, ...]
@@ -49,7 +49,8 @@ class _ReceivedSnapshot:
 
 
 class _LastObservation(NamedTuple):
-    """The last observation of an object, with its time stamp and the object's true pose."""
+    """The last observation of an object, with its time stamp and the object's true pose at this
+    time."""
 
     time_s: float
     seen: TrackedObject
@@ -58,7 +59,7 @@ class _LastObservation(NamedTuple):
 
 class ObjectTracker:
     """A tracker of the moving objects around one robot. :meth:`observe` must be called with every
-    snapshot, in order of time."""
+    snapshot, in the order of simulated time."""
 
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
@@ -73,12 +74,12 @@ class ObjectTracker:
 
     @property
     def objects(self) -> Tuple[TrackedObject, ...]:
-        """Return the tracked objects at the latest snapshot, sorted by name."""
+        """Return the tracked objects at the time of the latest snapshot, sorted by name."""
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Update the tracked objects by a snapshot. A snapshot that is not newer than the previous
-        one is ignored."""
+        """Update the tracked objects with a snapshot. A snapshot that is not newer than the
+        previous one is ignored."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
@@ -114,7 +115,7 @@ class ObjectTracker:
         )
 
     def _visible(self, seen: _ReceivedSnapshot) -> List[str]:
-        """Return the names of models that are in range and not occluded."""
+        """Return the names of the models that are within range and not occluded."""
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
         x_m, y_m = seen.robot.x_m, seen.robot.y_m
         near = [name for name, pose in seen.poses.items() if pose.distance_to(x_m, y_m) <= limit_m]
@@ -128,8 +129,8 @@ class ObjectTracker:
         return [name for name in near if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
-        """Return whether a straight line from the robot to a corner or the center of the object is
-        free of obstacles and other objects."""
+        """Return whether an object is visible: a straight line from the robot to a corner or the
+        center of the object crosses no obstacle and no other object."""
         body = bodies[name]
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
@@ -145,7 +146,7 @@ class ObjectTracker:
     def _object(
         self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
     ) -> TrackedObject:
-        """Return an object with noise at the time of a snapshot, without a predicted path."""
+        """Return an object with noise at the time of a snapshot, but without a predicted path."""
         pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
         was = None if before is None else before.poses.get(name)
         if before is not None and was is not None:
@@ -189,8 +190,8 @@ class ObjectTracker:
 
 @functools.lru_cache(maxsize=256)  # the actors of one entry have one model
 def outline_m(sdf: str) -> np.ndarray:
-    """Return the convex hull of a model's horizontal outline in the model's frame, shape (n, 2),
-    counter-clockwise. A model without collision shapes has three points at its origin."""
+    """Return the convex hull of a model's horizontal outline in the model frame, shape (n, 2),
+    counter-clockwise. For a model without collision shapes, return three points at its origin."""
     footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
     hull = footprint.convex_hull
     if not isinstance(hull, shapely.Polygon) or hull.is_empty:

@@ -23,16 +23,16 @@ class WanderSpec(ActorSpec):
 
     behavior: Literal["wander"]
     region: Regions
-    """The area in which the start and the points are drawn."""
+    """The area in which the start and the points of the path are drawn."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
     pause_s: NotNegative = 0.0
-    """Pause (s) at each drawn point."""
+    """Pause (s) at each point."""
     min_robot_gap_m: NotNegative = 1.5
-    """Least gap (m) between the outlines of the actor and of the robot at the start."""
+    """Smallest gap (m) between the outlines of the actor and the robot at the start."""
     yield_distance_m: NotNegative = 0.0
-    """Distance (m) ahead of the actor within which it stops for the robot and for other actors.
-    With 0, it does not stop."""
+    """Distance (m) ahead of the actor within which it stops for the robot and for other actors. If
+    it is 0, the actor does not stop."""
 
     @property
     @override
@@ -61,7 +61,8 @@ class WanderSpec(ActorSpec):
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "Wander":
-        """Return the actor that this specification creates. ``reach_m`` is its radius."""
+        """Return an actor with the behavior of this specification. ``reach_m`` is the radius (m) of
+        the actor."""
         return Wander(new, self, region, reach_m, speed_mps)
 
 
@@ -72,11 +73,11 @@ TRIES = 50
 RETRY_S = 1.0
 
 LATE = 1.5
-"""Ratio of the elapsed time to the nominal time of a path at which the path counts as blocked.
-Another point is then drawn."""
+"""Ratio of elapsed time to nominal time from which a path counts as blocked. The actor then draws
+another point."""
 
 AHEAD = 0.3
-"""Cosine of the angle from the direction of motion within which a model counts as ahead."""
+"""Cosine of the angle to the direction of motion within which another model counts as ahead."""
 
 
 class Wander(Actor):
@@ -98,7 +99,7 @@ class Wander(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the current point; the next one is drawn in the first step."""
+        """Discard the current point. The next point is drawn in the first step."""
         self._going = False
         self._until_s = 0.0
 

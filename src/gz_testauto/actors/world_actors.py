@@ -1,10 +1,11 @@
 """Actors for the ``<actor>`` elements of a world file.
 
-In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. Here
-each actor is a cylinder of a person's size. It follows the waypoints of the element in straight
-lines by the behavior ``script``, whereas Gazebo rounds the corners. If the path does not end at its
-start, the actor moves back along the path, whereas Gazebo moves it to the start immediately. An
-actor without a path does not move. Skins, animations and plug-ins are ignored.
+In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. This
+module represents each actor as a cylinder with the size of a person. The cylinder follows the
+waypoints of the element in straight lines by the behavior ``script``, whereas Gazebo rounds the
+corners. If the path does not end at its start, the cylinder moves back along the path, whereas
+Gazebo moves the actor to the start immediately. An actor without a path does not move. Skins,
+animations and plug-ins are ignored.
 """
 
 import re
@@ -20,30 +21,33 @@ from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"
-"""Suffix of the name of an actor's cylinder. In Gazebo, the original actor also exists."""
+"""Suffix of the name of an actor's cylinder. It distinguishes the cylinder from the original actor,
+which also exists in Gazebo."""
 
 CLOSES_M = 0.05
-"""Distance (m) between the ends of a path below which the path is a loop."""
+"""Distance (m) between the ends of a path below which the path counts as a loop."""
 
 
 class WorldActorSpec(ScriptSpec):
-    """An actor of a world file, which passes through obstacles as in Gazebo."""
+    """An actor of a world file. As in Gazebo, it passes through obstacles."""
 
     @property
     def path(self) -> None:
-        """Return None, since the path can cross obstacles."""
+        """Return None, since the path of the actor is allowed to cross obstacles."""
         return None
 
 
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
-    """Return the actors of a world. Raises ``SdfError`` for waypoints that cannot be read."""
+    """Return the actors of a world. Raises ``SdfError`` if the waypoints of an actor cannot be
+    read."""
     world = scene.document.world
     found = [] if world is None else world.findall("actor")
     return tuple(_read(scene.document, element) for element in found)
 
 
 def notice_of(scene: WorldScene) -> str:
-    """Return one line of text about the actors of a world; empty if the world has none."""
+    """Return one line of text about the actors of a world, or an empty text if the world has no
+    actors."""
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""

@@ -1,12 +1,13 @@
 """Compute lines of sight and shortest paths between closed outlines with compiled code.
 
-These are the inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads numba.
+The functions are the inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads
+numba.
 
-Outlines are directed edges with the free side on their left. Edge ``e`` is the segment from
+Outlines consist of directed edges with the free side on their left. Edge ``e`` is the segment from
 ``tails[e]`` to ``tails[after[e]]``; coordinates are in meters. Nodes are the two ends of a path and
 the corners at which a shortest path can bend. ``own[n]`` is the edge that starts at node ``n``, or
--1 if the node is on no outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that end
-and start at the node, or zero vectors.
+-1 if the node is not on an outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that
+end and start at the node. They are zero vectors if the node is not on an outline.
 """
 
 import math
@@ -16,7 +17,7 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-"""Distance (m) below which two geometries touch."""
+"""Distance (m) below which two geometries count as touching."""
 
 
 @compiled
@@ -24,7 +25,7 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
     """Return whether a segment is within ``TOUCH_M`` of an edge.
 
     ``margin`` is ``TOUCH_M`` times the length of the segment. Without this tolerance, rounding
-    errors would allow a segment to enter collinear outlines through a corner.
+    errors would allow a segment to pass through a corner into collinear outlines.
     """
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
@@ -48,11 +49,11 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
-    """Return an edge that a segment touches, or -1 if there is none.
+    """Return the index of an edge that a segment touches, or -1 if it touches no edge.
 
-    Edges that start or end at ``own_start`` or ``own_end`` are ignored, since the check for
-    tangency has shown that the line leaves this corner on the free side. ``likely`` is the edge
-    that is checked first, or -1.
+    Edges that start or end at ``own_start`` or ``own_end`` are ignored: the check for tangency has
+    shown that the line leaves this corner on the free side. ``likely`` is the edge that is checked
+    first, or -1 if no edge is more likely than the others.
     """
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
@@ -68,7 +69,7 @@ def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely)
 
 @compiled
 def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
-    """Return whether a polyline, shape (n, 2), touches any of the edges."""
+    """Return whether a polyline, shape (n, 2), touches at least one of the edges."""
     for start in range(len(path) - 1):
         x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
         if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
@@ -78,9 +79,9 @@ def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
 
 @compiled
 def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
-    """Return whether the outline is on one side only of a line through a node.
+    """Return whether the outline at a node is on one side only of a line through the node.
 
-    A shortest path can bend at the node only along such a line.
+    A shortest path can bend at a node only along such a line.
     """
     into_side = along_x * into[node, 1] - along_y * into[node, 0]
     out_side = along_x * out[node, 1] - along_y * out[node, 0]
@@ -89,9 +90,9 @@ def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-d
 
 @compiled
 def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """Return the nodes of the shortest path from node 0 to node 1, in order, by A*.
+    """Return the nodes, in order, of the shortest path from node 0 to node 1, found by A*.
 
-    The segments of the path touch no outline and are tangent to the outlines at their ends.
+    The segments of the path do not touch outlines, and are tangent to the outlines at their ends.
     Visibility is computed only for expanded nodes. Returns an empty array if no path exists.
     """
     count = len(nodes)
@@ -144,10 +145,11 @@ def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no
 
 @compiled
 def distances(points, corners, first):  # type: ignore[no-untyped-def]
-    """Return the distances (m) from n points, shape (n, 2), to m outlines, shape (n, m).
+    """Return the distances (m) of n points, shape (n, 2), from m outlines, shape (n, m).
 
-    The points are outside all outlines. ``corners[first[k]:first[k + 1]]`` are the corners of
-    outline k, of which the last repeats the first. An outline with a single corner is a point.
+    The points must be outside all outlines. The corners of outline k are ``corners[first[k]:first[k
+    + 1]]``, where the last corner repeats the first one. An outline with a single corner is a
+    point.
     """
     result = np.empty((len(points), len(first) - 1))
     for outline in range(len(first) - 1):

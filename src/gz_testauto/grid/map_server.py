@@ -1,8 +1,9 @@
 """Read and write occupancy grids as files of ROS's map_server: an image and a YAML file.
 
-The image is a binary PGM in which 0 is occupied, 254 free and 205 unknown, with the uppermost row
-first. The YAML file has resolution, origin (the lower left corner) and thresholds, in ``trinary``
-mode. Source: http://wiki.ros.org/map_server. Rotated origins are not supported.
+The image is a binary PGM in which 0 is occupied, 254 is free and 205 is unknown. The first row of
+the image has the highest y coordinate. The YAML file contains the resolution, the origin (the lower
+left corner) and the thresholds, in ``trinary`` mode. Source: http://wiki.ros.org/map_server.
+Rotated origins are not supported.
 """
 
 import re
@@ -34,9 +35,9 @@ def write_map(
 ) -> Tuple[Path, Path]:
     """Write ``name.yaml`` and ``name.pgm``, and return the paths of both files in this order.
 
-    ``unknown``, a bool array of the shape of the grid, marks cells whose state is unknown. Occupied
-    cells are written as occupied even if they are marked. Each file is written atomically. Raises
-    ``DiskError`` if a file cannot be written.
+    ``unknown`` is a bool array with the shape of the grid that marks cells with an unknown state.
+    Occupied cells are written as occupied even if they are marked. Each file is written atomically.
+    Raises ``DiskError`` if a file cannot be written.
     """
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
@@ -64,7 +65,7 @@ def write_map(
 
 
 class _MapFile(Spec):
-    """The YAML file of a map of map_server. Additional keys are ignored."""
+    """The content of a map_server YAML file. Additional keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -77,10 +78,10 @@ class _MapFile(Spec):
 
 
 def read_map(path: Path) -> OccupancyGrid:
-    """Read a map_server YAML file and its PGM, in any of map_server's modes.
+    """Read a map_server YAML file and its PGM image, in any mode of map_server. Unknown cells count
+    as free.
 
-    Unknown cells become free. Raises ``SpecError`` if a file is missing or damaged, or has a
-    rotated origin.
+    Raises ``SpecError`` if a file is missing or damaged, or if the origin is rotated.
     """
     fields = load(Path(path), _MapFile)
     x_m, y_m, yaw_rad = fields.origin
@@ -92,7 +93,8 @@ def read_map(path: Path) -> OccupancyGrid:
 
 
 def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
-    """Return the occupied pixels, whose darkness exceeds the threshold, as map_server does."""
+    """Return a mask of the occupied pixels. As in map_server, a pixel is occupied if its darkness
+    exceeds the threshold."""
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
     if fields.mode == "raw":
@@ -101,7 +103,7 @@ def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
 
 
 def _read_pgm(path: Path) -> np.ndarray:
-    """Return the pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
+    """Return the pixels of an 8-bit PGM, binary or plain, with shape (rows, columns)."""
     data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:
@@ -129,7 +131,7 @@ def _read_pgm(path: Path) -> np.ndarray:
 
 
 def _plain_values(path: Path, body: bytes) -> np.ndarray:
-    """Return the pixel values of a plain PGM, each of at most three digits."""
+    """Return the pixel values of a plain PGM. Each value has at most three digits."""
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):

@@ -1,7 +1,8 @@
 """Occupancy grids: rasterize outlines, inflate them by a radius, and compute distances.
 
-Row 0 has the lowest y and column 0 the lowest x, in the world frame. :mod:`gz_testauto.grid.search`
-finds paths on a grid, and :mod:`gz_testauto.grid.map_server` reads and writes files.
+Row 0 has the lowest y and column 0 has the lowest x, in the world frame.
+:mod:`gz_testauto.grid.search` finds paths on a grid, and :mod:`gz_testauto.grid.map_server` reads
+and writes map files.
 """
 
 import math
@@ -12,17 +13,17 @@ import numpy as np
 import shapely
 
 _TILES = (64, 16, 4, 1)
-"""Sides, in cells, of the tiles that are tested against a large shape, from coarse to fine."""
+"""Side lengths (cells) of the tiles that are tested against a large shape, from coarse to fine."""
 _MAX_TILES = 50_000
-"""Largest number of tiles in one test; each tile needs a few hundred bytes."""
+"""Largest number of tiles that are tested together. Each tile needs a few hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class OccupancyGrid:
-    """A grid of square cells, occupied or free, aligned with the world frame.
+    """A grid of square cells that are either occupied or free, aligned with the world frame.
 
     ``occupied`` is a read-only bool array of shape (rows, columns). ``origin_x_m`` and
-    ``origin_y_m`` are the coordinates, in the world frame, of the outer corner of cell (0, 0).
+    ``origin_y_m`` are the world coordinates (m) of the outer corner of cell (0, 0).
     """
 
     occupied: np.ndarray
@@ -46,11 +47,11 @@ class OccupancyGrid:
         bounds: Tuple[float, float, float, float],
         resolution_m: float,
     ) -> "OccupancyGrid":
-        """Return a grid in which each cell is occupied that touches any of ``shapes``.
+        """Return a grid in which a cell is occupied if it touches at least one of ``shapes``.
 
         ``bounds`` is (x_min, y_min, x_max, y_max) in meters. The grid extends from the lower corner
         of the bounds to the first cell border at or beyond the upper corner. Thin walls have no
-        holes, since each touched cell is occupied. Raises ``ValueError`` for an invalid resolution
+        holes, since every touched cell is occupied. Raises ``ValueError`` for an invalid resolution
         or empty bounds.
         """
         x_min, y_min, x_max, y_max = map(float, bounds)
@@ -78,8 +79,8 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """Return (row, column) of the cell that contains a point, even if the grid
-        lacks this cell."""
+        """Return (row, column) of the cell that contains a point, even if this cell is outside the
+        grid."""
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),
@@ -93,7 +94,7 @@ class OccupancyGrid:
         )
 
     def contains(self, row: int, column: int) -> bool:
-        """Return whether the grid has a cell with these indices."""
+        """Return whether a cell with these indices is inside the grid."""
         rows, columns = self.occupied.shape
         return 0 <= row < rows and 0 <= column < columns
 
@@ -103,11 +104,8 @@ class OccupancyGrid:
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Return the distance (m) from each cell to the nearest occupied cell, between their
-        centers.
-
-        The shape is (rows, columns). All distances are infinite in an empty grid.
-        """
+        """Return the distance (m) from the center of each cell to the center of the nearest
+        occupied cell, shape (rows, columns). All distances are infinite if no cell is occupied."""
         from scipy import ndimage
 
         if not self.occupied.any():
@@ -115,9 +113,10 @@ class OccupancyGrid:
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
 
     def inflate(self, radius_m: float) -> "OccupancyGrid":
-        """Return the grid with each cell occupied that is within ``radius_m`` of an occupied cell.
+        """Return a grid in which all cells within ``radius_m`` of an occupied cell are occupied.
 
-        Distances are between cell centers. A disc of that radius does not fit in an occupied cell.
+        Distances are measured between cell centers. A disc of this radius cannot be centered in an
+        occupied cell of the result.
         """
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
@@ -126,14 +125,15 @@ class OccupancyGrid:
 
 
 def _cells(extent_m: float, resolution_m: float) -> int:
-    """Return the number of cells that cover an extent, with a tolerance for rounding errors."""
+    """Return how many cells cover an extent, with a tolerance for rounding errors."""
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
 def _mark(
     occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
 ) -> None:
-    """Mark the cells that ``shape`` touches. Only cells in its bounding box are tested."""
+    """Mark the cells that ``shape`` touches as occupied. Only cells in the bounding box of
+    ``shape`` are tested."""
     rows, columns = occupied.shape
     low_x, low_y, high_x, high_y = shape.bounds
     left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
@@ -167,11 +167,11 @@ def _mark_tiles(
     size: int,
     box_of: Callable[..., np.ndarray],
 ) -> None:
-    """Mark cells that ``shape`` touches in square tiles with ``size`` cells along a side.
+    """Mark the cells that ``shape`` touches within square tiles that are ``size`` cells wide.
 
-    ``tiles``, shape (n, 2), are (row, column) of the lowest cells of the tiles, and ``box_of``
-    returns the boxes of tiles. Tiles that the shape covers or does not touch are not subdivided. To
-    limit memory, at most :data:`_MAX_TILES` tiles are tested at a time.
+    ``tiles``, shape (n, 2), contains (row, column) of the lowest cell of each tile. ``box_of``
+    returns the boxes of tiles. Tiles that the shape covers completely or does not touch are not
+    subdivided. To limit memory, at most :data:`_MAX_TILES` tiles are tested together.
     """
     for start in range(0, len(tiles), _MAX_TILES):
         part = tiles[start : start + _MAX_TILES]

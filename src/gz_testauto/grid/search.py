@@ -1,7 +1,8 @@
 """Find and simplify shortest paths on an occupancy grid.
 
 Each cell has eight neighbors. A shortest path on the grid is up to 8 % longer than a straight line;
-:func:`simplify` removes these detours. Inflate the grid by the radius of the robot first.
+:func:`simplify` removes these detours. For a robot, inflate the grid by the radius of the robot
+first.
 """
 
 import math
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 MAX_SEARCHED_CELLS = 1e7
-"""Largest number of cells in a search, such as a square of 300 m at 0.1 m, which needs 2 GB."""
+"""Largest number of cells in a search. A grid of this size covers a square of 300 m at 0.1 m, and
+the search needs 2 GB of memory."""
 
 # Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -51,10 +53,10 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Return a shorter path, in which free straight lines replace sections of ``path``.
+    """Return a shorter path in which free straight lines replace sections of ``path``.
 
-    ``path`` has shape (n, 2), in meters, in free cells. The result is in free cells too and has the
-    same ends.
+    ``path`` has shape (n, 2), in meters, and must be in free cells. The result is also in free
+    cells and has the same ends.
     """
     path = np.asarray(path, dtype=float)
     for _ in range(3):  # forward and backward until nothing changes
@@ -66,7 +68,7 @@ def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def path_length_m(path: np.ndarray) -> float:
-    """Return the length of a polyline, shape (n, 2), in meters."""
+    """Return the length (m) of a polyline, shape (n, 2), in meters."""
     steps = np.diff(np.asarray(path, dtype=float), axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -93,7 +95,8 @@ def line_is_free(
 
 
 def _crossings(first: float, second: float) -> np.ndarray:
-    """Return the parameters in (0, 1) at which a coordinate from first to second is an integer."""
+    """Return the parameters in (0, 1) at which a coordinate that changes linearly from ``first`` to
+    ``second`` is an integer."""
     if first == second:
         return np.empty(0)
     low, high = sorted((first, second))
@@ -103,7 +106,8 @@ def _crossings(first: float, second: float) -> np.ndarray:
 
 
 def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Connect each kept point, from the first on, to the farthest point that is visible from it."""
+    """Connect each kept point of a path to the farthest point that is visible from it, starting
+    with the first point."""
     kept = [0]
     last = len(path) - 1
     while kept[-1] < last:

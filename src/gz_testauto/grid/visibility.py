@@ -1,9 +1,9 @@
 """Find the exact shortest path of a point among polygons.
 
-The path is searched in a visibility graph, to which outlines are added as needed: a shortest path
-among some obstacles that touches no other obstacle is shortest among all obstacles. For a robot,
-inflate the obstacles by its radius (:func:`inflate`). A path on a grid would be up to 8 % longer,
-and would take more time to find.
+The path is searched in a visibility graph, to which outlines are added as needed. If a shortest
+path among some of the obstacles touches no other obstacle, it is also the shortest path among all
+obstacles. For a robot, inflate the obstacles by its radius (:func:`inflate`). A path on a grid
+would be up to 8 % longer, and finding it would take more time.
 """
 
 import functools
@@ -23,7 +23,7 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
     """Return ``shapes`` enlarged by ``radius_m`` in all directions.
 
     Rounded corners consist of segments outside the true arc, by at most 0.9 % of the radius. A path
-    around the result therefore has a distance of at least ``radius_m`` from the shapes.
+    around the result therefore keeps a distance of at least ``radius_m`` from the shapes.
     """
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
@@ -32,10 +32,8 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part of ``area`` minus ``blocked`` that contains all points.
-
-    Returns None if no connected part contains all of them.
-    """
+    """Return the connected part of ``area`` minus ``blocked`` that contains all points, or None if
+    no connected part contains all of them."""
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
@@ -46,10 +44,8 @@ def free_region(
 
 
 def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free``: its ends and corners, shape (n, 2), in meters.
-
-    Returns None if one of the ends is not in ``free``.
-    """
+    """Return the shortest path inside ``free`` as its ends and corners (m), shape (n, 2). Returns
+    None if an end is not in ``free``."""
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
     from gz_testauto.grid.line_of_sight import touches_any  # loads numba
@@ -88,10 +84,9 @@ def shortest_path_through(
 
 
 class _Edges:
-    """The directed edges of closed outlines, as in :mod:`gz_testauto.grid.line_of_sight`.
-
-    ``before[e]`` is the edge that ends at the start of edge ``e``.
-    """
+    """The directed edges of closed outlines, in the format of
+    :mod:`gz_testauto.grid.line_of_sight`. ``before[e]`` is the edge that ends at the start of edge
+    ``e``."""
 
     def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
         self.tails, self.after, self.before = tails, after, before
@@ -128,7 +123,8 @@ class _Edges:
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    """Return the outlines of a polygon: the outer ring counter-clockwise, the holes clockwise."""
+    """Return the outlines of a polygon: the outer ring counter-clockwise, and the holes
+    clockwise."""
     rings = shapely.get_rings(free)
     reversed_ = shapely.is_ccw(rings)
     reversed_[0] = not reversed_[0]

@@ -1,7 +1,7 @@
 """Simulated faults of the lidar and of the drive controller.
 
-Faults change scans and commands between the robot and its planner. They do not change the world, so
-the recorded states of the robot are true.
+Faults change the scans and commands between the robot and its planner. They do not change the
+world, so the recorded states of the robot are the true states.
 """
 
 import math
@@ -16,19 +16,20 @@ from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.observation import LaserScan, Twist2D
 
 OfScan = Callable[[float], np.random.Generator]
-"""A function that returns the random generator for the scan with a time stamp (s). The faults of a
-scan therefore do not depend on the number of previous scans, which differs between simulators."""
+"""A function that returns the random generator for the scan with a given time stamp (s). The faults
+of a scan therefore do not depend on the number of previous scans, which differs between
+simulators."""
 
 
 class ScanNoise(Filter):
-    """A fault that adds a normally distributed error (m) to every range with a return."""
+    """A fault that adds a normally distributed error (m) to every finite range of a scan."""
 
     def __init__(self, stddev_m: float, mean_m: float, draw: OfScan) -> None:
         self._stddev_m, self._mean_m, self._draw = stddev_m, mean_m, draw
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return the scan with errors. A range above or below the limits of the lidar becomes
-        infinite, positive or negative."""
+        """Return the scan with errors. A range above the upper limit of the lidar becomes positive
+        infinity, and a range below the lower limit becomes negative infinity."""
         ranges = np.array(scan.ranges_m)
         error = np.full(len(ranges), self._mean_m)
         if self._stddev_m:
@@ -41,7 +42,7 @@ class ScanNoise(Filter):
 
 
 class ScanDropout(Filter):
-    """A fault that removes the returns of a share of the rays, drawn for each scan."""
+    """A fault that removes the returns of a share of the rays. The rays are drawn for each scan."""
 
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
@@ -54,8 +55,11 @@ class ScanDropout(Filter):
 
 
 class ScanDelay(Filter):
-    """A fault that delays scans. The planner receives the newest scan that is at least ``delay_s``
-    old, with its original time stamp, or the first scan while none is that old."""
+    """A fault that delays scans.
+
+    The planner receives the newest scan that is at least ``delay_s`` old, with its original time
+    stamp. Until a scan is that old, it receives the first scan.
+    """
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -72,7 +76,7 @@ class ScanDelay(Filter):
 
 class ActuatorLag(Filter):
     """A fault that delays the reaction of the base to commands, as a first-order system with a time
-    constant (s). Each period has the value at its end."""
+    constant (s). The velocity applied in each step is the one at the end of the step."""
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s
@@ -91,7 +95,8 @@ class ActuatorLag(Filter):
 
 
 class WheelSlip(Filter):
-    """A fault that reduces the speed of the left and the right wheels by a share."""
+    """A fault that reduces the speeds of the left and the right wheels, each by a constant
+    share."""
 
     def __init__(self, left: float, right: float, separation_m: float) -> None:
         self._keep = (1.0 - left, 1.0 - right)

@@ -1,7 +1,7 @@
 """The random values of a campaign's terms for one trial, and the hooks and filters that apply them.
 
-Values for a whole trial are drawn before the trial starts, so that every process has them. Values
-at intervals are drawn during the trial.
+Values for a whole trial are drawn before the trial starts, so that every process has the same
+values. Values at intervals are drawn during the trial.
 """
 
 import functools
@@ -58,18 +58,18 @@ from gz_testauto.spec.randomize import (
 )
 
 PREFIX = "drawn_"
-"""Prefix of the names of columns with drawn values."""
+"""Prefix of the names of result columns that contain drawn values."""
 
 LEAST_MASS_KG = 1e-3
 
 ChangesAndNumber = Tuple[Sequence[Change], float]
-"""The changes that one draw requests, and the drawn number for the results."""
+"""The property changes that result from one draw, and the drawn number for the results."""
 
 
 @dataclass(frozen=True, eq=False)
 class RandomizedScene:
-    """The input of randomization terms: the description of the world, the poses of its models, and
-    the robot."""
+    """The input of randomization terms: the description of the world, the poses of the world's
+    models, and the robot."""
 
     description: Description
     models: Mapping[str, Pose]
@@ -78,8 +78,8 @@ class RandomizedScene:
 
 @dataclass(eq=False)
 class DrawnTerms:
-    """The random values for one trial. ``numbers`` maps columns of the results to drawn values.
-    ``hooks`` and ``filters`` apply the values."""
+    """The random values for one trial. ``numbers`` maps result columns to drawn values. ``hooks``
+    and ``filters`` apply the values during the trial."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -89,8 +89,8 @@ class DrawnTerms:
 class Term:
     """The base class of randomization terms of other packages, which are registered as ``terms``.
 
-    The parameters of the constructor are set in the campaign. ``kinds`` are the kinds of change
-    that the term requests.
+    The campaign specifies the parameters of the constructor. ``kinds`` are the kinds of property
+    change that the term requests.
     """
 
     kinds: FrozenSet[ChangeKind] = frozenset()
@@ -98,7 +98,7 @@ class Term:
     def draw(
         self, spec: PluginTerm, scene: RandomizedScene, random: np.random.Generator
     ) -> ChangesAndNumber:
-        """Return the changes of one draw, and the drawn number for the results."""
+        """Return the property changes of one draw, and the drawn number for the results."""
         raise NotImplementedError
 
 
@@ -121,8 +121,11 @@ def draw_terms(
     repetition: int,
     scene: RandomizedScene,
 ) -> DrawnTerms:
-    """Return the random values of all terms for one trial. Raises ``SpecError`` if a name pattern
-    of a term matches no part of the world, or for an invalid value."""
+    """Return the random values of all terms for one trial.
+
+    Raises ``SpecError`` for an invalid value, or if the name pattern of a term matches no element
+    of the world.
+    """
     drawn = DrawnTerms()
     for spec in specs:
         draw_path = (world,) if spec.when == "world" else (world, repetition)
@@ -157,7 +160,7 @@ class AtStart(Hook):
 
 
 class Repeated(Hook):
-    """A hook that repeatedly draws and requests changes, after random intervals."""
+    """A hook that draws and requests changes repeatedly, after random intervals."""
 
     priority = HIGH
 
@@ -198,8 +201,8 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
-        """Return the number that a drawn value replaces, increases or scales, depending on the
-        term."""
+        """Return the number that replaces ``before``: a drawn value, or ``before`` plus or times a
+        drawn value, depending on the term."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn = float(distribution.quantile(float(self.random.random())))
@@ -208,8 +211,8 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return several numbers after the change by the term. All have the same drawn value if
-        ``alike`` is true, otherwise each has a separate one."""
+        """Return several numbers after the change by a term. If ``alike`` is True, one drawn value
+        changes all numbers. Otherwise, a separate value is drawn for each number."""
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
@@ -220,7 +223,8 @@ class _Drawing:
         return found
 
     def selected(self, names: Sequence[str], what: str) -> List[str]:
-        """Return the names that the term selects. Raises ``SpecError`` if no name matches."""
+        """Return the names of the elements that the term selects. Raises ``SpecError`` if no name
+        matches."""
         select = self.spec.select  # type: ignore[attr-defined]
         found = [name for name in names if re.fullmatch(select.names, name)]
         if not found:
@@ -333,7 +337,7 @@ _TERMS: Dict[
     PushTerm: (Push, _push),
     PoseTerm: (SetModel, _pose),
 }
-"""For each type of term, the kind of change and the function that draws the changes."""
+"""The kind of property change, and the function that draws the changes, for each type of term."""
 
 
 def _add_fault(
@@ -343,8 +347,8 @@ def _add_fault(
     scene: RandomizedScene,
     drawn: DrawnTerms,
 ) -> None:
-    """Add the fault of a term to the drawn terms. ``of_scan`` returns the random generator of a
-    scan."""
+    """Add the fault of a term to the random values of the trial. ``of_scan`` returns the random
+    generator for a scan."""
     distribution = spec.set
     assert distribution is not None, "the specification requires it"
     value = float(distribution.quantile(float(random.random())))
