@@ -37,4 +37,5 @@ def planner_origin(plugin: str, **parameters: Any) -> Provenance:
     ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner cannot
     be read."""
     kind = PLANNERS.get(plugin)
-    return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()  # or a function
+    # a plug-in can also be a function, which has no provenance
+    return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()

@@ -109,7 +109,7 @@ class DynamicWindow(ReactivePlanner):
         braking_s = np.maximum(
             window[:, 0] / limits.max_linear_accel_mps2, rate / limits.max_angular_accel_radps2
         )
-        # Braking evenly covers half of what the same time at full speed would.
+        # Even braking covers half of the distance that full speed covers in the same time.
         pose = arc_poses(window, (period_s + braking_s / 2)[:, None])[:, 0]
         goal_x = situation.goal_distance_m * math.cos(situation.goal_bearing_rad)
         goal_y = situation.goal_distance_m * math.sin(situation.goal_bearing_rad)

@@ -109,7 +109,7 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
         for number in range(n):
             center = bearing[number]
             if image == 1:
-                # A circle behind the robot can extend into view beyond ±180°: use its image too.
+                # A circle behind the robot can extend beyond ±180°, so its image is also used.
                 if not half[number] + abs(center) > math.pi:
                     continue
                 center -= math.copysign(2 * math.pi, center)
@@ -135,7 +135,7 @@ def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type
         gaps[0] = (-half_view, half_view, horizon_m, horizon_m)
         return gaps
     count = 0
-    # The border of the sector that extends farthest to the left ends the hidden part.
+    # The hidden part ends at the border of the sector that extends farthest to the left.
     reach, reach_m = -half_view, np.nan
     for number in np.argsort(hidden[:, 0], kind="mergesort"):
         right, left, border_m = hidden[number]

@@ -157,7 +157,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
     def _heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
         goal = situation.goal_bearing_rad
         previous = self._previous_heading(situation)
-        if not gaps:  # no gap in view: turn, without a change of direction
+        if not gaps:  # no gap is in view, so keep turning in the same direction
             return math.copysign(math.pi / 2, goal if previous is None else previous)
         if any(gap.contains(goal) for gap in gaps):
             return goal
@@ -195,7 +195,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
         reach_m = max(self.passage_m, 0.5 + braking_m)
         trapped = []
-        for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):  # mostly one of the first
+        # usually, one of the first commands is safe
+        for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):
             sweep = sweep_arcs(
                 self._footprint, twists, situation.points_m, reach_m, self.margin_m / 2, STEPS
             )
@@ -207,7 +208,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
         dead_ends = np.concatenate(trapped)
         if len(dead_ends) == 0:
             return Twist2D(0.0, 0.0)
-        if situation.command.linear_mps > STANDSTILL:  # a dead end: stop in time
+        if situation.command.linear_mps > STANDSTILL:  # the passage is a dead end, so stop in time
             slowest = dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9
             dead_ends = dead_ends[slowest]
         return Twist2D(*dead_ends[0].tolist())

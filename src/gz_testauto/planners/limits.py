@@ -51,7 +51,7 @@ class SpeedLimiter:
             ),
         )
         if limits.wheelbase_m > 0.0:
-            # the steering angle limits the rate, independent of the previous rate
+            # the steering angle limits the yaw rate, independent of the previous command
             tightest = abs(permitted.linear_mps) * math.tan(limits.max_steer_rad)
             rate = tightest / limits.wheelbase_m
             permitted = Twist2D(permitted.linear_mps, clamp(permitted.angular_radps, -rate, rate))

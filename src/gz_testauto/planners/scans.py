@@ -91,7 +91,7 @@ def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[n
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):
-        if ranges_m[ray] < range_max_m:  # NaN is not
+        if ranges_m[ray] < range_max_m:  # false for NaN
             distance_m = max(ranges_m[ray], range_min_m)
             points_m[count, 0] = distance_m * cosines[ray]
             points_m[count, 1] = distance_m * sines[ray]

@@ -99,7 +99,7 @@ def _query_master(port: int) -> Dict[str, object]:
     The result is empty if no master responds."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
-            master: Any = proxy  # replies of the master have no types
+            master: Any = proxy  # the responses of the master are untyped
             pid = master.getPid("/gz_testauto")[2]
             state = master.getSystemState("/gz_testauto")[2]
     except (OSError, xmlrpc.client.Error):

@@ -199,7 +199,7 @@ class DescribedWorld:
             writer.write_gravity(gravity)
         document.write(path)
 
-    # inside
+    # private methods
 
     def _add(self, node: ModelNode) -> None:
         fixed = frozenset(node.static_links())
@@ -220,7 +220,7 @@ class DescribedWorld:
                     self.now.visuals[name] = read_appearance(model.document, visual)
         try:
             joints = read_joints(node)
-        except SdfError:  # of a type that this package does not support, so it cannot set them
+        except SdfError:  # an unsupported type, whose properties this package cannot set
             joints = []
         for joint in joints:
             parent = None if joint.parent is None else f"{node.name}::{joint.parent}"

@@ -190,7 +190,7 @@ class SimulatedRobot(abc.ABC):
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
         scans = due_steps(robot.lidar, self._step_s, start, end)
-        self._scan_step = max(scans, default=-1)  # earlier scans would never be read
+        self._scan_step = max(scans, default=-1)  # only the latest scan can be read
         if start + 1 in self._imu_steps:
             self._velocity_mps = self._imu_velocity_mps()
 

@@ -159,7 +159,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _update(self) -> None:
         """Update the engine after states or properties were set. The default does nothing."""
 
-    # the interface
+    # methods of the interface
 
     def _snapshot(self) -> Snapshot:
         states = {name: self._state(name) for name in self._models}
@@ -264,7 +264,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _model_names(self) -> Iterable[str]:
         return self._models
 
-    # inside
+    # private methods
 
     @property
     def _time_s(self) -> float:

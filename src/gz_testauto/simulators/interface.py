@@ -337,7 +337,7 @@ class Simulation(abc.ABC):
             self._described = described
         return self._described
 
-    # checks, also for what an adaptor offers in addition to the interface
+    # checks, which adaptors also call in their additional methods
 
     def _check_usable(self) -> None:
         """Raise ``SimulatorError`` if the simulation is over. Called before every method. An

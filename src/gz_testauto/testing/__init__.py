@@ -2,7 +2,7 @@
 
 import sys
 
-if "pytest" in sys.modules:  # an assertion of a suite that fails shows its values
+if "pytest" in sys.modules:  # pytest shows the values of failed assertions in the suites
     sys.modules["pytest"].register_assert_rewrite(
         *(
             f"{__name__}.{suite}"

@@ -374,5 +374,5 @@ def _marked(mark: str) -> Iterator[int]:
             continue
         with contextlib.suppress(OSError):
             marked = wanted in (entry / "environ").read_bytes().split(b"\0")
-            if marked and (entry / "cmdline").read_bytes():  # a zombie has none
+            if marked and (entry / "cmdline").read_bytes():  # a zombie process has no environment
                 yield int(entry.name)

@@ -58,7 +58,7 @@ class Lidar:
         x_m, y_m, _ = sensor.position
         ranges_m = Outlines.of(outlines).cast(x_m, y_m, yaw_rad, angles_rad, RANGE_MAX_M)
         ranges_m[ranges_m < RANGE_MIN_M] = -np.inf
-        if up[2] < 0.0:  # if upside down, its angles are clockwise in the world
+        if up[2] < 0.0:  # the angles of an upside-down lidar are clockwise in the world
             ranges_m = np.ascontiguousarray(ranges_m[::-1])
         return self.scan(stamp_s, ranges_m)
 

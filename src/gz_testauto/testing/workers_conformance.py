@@ -353,7 +353,7 @@ class WorkersConformance:
                 workers.begin(first)
                 assert workers.next_ended(join_once) is None
                 assert workers.size == 2
-                workers.begin(second)  # for which the first one waits
+                workers.begin(second)  # the first trial waits for this one
                 ended = [workers.next_ended(in_time("no trial ended")) for _ in range(2)]
                 assert {attempt.trial.index for attempt in ended if attempt is not None} == {0, 1}
             finally:

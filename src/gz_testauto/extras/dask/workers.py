@@ -71,7 +71,7 @@ class DaskWorkers(WorkerPool):
         workers. Raises ``MissingDependencyError`` if Dask is not installed."""
         super().__init__()
         require_own_simulators(campaign.spec)
-        make_executor(campaign)  # raises here the errors that it would raise in every worker
+        make_executor(campaign)  # raises the errors that it would otherwise raise in every worker
         self._distributed = _distributed()
         self._scheduler = scheduler
         self._local_size = size
@@ -139,7 +139,7 @@ class DaskWorkers(WorkerPool):
         self._client = self._cluster = None
         self._under_way.clear()
 
-    # internal
+    # private methods
 
     def worker_of(self, trial: Trial) -> str:
         """Return the address of the worker that runs the trial."""

@@ -92,7 +92,7 @@ class DiscordantRate:
         low, high = binom.ppf([_TAIL, 1.0 - _TAIL], worlds, self.discordant).astype(int)
         discordant = np.arange(max(low, 0), min(high, worlds) + 1)
         weights = binom.pmf(discordant, worlds, self.discordant)
-        # Largest number of successes k with 2 P(X ≤ k) ≤ alpha under a fair coin; -1 for none.
+        # The largest number of successes k with 2 P(X ≤ k) ≤ alpha for a fair coin, or -1.
         critical = binom.ppf(alpha / 2.0, discordant, 0.5)
         critical = np.where(
             2.0 * binom.cdf(critical, discordant, 0.5) <= alpha, critical, critical - 1

@@ -266,7 +266,7 @@ def _lost(answer: QuestionVerdict) -> str:
 def _further(answer: QuestionVerdict) -> str:
     if answer.more_worlds is None or math.isnan(answer.value):
         return "more worlds with similar results would not decide this"
-    step = 10 ** max(len(str(answer.more_worlds)) - 2, 0)  # the estimate has no more digits
+    step = 10 ** max(len(str(answer.more_worlds)) - 2, 0)  # the estimate is not more precise
     needed = count_text(-(-answer.more_worlds // step) * step, "more world")
     return f"a decision needs about {needed} with similar results"
 

@@ -51,7 +51,7 @@ class Client:
         found = getattr(self._bullet, name)
         if inspect.isbuiltin(found):
             found = functools.partial(found, physicsClientId=self._number)
-        setattr(self, name, found)  # cached as an attribute
+        setattr(self, name, found)  # cache it as an attribute
         return found
 
 

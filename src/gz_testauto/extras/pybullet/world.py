@@ -321,7 +321,7 @@ class BulletWorld:
         self._surfaces[collision] = self._surfaces[collision]._replace(mu=coefficient)
         self._set_frictions()
 
-    # inside
+    # private methods
 
     def _link(self, name: str) -> LinkPlace:
         return self.models[name.split("::", 1)[0]].links[name]
@@ -331,7 +331,7 @@ class BulletWorld:
 
     def _place_root(self, place: LinkPlace, pose: Pose) -> None:
         center = pose * place.center
-        if place.index != BASE:  # it is a child of a separate, massless base, which follows it
+        if place.index != BASE:  # a child of a separate massless base, which must follow it
             hinge = motion(self.client, place).of_link(place).pose.inverse()
             base = Pose(*self.client.getBasePositionAndOrientation(place.body))
             center = pose * hinge * base

@@ -164,7 +164,7 @@ class RosTrialExecutor(TrialExecutor):
         except TrialStopped:
             planner.move_base.end()
             raise
-        planner.move_base.end()  # after an error, recover() stops all planners
+        planner.move_base.end()  # recover() stops all planners after an error
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = monitor.result(verdict, cycles, time.monotonic() - began_s)
         return result.with_values({**lateness.numbers, **actors.numbers})

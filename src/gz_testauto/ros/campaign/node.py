@@ -43,7 +43,7 @@ def _print_stopping() -> None:
 
 def start() -> int:
     """Run the campaign that the node's parameters specify, and return the exit status."""
-    logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
+    logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener logs the same notices
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
     out = parameters.results_directory(spec)

@@ -91,7 +91,7 @@ def _yaml(text: str) -> object:
     try:
         return YamlSource(text, INLINE).data
     except SpecError:
-        # A text with a colon that is not YAML: the loader reports the line of the error.
+        # Text that contains a colon but is not YAML. The loader reports the line of the error.
         return {} if ":" in text and not _is_uri(text) else text
 
 

@@ -68,7 +68,7 @@ class SimulationLoop:
         self.scene_number = 0
         self._actors = NO_ACTORS
 
-    # Methods for any thread.
+    # Methods that any thread can call.
 
     def perform(self, call: Callable[[], Result]) -> Result:
         """Run ``call`` on the thread of the loop between two steps. Return its result, or raise its
@@ -91,7 +91,7 @@ class SimulationLoop:
         """Stop the loop. :meth:`run` returns after the current iteration."""
         self._ended = True
 
-    # Methods for the loop's thread: from a call, or from run.
+    # Methods that must run on the loop's thread: in a call, or in run().
 
     @property
     def simulation(self) -> Simulation:
@@ -120,7 +120,7 @@ class SimulationLoop:
         self._actors = actors
         simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
         snapshot = simulation.snapshot()
-        self._command_epoch += 1  # ignores commands for the previous scene
+        self._command_epoch += 1  # to ignore commands for the previous scene
         self._simulation, self.scene = simulation, scene
         self.scene_number += 1
         self.paused = False

@@ -46,7 +46,7 @@ class PropertyServices:
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop, self._clock = loop, clock
 
-    # Requests for several models, visuals or lights.
+    # Services for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
         """Return the states of the named models, or of all models if no names are specified."""
@@ -107,7 +107,7 @@ class PropertyServices:
         self._loop.simulation.apply(changes)
         return SetLightsResponse(True, f"{len(changes)} lights changed")
 
-    # Requests of gazebo_ros.
+    # Services of gazebo_ros.
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
         """Set the state of a link without joints. The twist of the request is in the axes of the

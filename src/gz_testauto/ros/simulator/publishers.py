@@ -135,7 +135,8 @@ class ScenePublisher:
         if scan is not None and robot.lidar is not None and scan.stamp_s > self._scan_stamp_s:
             self._scan_stamp_s = scan.stamp_s
             stamp = self._time(scan.stamp_s)
-            rate_hz = robot.lidar.update_rate_hz  # 0: a scan per physics step, of which one is used
+            # a rate of 0 is one scan per physics step, of which one per period is used
+            rate_hz = robot.lidar.update_rate_hz
             interval_s = 1.0 / rate_hz if rate_hz else self._period_s
             self._scan.publish(
                 ros_messages.scan_message(scan, stamp, robot.lidar.sensor, interval_s)

@@ -68,7 +68,7 @@ class RealTimeScheduler(StepScheduler):
 
     def stepped(self, now_s: float) -> bool:
         """Return whether the controller has sent commands, but none since the last period."""
-        # A slow machine stays behind; it does not run faster later to compensate.
+        # If the machine is too slow, the delay is not compensated by running faster later.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
         late, self._answered = self._has_commands and not self._answered, False
         return late

@@ -121,7 +121,7 @@ def cast_rays(
         if outline.is_empty or outline.distance(lidar) > reach_m:
             continue
         distances_m = shapely.distance(lidar, shapely.intersection(rays, outline))
-        nearer = distances_m < nearest_m  # NaN without a hit
+        nearer = distances_m < nearest_m  # NaN if the ray hits nothing
         nearest_m[nearer], names[nearer] = distances_m[nearer], name
     return tuple(
         RayHit(
@@ -299,7 +299,7 @@ class CostmapCheck:
         usable &= _each(hit.distance_m > scan.range_min for hit in seen)
         unknown = usable & _each(is_obstacle(hit.name, pattern) for hit in seen)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
-        if one_by_one:  # the remaining marks can be from the static map
+        if one_by_one:  # the static map can have caused the remaining marks
             usable = unknown
             one_by_one = self._marked_by(layers)
         marked = _near(places_m, marked_points(grid))

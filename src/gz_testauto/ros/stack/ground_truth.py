@@ -61,7 +61,7 @@ class GroundTruth:
         snapshot is requested again while it is not newer than the previous one, since ``/clock``
         can be ahead of the states.
         """
-        meanwhile()  # also on a slow machine, where the time is already reached
+        meanwhile()  # also on a slow machine, on which the time has already been reached
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
         deadline = time.monotonic() + stall_timeout_s
         while True:

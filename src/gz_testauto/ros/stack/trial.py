@@ -129,7 +129,7 @@ class StackTrialRunner:
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
-        self._stack_monitor = StackMonitor(self._stack)  # the last to subscribe
+        self._stack_monitor = StackMonitor(self._stack)  # after all other subscribers
         self._costmap = CostmapCheck(campaign, self._localization)
         self._updater = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
@@ -176,7 +176,7 @@ class StackTrialRunner:
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(monitor.goal)
         verdict = self._follow(monitor, first, simulation)
-        wall_s = self._seen_s - began_s  # to the last snapshot, after which a planner can abort
+        wall_s = self._seen_s - began_s  # until the last snapshot, since a planner can abort later
         self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
         if self._campaign.spec.changes_worlds or actors.all_models:
@@ -375,7 +375,7 @@ class StackTrialRunner:
     def _end_goal(self) -> None:
         try:
             self._move_base.end()
-        except NavigatorError as error:  # the trial is over; the next one restarts navigation
+        except NavigatorError as error:  # the trial is over, and the next trial restarts navigation
             rospy.logwarn("%s", error)
             self._running.end_navigation()
 

@@ -326,7 +326,7 @@ class Engine:
                 found[shape] = found.get(shape, 0.0) + sign * force[0] * contact.frame[2]
         return found
 
-    # inside
+    # private methods
 
     def _too_much(self, reason: str) -> SceneError:
         return SceneError(

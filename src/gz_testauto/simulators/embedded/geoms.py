@@ -181,7 +181,7 @@ class GeomFactory:
                 "size": text(
                     terrain.size[0] / 2, terrain.size[1] / 2, max(high - low, 1e-3), thickness
                 ),
-                # MuJoCo also has the first row of the XML at the greatest y
+                # in MJCF too, the first row is the one with the greatest y
                 "elevation": text(*heights.ravel()),
             }
             self._named[terrain] = [name]

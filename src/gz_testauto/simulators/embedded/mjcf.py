@@ -137,7 +137,7 @@ class _MjcfWriter:
         if self._grip:
             option.set("impratio", text(IMPRATIO))
         default = etree.SubElement(root, "default")
-        # the stiffest contact that is stable: a time constant of two steps
+        # two steps are the smallest time constant at which contacts are stable
         etree.SubElement(default, "geom", solref=text(2 * step_s, 1.0))
         assets = etree.SubElement(root, "asset")
         world = etree.SubElement(root, "worldbody")
@@ -307,7 +307,7 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
         element.set("axis", text(*axis.direction))
         if axis.limits is not None:
             low, high = axis.limits
-            # MuJoCo ignores an empty range, and the joint would be free
+            # MuJoCo would ignore an empty range and leave the joint free
             element.set("range", text(low, max(high, low + MIN_RANGE)))
         element.set("damping", text(axis.damping))
         element.set("frictionloss", text(axis.friction))

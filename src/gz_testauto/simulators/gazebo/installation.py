@@ -111,7 +111,7 @@ def find_gazebo() -> GazeboInstallation:
     if on_path:
         try:
             return _installation_on_path(on_path)
-        except MissingDependencyError:  # e.g. of another version: use the cache
+        except MissingDependencyError:  # for example another version, so use the cache
             if not cache.is_dir():
                 raise
     if cache.is_dir():
@@ -184,7 +184,7 @@ def _version(command: Tuple[str, ...], where: str) -> str:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
-        if result.returncode >= 0:  # not killed by a signal
+        if result.returncode >= 0:  # the program was not killed by a signal
             break
     match = _VERSION.search(result.stdout)
     if match is None:

@@ -166,7 +166,7 @@ class LockStep:
         ``interval_start_ns``, or later than ``time_ns``."""
         return gazebo_ns - self._ahead_in_physics_ns
 
-    # inside
+    # private methods
 
     def _on_clock(self, payload: bytes) -> None:
         self._clock_ns = leading_stamp(payload)
@@ -243,7 +243,7 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
     images: List[bytes] = []
     sdf = _MODEL.format(name=other, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
-    link.spawn([NamedModel(other, sdf)])  # its period has passed, so it measures immediately
+    link.spawn([NamedModel(other, sdf)])  # measures immediately, as its period has passed
     topic = f"{other}/link/sensor/models"
     link.listen(topic, "LogicalCameraImage", images.append, latching=True)
     link.wait_for(lambda: bool(images), "measuring with the first sensor without rays")
@@ -264,7 +264,7 @@ class ThreadStates:
         weakref.finalize(self, _close, self._files)
         with contextlib.suppress(OSError):
             for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
-                with contextlib.suppress(OSError):  # it has ended since
+                with contextlib.suppress(OSError):  # the thread has ended since it was listed
                     self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
 
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:

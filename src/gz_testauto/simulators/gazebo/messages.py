@@ -111,7 +111,7 @@ def _build() -> Dict[str, Any]:
     pool.Add(file)
     if hasattr(message_factory, "GetMessageClass"):
         make_class = message_factory.GetMessageClass
-    else:  # protobuf before 4.22
+    else:  # for protobuf before 4.22
         make_class = message_factory.MessageFactory(pool).GetPrototype
     return {
         message.name: make_class(pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}"))

@@ -210,7 +210,8 @@ class GazeboRobot:
             clock = self._clock
             earliest_ns = clock.interval_start_ns + clock.step_ns
             for contact in MESSAGES["Contacts"].FromString(payload).contact:
-                # It can be of the rest, or of the first step, which Gazebo can have dropped.
+                # The time can be that of the rest, or of the first step, whose contacts Gazebo can
+                # drop.
                 stamp_ns = clock.simulated_ns(nanoseconds(contact.time))
                 if earliest_ns < stamp_ns <= clock.time_ns:
                     self._contacts.append(contact_from(contact, stamp_ns))
@@ -229,7 +230,7 @@ class GazeboRobot:
             lidar.update_rate_hz > 0
             and time_ns < self._scans_taken * 1e9 / lidar.update_rate_hz - 1
         ):
-            return  # not due yet at the lidar's rate
+            return  # the scan is not due yet at the lidar's rate
         self._scans_taken = int(time_ns * lidar.update_rate_hz / 1e9 + 1e-6) + 1
         self._scan = scan_from(message, time_ns, lidar)
 

@@ -165,7 +165,7 @@ class ServerProcess:
                 return
             if not any(_PORT_TAKEN in line for line in self.log_lines()):
                 break
-            if self._process is not None:  # another process took the port before gzserver did
+            if self._process is not None:  # another process used the port before gzserver
                 self._process.kill()
                 self._process = None
         raise SimulatorError(f"gzserver did not start: {self.describe_end()}")
@@ -221,7 +221,7 @@ class ClaimedProcessor:
             yield
             return
         allowed = os.sched_getaffinity(0)
-        ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user has chosen
+        ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user selected it
         os.sched_setaffinity(0, {self.number})
         try:
             if ordinary:
@@ -294,7 +294,7 @@ class ScratchDirectory:
         new = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
         self._lock = os.open(new / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = new.with_name(new.name[1:])  # no process finds this name without the lock
+        self.path = new.with_name(new.name[1:])  # a directory with this name is always locked
         new.rename(self.path)
         self._port = 0
 
@@ -327,7 +327,7 @@ def remove_orphans() -> None:
     for directory in _directories():
         try:
             lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
-        except OSError:  # not locked: of another version, or already removed
+        except OSError:  # no lock: created by another version, or already removed
             continue
         try:
             port = os.pread(lock, 16, 0)

@@ -126,7 +126,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             if SPAWNED_PROBE in topic
         )
 
-    # the interface
+    # methods of the interface
 
     def _snapshot(self) -> Snapshot:
         states = {name: ModelState(pose) for name, pose in self._poses.models.items()}
@@ -158,7 +158,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         try:
             self._link.spawn([one.model for one in instrumented])
         except SimulatorError:
-            with contextlib.suppress(SimulatorError):  # the first error has the reason
+            with contextlib.suppress(SimulatorError):  # the first error states the reason
                 present = self._link.list_models()
                 self._link.delete([o.model.name for o in instrumented if o.model.name in present])
             raise
@@ -192,7 +192,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._poses.remove(name)
             instrumented = self._instrumented.pop(name, None)
             if instrumented is None:
-                self._link.broken = True  # the base is not as the next trial expects it
+                self._link.broken = True  # the next trial expects another base
             else:
                 self._clock.sensors -= set(instrumented.probes)
 
@@ -215,7 +215,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._properties.send(others, self._described_world.now)
         for change in others:
             model = change.name.split("::")[0]
-            # models that are not spawned again are not restored for the next trial
+            # the next trial does not restore models of the base
             if isinstance(change, (SetGravity, SetLight)) or model not in self._instrumented:
                 self._link.broken = True
         for change in changes:
@@ -274,7 +274,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         if not self._link.server.alive:
             raise SimulatorError(f"gzserver has died: {self._link.server.describe_end()}")
 
-    # in addition to the interface
+    # methods in addition to the interface
 
     def physics(self) -> PhysicsSettings:
         """Return the current physics settings."""
@@ -291,7 +291,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         self._physics, self.step_size_s = settings, settings.step_size_s
         self._link.broken = True
 
-    # inside
+    # private methods
 
     def _on_server(self, name: str) -> str:
         return self._instrumented[name].model.name if name in self._instrumented else name

@@ -156,7 +156,7 @@ class GazeboSimulator(Simulator):
                 return self._place(split, scene)
             except SceneRejectedError:
                 raise
-            except SimulatorError:  # a fault of this server: nothing has been simulated yet
+            except SimulatorError:  # the server has failed before it simulated anything
                 self._stop()
         self._start(split, scene.seed)
         return self._place(split, scene)
@@ -216,7 +216,7 @@ class GazeboSimulator(Simulator):
         link.release()
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
-        if engine == "bullet":  # the order of its bodies depends on the models that exist
+        if engine == "bullet":  # the order of its bodies depends on the existing models
             link.await_deletion()
         clock.rewind()
         driven = {

@@ -159,7 +159,7 @@ def _divide(
     adapted."""
     world = document.world
     assert world is not None, "checked by the caller"
-    for actor in world.findall("actor"):  # animated figures without collisions
+    for actor in world.findall("actor"):  # actors of Gazebo, which have no collisions
         world.remove(actor)
     movables = []
     before: Dict[str, Element] = {}

@@ -304,7 +304,7 @@ class TransportNode:
                 lambda payload: subscription.on_payload(payload),
                 subscription.latest_only,
             )
-        except OSError:  # closed again; the master will announce its successor
+        except OSError:  # closed again, and the master will announce the next publisher
             return
         subscription.peers[address] = peer
         message = self._topic_message(Subscribe, subscription, latching=subscription.latching)

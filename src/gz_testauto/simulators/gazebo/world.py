@@ -174,7 +174,7 @@ class WorldLink:
             yield
         except ConnectionLostError as error:
             self.broken = True
-            # the socket can close a moment before the process is seen to end
+            # the socket can close shortly before the process has exited
             deadline_s = time.monotonic() + 0.5
             while self.server.alive and time.monotonic() < deadline_s:
                 time.sleep(0.01)
@@ -273,7 +273,7 @@ class WorldLink:
                 return len(absent) + len(moves)
             moved = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
             missing = [move for move in moves if move.name not in moved]
-            # a repeated move would change the last bits of the pose, so only repeat a lost one
+            # repeat only lost moves, since a repeated move changes the last bits of the pose
             if missing and self._count_lost_moves(mark) > lost:
                 lost = self._count_lost_moves(mark)
                 self._modify.send(*missing)
@@ -359,7 +359,7 @@ class WorldLink:
         """Close the connections. The server continues to run until its owner stops it."""
         self.node.close()
 
-    # inside
+    # private methods
 
     @property
     def _ready(self) -> bool:

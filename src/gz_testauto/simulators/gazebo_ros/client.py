@@ -263,8 +263,8 @@ class GazeboRosClient:
         names = [model.name for model in models]
         try:
             self._spawn(parts)
-            # For a name in the world file that it was started with, Gazebo 11 uses the pose of the
-            # file.
+            # If the world file with which Gazebo 11 was started contains the name, Gazebo uses the
+            # pose in the file.
             self.set_states({model.name: ModelState(model.pose) for model in models})
         except _NameInUseError:
             raise
@@ -299,7 +299,7 @@ class GazeboRosClient:
             deadline = min(deadline, time.monotonic() + self._effect_timeout_s)
             time.sleep(POLL_S)
 
-    # details
+    # private methods
 
     def _spawn(self, parts: Sequence[Tuple[str, str, Pose]]) -> None:
         before = self.model_names()
@@ -334,7 +334,7 @@ class GazeboRosClient:
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
         except ServiceUnavailableError as error:
-            # The request was handled or not, and the service exists again or not.
+            # It is unknown whether the request was processed.
             if name in self.model_names():
                 return str(error)
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)

@@ -126,6 +126,6 @@ TOPICS = ("topicName", "commandTopic", "odometryTopic", "bumperTopicName")
 def _plugin(library: str, elements: Mapping[str, str]) -> Element:
     plugin = etree.Element("plugin", name=library[3:-3], filename=library)
     for tag, text in elements.items():
-        # Otherwise the plugin resolves it in its own namespace.
+        # Otherwise the plugin resolves the name in its own namespace.
         etree.SubElement(plugin, tag).text = rospy.resolve_name(text) if tag in TOPICS else text
     return plugin

@@ -193,7 +193,7 @@ class GazeboRosSimulation(Simulation):
             )
         texts = dict(self._texts)
         if self.robot is not None:
-            texts[self.robot.name] = self.robot.sdf  # without gazebo_ros's plugins
+            texts[self.robot.name] = self.robot.sdf  # without the plugins of gazebo_ros
         try:
             document: SdfDocument = read_scene(self._file).document.copy()
             for name in list(model_elements(document)):

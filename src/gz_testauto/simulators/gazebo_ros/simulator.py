@@ -191,7 +191,7 @@ class GazeboRosSimulator(Simulator):
         if scene.robot is not None:
             self._topics.await_robot(scene.robot.lidar is not None, self._effect_timeout_s)
             self._topics.command(Twist2D())
-            # Messages of the robot at its previous pose arrive now: a bumper publishes its earlier
+            # Messages from the previous pose of the robot arrive now: a bumper publishes earlier
             # contacts when time runs again.
             lidar = scene.robot.lidar
             self._topics.begin(self._clock.now_ns, lidar.mount if lidar else Pose())

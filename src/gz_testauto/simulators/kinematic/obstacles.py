@@ -87,7 +87,7 @@ class Obstacles:
         """Return the number of the next steps, at most ``most``, in which the robot cannot touch a
         shape."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
-        limit_m = speed_mps * step_s * most + SKIN_M  # no corner moves farther
+        limit_m = speed_mps * step_s * most + SKIN_M  # the largest distance that a corner can move
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
         if clear_m >= limit_m:
             return most

@@ -110,7 +110,7 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
                 bearing = math.atan2(py, px) - first_rad
                 turn = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
                 low, width = _wrapped(min(bearing, bearing + turn)), abs(turn)
-            for image in range(-1, 2):  # the bearing, and one turn less and more
+            for image in range(-1, 2):  # the bearing, and the bearing minus and plus a full turn
                 start = (low + image * 2 * math.pi) / spacing
                 first = max(0, math.floor(start))
                 last = min(count - 1, math.ceil(start + width / spacing))
@@ -143,7 +143,7 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
         away = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
         if first == end or away - circles[group, 2] - radius >= nearest:
             continue
-        inside = False  # a corner is in the outline: a ray along x crosses an odd number of edges
+        inside = False  # a corner is inside if a ray along x crosses an odd number of edges
         for edge in edges[first:end]:
             inside ^= _crosses(edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1])
             within = False  # the edge's first point is in the polygon

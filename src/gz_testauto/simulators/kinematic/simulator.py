@@ -90,7 +90,7 @@ class KinematicSimulation(Simulation):
         heights = self._ground.height_m(np.asarray(x_m), np.asarray(y_m))
         return np.where(np.isinf(heights), np.nan, heights)
 
-    # the interface
+    # methods of the interface
 
     def _snapshot(self) -> Snapshot:
         models = dict(self._still)
@@ -112,7 +112,7 @@ class KinematicSimulation(Simulation):
             return
         samples = due_steps(robot.imu, self.step_size_s, self._steps, end)
         scans = due_steps(robot.lidar, self.step_size_s, self._steps, end)
-        scan = max(scans, default=-1)  # an earlier one would never be read
+        scan = max(scans, default=-1)  # only the latest scan can be read
         while self._steps < end:
             poses = self._next_poses(end - self._steps)
             before, self._steps = self._steps, self._steps + len(poses)
@@ -157,7 +157,7 @@ class KinematicSimulation(Simulation):
     def _model_names(self) -> Iterable[str]:
         return self._models
 
-    # inside
+    # private methods
 
     def _add(self, models: Sequence[NamedModel]) -> None:
         read = {model.name: placed_model(model.sdf, model.name, model.pose) for model in models}

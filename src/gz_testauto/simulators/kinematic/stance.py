@@ -30,7 +30,7 @@ class Stance:
 
     def __init__(self, robot: RobotModel) -> None:
         supports = _supports(robot)
-        if np.linalg.matrix_rank(_terms(supports), tol=0.05) < 3:  # nearly in one line
+        if np.linalg.matrix_rank(_terms(supports), tol=0.05) < 3:  # almost collinear supports
             supports = _corners(robot)
         self._fit = np.linalg.pinv(_terms(supports))
         rows = []
