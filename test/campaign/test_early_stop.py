@@ -260,6 +260,6 @@ def test_damaged_stop_rule_in_the_store_is_rejected_with_the_file_name(endless, 
         store.execute("UPDATE stop SET alpha = 0.9")
     store.close()
     with ResultStore.read(CampaignDirectory(tmp_path / "out")) as read, pytest.raises(
-        Exception, match=r"results\.sqlite: is damaged: stop"
+        Exception, match=r"results\.sqlite: the file is damaged: stop"
     ):
         read.results()

@@ -105,7 +105,7 @@ def test_a_metric_of_a_plugin_is_in_all_outputs_even_if_it_is_not_installed(
 
 
 def test_a_metric_is_declared_by_keyword():
-    with pytest.raises(SpecError, match=r"metric 'swerves': Metric takes its values by keyword"):
+    with pytest.raises(SpecError, match=r"metric 'swerves': Metric accepts only keyword arguments"):
         Metric("swerves", "", "lower", True, lambda recording, context: 0.0, "changes", 0)
 
 

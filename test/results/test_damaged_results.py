@@ -36,14 +36,14 @@ def directory(tmp_path):
 @pytest.mark.parametrize(
     ("statement", "complaint"),
     [
-        ("DELETE FROM schema", "has schema version []"),
-        ("UPDATE schema SET version = 'x'", "has schema version ['x']"),
+        ("DELETE FROM schema", "its schema version is []"),
+        ("UPDATE schema SET version = 'x'", "its schema version is ['x']"),
         ("UPDATE schema SET version = -1", "has schema version -1"),
         ("DELETE FROM campaign", "is damaged: campaign has 0 rows"),
         ("UPDATE campaign SET planned = 'many'", "planned: Input should be a valid integer"),
         ("UPDATE campaign SET name = x'ff'", "name: Input should be a valid string"),
         ("INSERT INTO stop VALUES ('decided', 0.9, NULL, '', NULL)", "is damaged: stop.alpha"),
-        ("UPDATE metric_declarations SET better = 'more'", "better is 'more', not one of"),
+        ("UPDATE metric_declarations SET better = 'more'", "'better' is 'more'; it must be one of"),
         (
             "UPDATE metric_declarations SET decimals = 'x'",
             "metric_declarations: '<=' not supported",
@@ -60,8 +60,8 @@ def directory(tmp_path):
         ("UPDATE worlds SET missing = '[[['", "is damaged: worlds: "),
         ("UPDATE worlds SET published = '[1]'", "worlds.0.published"),
         ("UPDATE planners SET name = x'ff' WHERE rowid = 1", "planners.0"),
-        ("DELETE FROM planners", "is of planner 'fgm', which is not in its list"),
-        ("DELETE FROM worlds", "is of world 'world_0000', which is not in its list"),
+        ("DELETE FROM planners", "refers to the planner 'fgm', which is not in the file's list"),
+        ("DELETE FROM worlds", "refers to the world 'world_0000', which is not in the file's list"),
         ("DROP TABLE metrics", "no such table: metrics"),
         (
             "CREATE VIEW v AS WITH RECURSIVE n(x) AS "
@@ -88,8 +88,8 @@ def test_damaged_declarations_are_reported_when_a_campaign_continues(directory):
         connection.execute("UPDATE metric_declarations SET better = 'more'")
     with ResultStore.open(directory) as store, pytest.raises(ResultsError) as caught:
         store.declare([])
-    assert str(caught.value).startswith(f"{directory.results}: is damaged: ")
-    assert "better is 'more', not one of" in str(caught.value)
+    assert str(caught.value).startswith(f"{directory.results}: the file is damaged: ")
+    assert "'better' is 'more'; it must be one of" in str(caught.value)
 
 
 def test_a_table_name_that_is_not_text_is_reported_as_damage(directory):
@@ -168,7 +168,7 @@ def test_a_manifest_with_a_field_of_another_type_is_reported_as_damaged(
 def test_a_set_of_worlds_with_a_field_of_another_type_is_reported_as_damaged(tmp_path, change):
     whole = {"schema_version": 1, "inputs": {}, "worlds": []}
     (tmp_path / "worlds.json").write_text(json.dumps({**whole, **change}))
-    with pytest.raises(SpecError, match=r"worlds\.json: is damaged: "):
+    with pytest.raises(SpecError, match=r"worlds\.json: the file is damaged: "):
         read_worlds(tmp_path)
 
 
@@ -230,7 +230,7 @@ def test_arrays_that_share_their_bytes_are_rejected(tmp_path):
         archive.writestr("format.npy", stream.getvalue())
         (entry,) = archive.infolist()
         archive.filelist += [entry] * 1000
-    with pytest.raises(ResultsError, match="larger than the file"):
+    with pytest.raises(ResultsError, match="exceed the size of the file"):
         read_trajectory(path)
 
 
@@ -252,7 +252,7 @@ def test_a_header_that_claims_4_gb_allocates_no_memory(tmp_path):
     content = (tmp_path / "t.npz").read_bytes()
     size = (106).to_bytes(4, "little")
     (tmp_path / "t.npz").write_bytes(content.replace(size, (2**32 - 2).to_bytes(4, "little")))
-    with pytest.raises(ResultsError, match="is larger than its file"):
+    with pytest.raises(ResultsError, match="exceeds the size of its file"):
         read_trajectory(tmp_path / "t.npz")
 
 

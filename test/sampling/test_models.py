@@ -148,7 +148,7 @@ def test_a_model_is_scaled_with_its_mass_and_inertia(tmp_path):
     [
         (SIGN, "box", "model 'sign' .* box; "),
         (CRATE, "cylinder", "model 'crate' .* cylinder; "),
-        (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is rotated in its"),
+        (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is rotated relative"),
         ("<sdf version='1.6'/>", "model", "no <model>"),
         ("<sdf version='1.6'><model name='m'><link name='l'/></model></sdf>", "model",
          "has no collision shape"),

@@ -78,7 +78,7 @@ def test_planner_launch_without_a_stack_is_rejected():
     for index, name in enumerate(("straight", "fgm")):
         line = next(number for number, line in enumerate(lines, 1) if f"name: {name}" in line)
         assert (
-            f":{line}: planners[{index}]: {name} has launch, but the campaign has no stack"
+            f":{line}: planners[{index}]: {name} has the key 'launch', but the campaign has no"
             in str(error.value)
         )
 
@@ -91,13 +91,13 @@ def test_plugin_in_a_stack_is_rejected_with_a_remedy():
 
 def test_planner_with_plugin_and_launch_is_rejected():
     message = refused("{name: fgm, launch", "{name: fgm, plugin: fgm, launch")
-    assert "planners[1]: fgm has both launch and plugin or parameters" in message
+    assert "planners[1]: fgm has the key 'launch' together with 'plugin' or 'parameters'" in message
 
 
 def test_launch_needs_a_file_if_the_stack_has_no_navigation():
     text = EXAMPLE.read_text()
     begin, end = text.index("  navigation:"), text.index("  max_real_time_factor")
-    with pytest.raises(SpecError, match=r"planners: straight has no launch file, and stack has"):
+    with pytest.raises(SpecError, match=r"planners: straight has no launch file, and 'stack\.nav"):
         read(text[:begin] + text[end:])
 
 
@@ -113,7 +113,7 @@ def test_stack_key_selects_the_kind_of_a_campaign():
         )
         == smoke
     )
-    with pytest.raises(TypeError, match="use a kind of CampaignSpec"):
+    with pytest.raises(TypeError, match="use the subclass that CampaignSpec"):
         CampaignSpec.model_validate(smoke.model_dump())
 
 

@@ -24,11 +24,11 @@ def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str
     try:
         content = json.loads(read_input(path, error_class).decode("utf-8"))
     except ValueError as error:
-        raise error_class(f"{path}: cannot be read: {error}") from error
+        raise error_class(f"{path}: the file cannot be read: {error}") from error
     except RecursionError:
-        raise error_class(f"{path}: cannot be read: it is nested too deep") from None
+        raise error_class(f"{path}: the file cannot be read: it is nested too deep") from None
     if not isinstance(content, dict):
-        raise error_class(f"{path}: is damaged: it does not contain a JSON object")
+        raise error_class(f"{path}: the file is damaged: it does not contain a JSON object")
     return content
 
 
@@ -46,7 +46,7 @@ def validate_as(
         fault = invalid.errors(include_url=False)[0]
         field = ".".join(map(str, fault["loc"]))
         problem = f"{field}: {fault['msg']}" if field else fault["msg"]
-        raise error_class(f"{where}: is damaged: {problem}") from None
+        raise error_class(f"{where}: the file is damaged: {problem}") from None
 
 
 @functools.lru_cache(maxsize=32)

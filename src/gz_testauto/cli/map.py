@@ -39,18 +39,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.05,
         metavar="M",
-        help="size of a cell in m (default: 0.05)",
+        help="size of a grid cell in m (default: 0.05)",
     )
     parser.add_argument(
-        "--out", required=True, type=Path, metavar="DIR", help="directory for the map"
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="directory to which the map files are written",
     )
-    parser.add_argument("--name", metavar="NAME", help="name of the files (default: name of BASE)")
+    parser.add_argument(
+        "--name", metavar="NAME", help="base name of the generated files (default: name of BASE)"
+    )
     height = parser.add_mutually_exclusive_group()
     height.add_argument(
         "--height",
         type=float,
         metavar="M",
-        help=f"height above the ground in m (default: {DEFAULT_HEIGHT_M:g})",
+        help="height above the ground at which the map shows obstacles, in m (default: "
+        f"{DEFAULT_HEIGHT_M:g})",
     )
     height.add_argument(
         "--robot", type=Path, metavar="SDF", help="robot model whose lidar determines the height"
@@ -65,7 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         metavar="REGEX",
-        help="pattern for the whole names of models to omit (default: random obstacles)",
+        help="regular expression; a model is omitted if it matches the full name (default: random "
+        "obstacles)",
     )
     parser.add_argument(
         "--repair", action="store_true", help="correct XML errors that Gazebo accepts"

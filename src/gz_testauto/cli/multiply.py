@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         metavar="REGEX",
-        help="pattern for whole names of random obstacles in BASE (default: spawner names)",
+        help="regular expression; a model of BASE is a random obstacle if it matches the full name "
+        "(default: names that the spawner assigns)",
     )
     parser.add_argument(
         "--force",

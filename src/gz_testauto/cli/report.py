@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--figures",
         type=Path,
         metavar="DIR",
-        help="plot success rates, their differences, and success over difficulty, at the width of "
-        "a column (requires matplotlib)",
+        help="plot success rates, their differences, and success over difficulty, sized for one "
+        "column of a paper (requires matplotlib)",
     )
     parser.add_argument(
         "--format",

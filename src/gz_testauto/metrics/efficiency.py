@@ -63,7 +63,7 @@ def distance_m(recording: Recording, context: MetricContext) -> float:
     in_table=True,
     in_comparison=True,
     in_agreement=True,
-    description="simulated time from goal to end",
+    description="simulated time from the goal to the end of the trial",
 )
 def time_s(recording: Recording, context: MetricContext) -> float:
     """Return the simulated time (s) from the goal to the end of the trial."""
@@ -76,7 +76,7 @@ def time_s(recording: Recording, context: MetricContext) -> float:
     decimals=1,
     better="lower",
     completed_only=True,
-    description="simulated time standing still",
+    description="simulated time in which the robot stands still",
 )
 def standing_s(recording: Recording, context: MetricContext) -> float:
     """Return the simulated time (s) of all intervals in which the robot did not move."""
@@ -93,7 +93,7 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     completed_only=False,
     in_table=True,
     in_comparison=True,
-    description="success weighted by path length, failures 0",
+    description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
     """Return ``S · L / max(P, L)``; NaN if a trial succeeded and the shortest path is unknown."""
@@ -110,7 +110,7 @@ def spl(recording: Recording, context: MetricContext) -> float:
     decimals=3,
     better="higher",
     completed_only=False,
-    description="score of the BARN challenge, failures 0",
+    description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
     """Return ``S · OT / clip(AT, k OT, 8 OT)``; NaN if a trial succeeded and no path is known."""

@@ -98,23 +98,27 @@ class Metric:
         """Raise ``SpecError`` for positional values, since ``kw_only`` needs Python 3.10."""
         if positional:
             raise SpecError(
-                f"metric {positional[0]!r}: Metric takes its values by keyword: Metric(name=..., "
-                "unit=..., better=..., completed_only=..., compute=..., description=...)"
+                f"metric {positional[0]!r}: Metric accepts only keyword arguments: "
+                "Metric(name=..., unit=..., better=..., completed_only=..., compute=..., "
+                "description=...)"
             )
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.better not in BETTER:
-            raise SpecError(f"metric {self.name}: better is {self.better!r}, not one of {BETTER}")
+            raise SpecError(
+                f"metric {self.name}: 'better' is {self.better!r}; it must be one of {BETTER}"
+            )
         if not 0 <= self.decimals <= MOST_DECIMALS:
             raise SpecError(
-                f"metric {self.name}: decimals is {self.decimals}, not 0 to {MOST_DECIMALS}"
+                f"metric {self.name}: 'decimals' is {self.decimals}; it must be from 0 to "
+                f"{MOST_DECIMALS}"
             )
 
         if not 0.0 <= self.smallest_relevant < math.inf:
             raise SpecError(
-                f"metric {self.name}: smallest_relevant is {self.smallest_relevant:g}; it must be "
-                "0 or more, in the metric's unit"
+                f"metric {self.name}: 'smallest_relevant' is {self.smallest_relevant:g}; it must "
+                "be 0 or more, in the metric's unit"
             )
 
     def __call__(self, recording: Recording, context: MetricContext) -> float:
@@ -196,7 +200,7 @@ def _plugin(name: str) -> Metric:
         raise SpecError(f"metric {name!r}: the plug-in must be a Metric with a compute function")
     if found.name != name:
         raise SpecError(
-            f"metric {name!r}: the Metric of the plug-in has another name, {found.name!r}"
+            f"metric {name!r}: the Metric of the plug-in has a different name, {found.name!r}"
         )
     return found
 

@@ -136,9 +136,9 @@ def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
             raise ValueError(f"{entry.filename} is compressed or encrypted")
         if entry.file_size != entry.compress_size or entry.file_size > size:
-            raise ValueError(f"{entry.filename} is larger than its file")
+            raise ValueError(f"the size of {entry.filename} exceeds the size of its file")
     if sum(entry.file_size for entry in entries) > size:
-        raise ValueError("its arrays are larger than the file")
+        raise ValueError("the sizes of its arrays exceed the size of the file")
     return {
         re.sub(r"\.npy$", "", entry.filename): _plain_array(entry.filename, archive.read(entry))
         for entry in entries
@@ -148,7 +148,9 @@ def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
 def _plain_array(name: str, content: bytes) -> np.ndarray:
     version = np.lib.format.read_magic(io.BytesIO(content[:_MAGIC_BYTES]))
     if version not in _LENGTH_BYTES:
-        raise ValueError(f"{name} has the version {version} of numpy's format")
+        raise ValueError(
+            f"{name} uses version {version} of the NumPy file format, which is not supported"
+        )
     begin = _MAGIC_BYTES + _LENGTH_BYTES[version]
     start = begin + int.from_bytes(content[_MAGIC_BYTES:begin], "little")
     if start > _HEADER_BYTES:
@@ -161,7 +163,7 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
     if dtype.kind not in "biufU" or (count and not dtype.itemsize):
         raise ValueError(f"{name} contains neither numbers nor text")
     if count * dtype.itemsize != len(content) - start:
-        raise ValueError(f"{name} has another size than its header states")
+        raise ValueError(f"the size of {name} differs from the size in its header")
     if not count:
         return np.empty(shape, dtype)
     values = np.frombuffer(content, dtype, offset=start)

@@ -306,20 +306,27 @@ def stored_version(connection: sqlite3.Connection) -> int:
     ).fetchone()
     if found:
         kind, name = found
-        raise ValueError(f"is damaged or not of gz_testauto: contains the {kind} {name!r}")
+        raise ValueError(
+            f"the file is damaged or was not written by gz_testauto: it contains the {kind} "
+            f"{name!r}"
+        )
     versions = [row.version for row in SCHEMA.read(connection)]
     if len(versions) != 1 or not isinstance(versions[0], int):
-        raise ValueError(f"is damaged or not of gz_testauto: has schema version {versions}")
+        raise ValueError(
+            "the file is damaged or was not written by gz_testauto: its schema version is "
+            f"{versions}"
+        )
     version = versions[0]
     if version > SCHEMA_VERSION:
         raise ValueError(
-            f"has schema version {version}, this version of gz_testauto reads up to "
-            f"{SCHEMA_VERSION}; use the version of gz_testauto that wrote it, or a later one"
+            f"the file has schema version {version}, but this version of gz_testauto reads "
+            f"versions up to {SCHEMA_VERSION}; use the version of gz_testauto that wrote it, or a "
+            "later one"
         )
     if any(older not in UPGRADES for older in range(version, SCHEMA_VERSION)):
         raise ValueError(
-            f"has schema version {version}, which this version of gz_testauto cannot upgrade to "
-            f"{SCHEMA_VERSION}; use the version of gz_testauto that wrote it"
+            f"the file has schema version {version}, which this version of gz_testauto cannot "
+            f"upgrade to {SCHEMA_VERSION}; use the version of gz_testauto that wrote it"
         )
     return version
 

@@ -241,7 +241,8 @@ class ResultStore:
             )
         if Path(record.trajectory).name != record.trajectory:
             raise ResultsError(
-                f"{self._directory.results}: is damaged: {record.trajectory!r} is not a file name"
+                f"{self._directory.results}: the file is damaged: {record.trajectory!r} is not a "
+                "file name"
             )
         return read_trajectory(self._directory.trajectories / record.trajectory)
 
@@ -330,8 +331,8 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
             name = getattr(record, kind)
             if name not in names:
                 raise ResultsError(
-                    f"{path}: is damaged: trial {record.trial} is of {kind} {name!r}, which is "
-                    "not in its list"
+                    f"{path}: the file is damaged: trial {record.trial} refers to the {kind} "
+                    f"{name!r}, which is not in the file's list of {kind}s"
                 )
     return checked
 
@@ -342,9 +343,9 @@ def _reporting_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise ResultsError(f"{path}: is damaged: {error} is missing") from error
+        raise ResultsError(f"{path}: the file is damaged: {error} is missing") from error
     except (IndexError, TypeError, ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is damaged: {error}") from error
+        raise ResultsError(f"{path}: the file is damaged: {error}") from error
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -384,7 +385,7 @@ def reporting_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise ResultsError(f"{path}: is damaged: {error}") from error
+        raise ResultsError(f"{path}: the file is damaged: {error}") from error
     except sqlite3.Error as error:
         text = str(error) or "is damaged"  # Python 3.8 has no message if it is not valid text
         if "full" in text or "disk I/O" in text:

@@ -163,8 +163,8 @@ class ShapeObstacles(ObstacleKind):
         can_tilt, can_turn = cls.turns
         if (tilted and not can_tilt) or (abs(yaw) > 1e-6 and not can_turn):
             raise SdfError(
-                f"{where}: the {kind} of model {model.name!r} is rotated in its model, so it "
-                "cannot be stretched; rotate the model instead, or set its type to model"
+                f"{where}: the {kind} of model {model.name!r} is rotated relative to the model, so "
+                "it cannot be scaled; rotate the model instead, or set its type to model"
             )
         x, y, _ = shape.local_pose.position
         size = cls.size_of(shape.geometry)

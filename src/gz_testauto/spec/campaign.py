@@ -102,8 +102,8 @@ class BuiltinPlannerSpec(PlannerSpec):
             return data
         if data.get("launch") is not None:
             raise ValueError(
-                f"{data.get('name', 'it')} has launch, but the campaign has no stack; add "
-                "stack: {simulator: ..., navigation: ...}"
+                f"{data.get('name', 'it')} has the key 'launch', but the campaign has no key "
+                "'stack'; add stack: {simulator: ..., navigation: ...}"
             )
         if "plugin" not in data and "name" in data:
             return {**data, "plugin": data["name"]}
@@ -130,11 +130,14 @@ class StackPlannerSpec(PlannerSpec):
             return data
         if isinstance(data, str) or data.get("launch") is None:
             raise ValueError(
-                f"{name} is a plug-in, but stack needs launch files; write "
-                f"{{name: {name}, launch: {{args: {{...}}}}}}"
+                f"{name} is a plug-in, but a campaign with the key 'stack' needs launch files; "
+                f"write {{name: {name}, launch: {{args: {{...}}}}}}"
             )
         if data.get("plugin") or data.get("parameters"):
-            raise ValueError(f"{name} has both launch and plugin or parameters; remove one of them")
+            raise ValueError(
+                f"{name} has the key 'launch' together with 'plugin' or 'parameters'; use either "
+                "'launch', or 'plugin' and 'parameters'"
+            )
         return data
 
 
@@ -304,7 +307,10 @@ class CampaignSpec(LocatedSpec):
     @classmethod
     def _is_of_a_kind(cls, data: Any) -> Any:
         if cls is CampaignSpec:
-            raise TypeError("use a kind of CampaignSpec, which CampaignSpec.kind_of returns")
+            raise TypeError(
+                "CampaignSpec cannot be created directly; use the subclass that "
+                "CampaignSpec.kind_of returns"
+            )
         return data
 
     @model_validator(mode="after")
@@ -312,8 +318,8 @@ class CampaignSpec(LocatedSpec):
         trials = (self.worlds.count or 1) * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
             raise ValueError(
-                f"worlds, planners and repetitions are {trials} trials; a campaign can have at "
-                f"most {MOST_TRIALS}"
+                f"the campaign's worlds, planners and repetitions result in {trials} trials; a "
+                f"campaign can have at most {MOST_TRIALS}"
             )
         return self
 
@@ -384,7 +390,7 @@ class CampaignSpec(LocatedSpec):
     @classmethod
     def _have_different_names(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
         if not planners:
-            raise PydanticCustomError("predicate", "has 0 entries; add at least 1")
+            raise PydanticCustomError("predicate", "is empty; add at least one entry")
         require_different([planner.name for planner in planners], "planner names")
         return planners
 
@@ -463,7 +469,10 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
         stack: Optional[StackSpec] = info.data.get("stack")
         for planner in planners:
             if planner.launch.file is None and stack is not None and stack.navigation is None:
-                raise ValueError(f"{planner.name} has no launch file, and stack has no navigation")
+                raise ValueError(
+                    f"{planner.name} has no launch file, and 'stack.navigation' is not set; set "
+                    "one of them"
+                )
         return planners
 
     @field_validator("simulator", "simulator_options", mode="before")

@@ -84,7 +84,9 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         _require_files(directory, files, [path.name for path in paths])
         paths = [path for path in paths if path.name in files]
     if not paths:
-        raise SpecError(f"{directory}: has no .world files")
+        raise SpecError(
+            f"{directory}: the directory contains no .world files; specify another directory"
+        )
     entries = [
         WorldRecord(index, path.stem, path, sha256_of(read_input(path, SpecError)))
         for index, path in enumerate(paths)
@@ -103,18 +105,21 @@ def _read_manifest(directory: Path) -> WorldSet:
     content = validate_as(_Content, read_manifest_data(path), str(path), SpecError)
     entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
     if not entries:
-        raise SpecError(f"{path}: lists no worlds; generate the worlds again")
+        raise SpecError(f"{path}: the file lists no worlds; generate the worlds again")
     twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
     if twice:
-        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice; generate the worlds again")
+        raise SpecError(
+            f"{path}: the file is damaged: it lists {twice[0]} twice; generate the worlds again"
+        )
     for entry in entries:
         if not os.path.isfile(entry.path):
             raise SpecError(
-                f"{entry.path}: is missing, but {MANIFEST} lists it; generate the worlds again"
+                f"{entry.path}: the file is missing, but {MANIFEST} lists it; generate the worlds "
+                "again"
             )
         if sha256_of(read_input(entry.path, SpecError)) != entry.sha256:
             raise SpecError(
-                f"{entry.path}: differs from its hash in {MANIFEST}; generate the worlds "
+                f"{entry.path}: the file differs from its hash in {MANIFEST}; generate the worlds "
                 f"again, or remove {MANIFEST} to use the files as they are"
             )
     return WorldSet(directory, entries, content.inputs, content.coverage)
@@ -127,7 +132,7 @@ def read_manifest_data(path: Path) -> Dict[str, Any]:
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:
         raise SpecError(
-            f"{path}: has schema version {version}, but this program reads version "
+            f"{path}: the file has schema version {version}, but this program reads version "
             f"{SCHEMA_VERSION}; generate the worlds again"
         )
     return dict(data)

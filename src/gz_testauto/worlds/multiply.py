@@ -244,21 +244,25 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     strange = sorted(_strangers(out))
     if strange:
         raise SpecError(
-            f"{out}: contains files that multiply did not write ({', '.join(strange[:3])}"
-            f"{', ...' if len(strange) > 3 else ''}); choose another directory"
+            f"{out}: the directory contains files that were not written by 'multiply' "
+            f"({', '.join(strange[:3])}{', ...' if len(strange) > 3 else ''}); choose another "
+            "directory"
         )
     if force or not any(out.iterdir()):
         return
     if not os.path.exists(out / MANIFEST):
-        raise SpecError(f"{out}: contains worlds without {MANIFEST}; replace them with --force")
+        raise SpecError(
+            f"{out}: the directory contains worlds, but no {MANIFEST}; replace the worlds with "
+            "--force"
+        )
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
     known = [key for key in {**inputs, **before} if key != "missing"]  # it is computed
     differing = [key for key in known if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
-            f"{out}: contains worlds from other inputs ({', '.join(differing)} "
-            f"{'differs' if len(differing) == 1 else 'differ'}); choose another directory, or "
-            "replace them with --force"
+            f"{out}: the directory contains worlds that were generated from other inputs "
+            f"({', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}); choose "
+            "another directory, or replace them with --force"
         )
 
 

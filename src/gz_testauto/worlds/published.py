@@ -45,8 +45,8 @@ class PublishedNumbers:
             start, goals = self._missions.start_in(world), self._missions.goals_in(world)
             if len(goals) > 1:
                 raise SpecError(
-                    f"{where}: the points of a path lead to one goal, but world {world} has "
-                    f"{len(goals)} goals; remove {where}, or via"
+                    f"{where}: 'points' describes a path to one goal, but world {world} has "
+                    f"{len(goals)} goals; remove {where}, or the key 'via'"
                 )
             return _path_length_m(
                 _points_file(source.points, path, where), where, source, start, *goals
@@ -54,7 +54,9 @@ class PublishedNumbers:
         if source.match is not None:
             found = re.search(source.match, _read(path, where, _text))
             if found is None:
-                raise SpecError(f"{where}: {source.match!r} has no match in {path}; correct match")
+                raise SpecError(
+                    f"{where}: {source.match!r} has no match in {path}; correct the key 'match'"
+                )
             return _number_or_text(found.group(1) or "")
         assert source.table is not None, "the specification has one of the three"
         return self._from_table(where, source.table, source.column, path)
@@ -69,8 +71,9 @@ class PublishedNumbers:
                 return _number_or_text(row[column])
         columns = ", ".join(rows[0]) if rows else "none"
         raise SpecError(
-            f"{where}: {table} has no row in which the column world is {path.stem} and the column "
-            f"{column} has a value; add this row, or correct column. Columns of the file: {columns}"
+            f"{where}: {table} has no row with world = {path.stem} and a value in the column "
+            f"{column!r}; add such a row, or correct the key 'column'. Columns of the file: "
+            f"{columns}"
         )
 
 
@@ -83,7 +86,7 @@ def _path_length_m(
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(
             f"{where}: {file} must have two columns of finite coordinates, x and y; correct the "
-            "file or points"
+            "file, or the key 'points'"
         )
     points = cells * source.cell_m + np.array(source.origin_m)
     ends = (start.x_m, start.y_m), (goal.x_m, goal.y_m)

@@ -128,7 +128,7 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
     lines = journal.read_text().splitlines(keepends=True)
     first = json.loads(lines[0])
     for damaged, says in (
-        ('{"number": 0}\n', "generations.jsonl:1: is damaged: rewards: Field required"),
+        ('{"number": 0}\n', "generations.jsonl:1: the file is damaged: rewards: Field required"),
         ("{}}\n", "generations.jsonl:1: the entry is damaged (Extra data"),
         (
             lines[0] * 2,

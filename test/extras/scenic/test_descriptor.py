@@ -54,18 +54,21 @@ models:
     ("line", "message"),
     [
         ("{name: a, type: MODEL}", "models[1].type is \"MODEL\"; it must be 'MISSION_ONLY'"),
-        ("{name: grey_wall, type: MISSION_ONLY}", "models[1].name gives the class of the walls"),
+        (
+            "{name: grey_wall, type: MISSION_ONLY}",
+            "models[1].name results in the class name",
+        ),
         ("{name: a, type: GAZEBO_MODEL, dynamic_size: big}", "models[1].dynamic_size"),
         ("{name: a, type: GAZEBO_MODEL, sise: 1}", "models[1]: unknown key 'sise'"),
         (
             "{name: a, type: GAZEBO_MODEL, width: 1}",
-            "models[1].width is only for the type MISSION_ONLY",
+            "models[1].width is allowed only for the type MISSION_ONLY",
         ),
         ("{name: a, type: MISSION_ONLY, width: 0}", "models[1].width is 0; it must be > 0"),
         ("{name: a/b, type: GAZEBO_MODEL}", "models[1].name is 'a/b'"),
         (
             "{name: a, type: GAZEBO_MODEL, url: x}",
-            "models[1].url is only for the type CUSTOM_MODEL",
+            "models[1].url is allowed only for the type CUSTOM_MODEL",
         ),
         ("{name: a, type: GAZEBO_MODEL, color: [1]}", "models[1].color has 1 numbers"),
         ("{name: a, type: GAZEBO_MODEL, front: z}", 'models[1].front is "z"'),

@@ -165,8 +165,8 @@ def test_goals_are_visited_in_the_order_of_their_names_in_the_campaign(workshop)
 @pytest.mark.parametrize(
     ("text", "error", "complaint"),
     [
-        ("turtlebot3: [{x: 1}]\n", ResultsError, r"world_0000\.yaml: is damaged"),
-        ("- 1\n", ResultsError, r"world_0000\.yaml: is damaged"),
+        ("turtlebot3: [{x: 1}]\n", ResultsError, r"world_0000\.yaml: the file is damaged"),
+        ("- 1\n", ResultsError, r"world_0000\.yaml: the file is damaged"),
         (
             "waypoint: [{x: 8, y: 8, z: 0, heading: 0}]\n",
             SpecError,

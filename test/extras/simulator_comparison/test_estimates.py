@@ -128,5 +128,5 @@ def test_case_with_few_repetitions_does_not_widen_the_interval():
 
 
 def test_measure_between_recordings_must_be_a_distance():
-    with pytest.raises(SpecError, match=r"likeness: better must be lower"):
+    with pytest.raises(SpecError, match=r"likeness: 'better' must be 'lower'"):
         Measure("likeness", "d", "f", "s", ("imu",), better="higher", between=lambda a, b: 1.0)

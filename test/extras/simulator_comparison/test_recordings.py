@@ -159,7 +159,7 @@ def test_a_long_recording_is_cut_into_complete_segments(tmp_path):
         spec = {"imu": {}, "odometry": {}, "cases": drives, **more}
         return read_recordings(RecordingSpec.model_validate(spec))["flat/weave"]
 
-    with pytest.raises(ResultsError, match=r"no sample for 1\.01 s after 6\.990 s.* segment_s"):
+    with pytest.raises(ResultsError, match=r"gap of 1\.01 s after t = 6\.990 s.* 'segment_s'"):
         read()
     pieces = read(segment_s=5)
     assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]

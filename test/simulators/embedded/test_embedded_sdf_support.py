@@ -238,7 +238,7 @@ def test_mesh_with_too_many_convex_pieces_is_rejected(simulator, corner, monkeyp
 def test_world_with_too_many_convex_pieces_is_rejected(simulator, corner, monkeypatch):
     scenes.load(simulator, corner)
     monkeypatch.setattr(geoms, "MAX_WORLD_PIECES", 3)
-    with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.*supports 3;"):
+    with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.* at most 3;"):
         scenes.load(simulator, corner)
 
 

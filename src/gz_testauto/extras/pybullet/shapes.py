@@ -143,8 +143,8 @@ class ShapeFactory:
                 f"pieces of {geometry.path} {geometry.submesh}",
                 f"{name}: 'pybullet' divides the moving mesh {geometry.path} into at most "
                 f"{MAX_MOVING_PIECES} convex pieces, which are up to {parts.error_m:.3f} m from "
-                "the surface of the mesh. The lidar detects these pieces. A simpler mesh has a "
-                "smaller error",
+                "the surface of the mesh. The lidar also uses these pieces. To reduce the error, "
+                "use a simpler mesh",
             )
         boxes = [_corners(box) for box in parts.boxes]
         return [*boxes, *(hull.reshape(-1, 3) for hull in parts.hulls)]

@@ -127,7 +127,7 @@ class ScenicWorlds(WorldSource):
 def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
     mission, path = spec.mission, folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
-    items = validate_as(Items, data, f"{path}: is damaged", ResultsError)
+    items = validate_as(Items, data, str(path), ResultsError)
     for place, item in mission.named:
         if not items.get(item):
             raise SpecError(

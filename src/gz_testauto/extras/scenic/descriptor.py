@@ -160,7 +160,7 @@ class ModelSpec(Spec):
         if not _FILE_NAME.fullmatch(name) or name in (".", ".."):
             raise PydanticCustomError(
                 "predicate",
-                "is {name}; it must be the name of a folder without /",
+                "is {name}; it must be a folder name that contains no '/'",
                 {"name": repr(name)},
             )
         return name
@@ -182,27 +182,26 @@ class ModelSpec(Spec):
         if not self.mission_only and measured:
             raise PydanticCustomError(
                 "predicate",
-                ".{key} is only for the type MISSION_ONLY, since the size of a model is read from "
-                "its SDF; "
-                "remove the key",
+                ".{key} is allowed only for the type MISSION_ONLY, because the size of a model is "
+                "read from its SDF; remove the key",
                 {"key": measured[0]},
             )
         if self.url is not None and self.type != "CUSTOM_MODEL":
             raise PydanticCustomError(
-                "predicate", ".url is only for the type CUSTOM_MODEL; remove the key", {}
+                "predicate", ".url is allowed only for the type CUSTOM_MODEL; remove the key", {}
             )
         if self.mission_only and self.dynamic_size is not None:
             raise PydanticCustomError(
                 "predicate",
-                ".dynamic_size is not for the type MISSION_ONLY, whose size programs can always "
-                "specify; "
-                "remove the key",
+                ".dynamic_size is not allowed for the type MISSION_ONLY, because programs can "
+                "always set the size of a mission item; remove the key",
                 {},
             )
         if self.mission_only and class_name(self.name) == WALL:
             raise PydanticCustomError(
                 "predicate",
-                ".name gives the class of the walls of create_room; rename the item",
+                ".name results in the class name of the walls that create_room creates; rename the "
+                "item",
                 {},
             )
         return self
@@ -239,8 +238,8 @@ class DescriptorSpec(Spec):
             if name in first:
                 raise PydanticCustomError(
                     "predicate",
-                    "has {first} and {second}, whose classes have the same name {name}; rename "
-                    "one model",
+                    "contains {first} and {second}, which result in the same class name {name}; "
+                    "rename one model",
                     {"first": repr(first[name]), "second": repr(model.name), "name": name},
                 )
             first[name] = model.name

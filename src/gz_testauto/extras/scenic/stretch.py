@@ -54,7 +54,7 @@ class _Stretching:
         element = holder.find("pose")
         framed = element is not None and any(element.get(key) for key in _FRAMED)
         if framed and not _even(factors):
-            raise self._error(holder, "has a pose relative to another frame")
+            raise self._error(holder, "has a pose that is relative to another frame")
         pose = pose_value(self._document, element)
         if any(pose.position):
             x, y, z = (float(value) for value in np.asarray(pose.position) * factors)
@@ -69,7 +69,7 @@ class _Stretching:
         if _even(factors):
             return factors
         if np.abs(turn - np.round(turn)).max() > _ALONG_AXES:
-            raise self._error(holder, "is rotated relative to the axes")
+            raise self._error(holder, "is not aligned with the axes of the model")
         own: np.ndarray = np.round(turn).T @ factors
         return own
 
@@ -93,21 +93,21 @@ class _Stretching:
             self._multiply(shape, "height", (z,))
         elif tag in ("sphere", "cylinder", "capsule"):
             if not _even(factors[:2]) or (tag == "sphere" and not _even(factors)):
-                raise self._error(holder, f"has the shape {tag}, which must remain round")
+                raise self._error(holder, f"is a {tag}, whose cross section must remain circular")
             if tag == "capsule" and not _even(factors):
                 radius = number(self._document, shape, "radius")
                 length = number(self._document, shape, "length")
                 grown = (length + 2 * radius) * z - 2 * radius * x
                 if grown < 0:
                     raise self._error(
-                        holder, "has the shape capsule, which would be shorter than its diameter"
+                        holder, "is a capsule that would become shorter than its diameter"
                     )
                 set_numbers(shape.find("length"), grown)
             elif tag != "sphere":
                 self._multiply(shape, "length", (z,))
             self._multiply(shape, "radius", (x,))
         else:
-            raise self._error(holder, f"has the geometry <{tag}>, which cannot be stretched")
+            raise self._error(holder, f"has a <{tag}> geometry, which cannot be scaled")
 
     def _multiply(self, shape: Element, tag: str, factors: Any) -> None:
         element = shape.find(tag)
@@ -142,7 +142,7 @@ class _Stretching:
     def _error(self, part: Element, why: str) -> SdfError:
         name = part.get("name") or part.tag
         return SdfError(
-            f"{self._document.where(part)}: model {self._name!r} cannot be stretched by different "
+            f"{self._document.where(part)}: model {self._name!r} cannot be scaled by different "
             f"factors along its axes: its {part.tag} {name!r} {why}"
         )
 

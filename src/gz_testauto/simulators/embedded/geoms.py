@@ -125,8 +125,8 @@ class GeomFactory:
         if self._pieces > MAX_WORLD_PIECES:
             raise SdfError(
                 f"{name}: with the mesh {mesh.path}, the meshes of the world need {self._pieces} "
-                f"convex pieces for contacts, and 'embedded' supports {MAX_WORLD_PIECES}; use "
-                "simpler collision meshes, fewer models, or Gazebo"
+                "convex pieces for contacts, but the simulator 'embedded' supports at most "
+                f"{MAX_WORLD_PIECES}; use simpler collision meshes, fewer models, or Gazebo"
             )
         return self._touching[mesh, moves]
 
@@ -136,17 +136,17 @@ class GeomFactory:
         count = len(parts.boxes) + len(parts.hulls)
         if count > TOO_MANY_PIECES:
             raise SdfError(
-                f"{name}: the surface of the mesh {mesh.path} is too rough for contacts: "
-                f"'embedded' would need {count} convex pieces, and supports {TOO_MANY_PIECES}; "
-                "use a simpler collision mesh, or Gazebo"
+                f"{name}: the surface of the mesh {mesh.path} is too rough for contacts: the "
+                f"simulator 'embedded' would need {count} convex pieces, but it supports at most "
+                f"{TOO_MANY_PIECES}; use a simpler collision mesh, or Gazebo"
             )
         if parts.error_m > WARN_ERROR_M:
             self._coverage.warn_once(
                 f"pieces of {mesh.path} {mesh.submesh}",
-                f"{name}: for contacts 'embedded' divides the mesh {mesh.path} into {count} convex "
-                f"pieces, which are up to {parts.error_m:.3f} m from its surface; the lidar "
-                f"detects the mesh itself. A collision mesh with fewer than "
-                f"{len(mesh.surface.triangles)} triangles has a smaller error",
+                f"{name}: for contacts, the simulator 'embedded' divides the mesh {mesh.path} into "
+                f"{count} convex pieces, which are up to {parts.error_m:.3f} m from its surface; "
+                "the lidar uses the original mesh. To reduce the error, use a collision mesh with "
+                f"fewer than {len(mesh.surface.triangles)} triangles",
             )
 
     def _seen(self, mesh: Mesh) -> List[Geom]:

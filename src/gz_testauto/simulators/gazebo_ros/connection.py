@@ -103,7 +103,7 @@ class ServiceConnection:
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceTimeoutError(
-                f"{self.name} still processes another call after {timeout_s:g} s"
+                f"{self.name} is still processing another call after {timeout_s:g} s"
             )
         try:
             try:

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("directory", type=Path, help="results directory of the campaign")
     parser.add_argument(
-        "--baseline", type=Path, metavar="DIR", help="results directory to compare with"
+        "--baseline", type=Path, metavar="DIR", help="results directory of the baseline"
     )
     parser.add_argument(
         "--planner",
@@ -62,15 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ignore-differences",
         action="store_true",
-        help="compare although the baseline had another robot, goal, limits or simulator",
+        help="compare even if the baseline has a different robot, goal, limits or simulator",
     )
     parser.add_argument(
         "--junit",
         metavar="FILE",
-        help="write JUnit XML with a test case per question; it contains 'not finished' until then",
+        help="write JUnit XML with a test case for each question; until the gate has finished, the "
+        "file contains 'not finished'",
     )
     parser.add_argument(
-        "--name", default="gate", help="name of the tests in JUnit XML (default: %(default)s)"
+        "--name",
+        default="gate",
+        help="name of the test suite in the JUnit XML report (default: %(default)s)",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON instead of lines"
@@ -82,10 +85,13 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--not-worse-than",
         type=float,
         metavar="MARGIN",
-        help=f"allowed loss of success rate, as a share (default: {MARGIN:g})",
+        help=f"largest allowed decrease of the success rate, between 0 and 1 (default: {MARGIN:g})",
     )
     parser.add_argument(
-        "--min-success", type=float, metavar="RATE", help="required success rate, as a share"
+        "--min-success",
+        type=float,
+        metavar="RATE",
+        help="smallest allowed success rate, between 0 and 1",
     )
     parser.add_argument(
         "--metric",
@@ -123,21 +129,21 @@ def _add_allowances(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=MAX_INVALID,
         metavar="SHARE",
-        help="allowed share of a planner's invalid trials (default: %(default)s)",
+        help="largest allowed share of invalid trials of a planner (default: %(default)s)",
     )
     parser.add_argument(
         "--new-planner",
         action="append",
         default=[],
         metavar="NAME",
-        help="the baseline does not have this planner; repeatable",
+        help="do not require this planner in the baseline; repeatable",
     )
     parser.add_argument(
         "--removed-planner",
         action="append",
         default=[],
         metavar="NAME",
-        help="the campaign no longer has this planner; repeatable",
+        help="do not require this planner of the baseline in the campaign; repeatable",
     )
 
 

@@ -224,7 +224,8 @@ register_measures(
     ),
     _imu_measure(
         name="gain",
-        description="logarithm of the ratio of the standard deviations of an axis in both",
+        description="absolute logarithm of the ratio of the standard deviations, averaged over the "
+        "axes",
         formula="mean over axes of |ln(sigma / sigma_ref)|",
         source="ratio of standard deviations",
         between=_of(_gain),
@@ -232,7 +233,7 @@ register_measures(
     _imu_measure(
         name="delay",
         unit="s",
-        description="delay of the yaw rate while the robot turns",
+        description="delay of the yaw rate relative to the reference while the robot turns",
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
         between=_of(_delay),

@@ -63,16 +63,17 @@ class Measure:
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
             raise SpecError(
-                f"measure {self.name}: better must be lower or higher, not {self.better!r}"
+                f"measure {self.name}: 'better' is {self.better!r}; it must be 'lower' or 'higher'"
             )
         kinds = (self.between, self.own, self.planners)
         if sum(one is not None for one in kinds) != 1:
             raise SpecError(
-                f"measure {self.name}: exactly one of between, own and planners must be specified"
+                f"measure {self.name}: specify exactly one of 'between', 'own' and 'planners'"
             )
         if self.between is not None and self.better != "lower":
             raise SpecError(
-                f"measure {self.name}: better must be lower, since between is a distance"
+                f"measure {self.name}: 'better' must be 'lower', because 'between' makes the "
+                "measure a distance"
             )
 
 

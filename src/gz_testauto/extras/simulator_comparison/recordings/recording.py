@@ -201,9 +201,10 @@ def check_gaps(recording: RunRecording) -> None:
     gap = longest_gap(recording.imu)
     if gap is not None:
         raise ResultsError(
-            f"{recording.source}: imu: no sample for {times[gap + 1] - times[gap]:.3g} s after "
-            f"{times[gap]:.3f} s, at {recording.imu.rate_hz:.0f} Hz; cut the recording there into "
-            "two repetitions, or specify segment_s, which omits incomplete segments"
+            f"{recording.source}: imu: the samples have a gap of {times[gap + 1] - times[gap]:.3g} "
+            f"s after t = {times[gap]:.3f} s (sample rate {recording.imu.rate_hz:.0f} Hz); split "
+            "the recording there into two repetitions, or specify 'segment_s' to omit incomplete "
+            "segments"
         )
 
 
