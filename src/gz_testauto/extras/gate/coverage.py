@@ -1,7 +1,7 @@
-"""Find the worlds and trials that a gate expected and did not judge.
+"""Detection of worlds and trials that a gate expected but could not evaluate.
 
-This module selects the trials that can be judged, and lists the missing ones and whether they are
-allowed. :mod:`gz_testauto.extras.gate.request` selects the compared planners.
+This module selects the trials that can be evaluated. It lists the missing trials, and whether they
+are allowed to be missing. :mod:`gz_testauto.extras.gate.request` selects the compared planners.
 """
 
 import math
@@ -18,18 +18,21 @@ from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 MAX_INVALID = 0.01
-"""Allowed share of a planner's invalid trials: they hide at most one point of a margin of 5."""
+"""Default for the allowed share of a planner's invalid trials. With it, invalid trials can hide a
+loss of at most one percentage point, compared with a margin of five."""
 
 Option = Callable[[str], str]
-"""Return the name of an option as the user writes it: ``--max-invalid`` or ``~max_invalid``."""
+"""A function that returns the name of an option as the user writes it, such as ``--max-invalid`` or
+``~max_invalid``."""
 
 
 @dataclass(frozen=True)
 class GateAllowances:
     """The results that can be missing without an error.
 
-    ``missing_worlds`` is a number of worlds, ``max_invalid`` the allowed share of a planner's
-    invalid trials. ``new_planners`` have no baseline, ``removed_planners`` have no new trials.
+    ``missing_worlds`` is the allowed number of missing worlds, and ``max_invalid`` the allowed
+    share of a planner's invalid trials. ``new_planners`` can be missing in the baseline, and
+    ``removed_planners`` in the new results.
     """
 
     missing_worlds: int = 0
@@ -46,11 +49,11 @@ class GateAllowances:
 
 @dataclass(frozen=True)
 class NotJudged:
-    """One expectation that was not judged.
+    """An expected result that is missing, so that the gate could not evaluate it.
 
-    ``expectation`` is a sentence that is true where nothing is missing, ``reason`` states what is
-    missing, ``worlds`` in which worlds. ``allowed`` is true where the user or the campaign
-    declared it. ``remedy`` is empty where it is allowed.
+    ``expectation`` is a sentence that would be true if nothing were missing. ``reason`` states what
+    is missing, and ``worlds`` in which worlds. ``allowed`` is True if the user or the campaign
+    allows the result to be missing. ``remedy`` is then empty.
     """
 
     expectation: str
@@ -63,12 +66,13 @@ class NotJudged:
 
 @dataclass(frozen=True)
 class GateSide:
-    """One results directory of a gate, with the names that the verdicts have.
+    """One results directory that a gate evaluates, with the planners' names as in the verdicts.
 
-    ``title`` names it in messages, ``planners`` are the evaluated ones. ``worlds`` are the expected
-    worlds that the other directory has too, ``only`` those that it lacks. ``recorded`` are the
-    finished trials, ``settled`` those of them that can be evaluated. ``ended_by_rule`` is true if
-    the campaign's own ``stop`` ended it.
+    ``title`` is the name of the directory in messages, and ``planners`` are the evaluated planners.
+    ``worlds`` are the expected worlds that the other directory also contains, and ``only`` are the
+    expected worlds that it does not contain. ``recorded`` are the finished trials, and ``settled``
+    are the finished trials that can be evaluated. ``ended_by_rule`` is True if the early stop of
+    the campaign has ended it.
     """
 
     title: str
@@ -81,7 +85,7 @@ class GateSide:
 
     @property
     def total(self) -> int:
-        """The number of expected worlds of this directory."""
+        """The number of expected worlds."""
         return len(self.worlds) + len(self.only)
 
     def valid_trials(self, planner: str) -> WorldTrials:
@@ -91,10 +95,10 @@ class GateSide:
         return {world: found[world] for world in self.worlds if world in found}
 
     def unsettled(self) -> Tuple[str, ...]:
-        """Return the worlds without a settled trial of the planners.
+        """Return the worlds in which no trial of the evaluated planners is settled.
 
-        A campaign that was stopped by its rule omits worlds with an invalid trial; those are not
-        returned.
+        Worlds with an invalid trial are excluded if the campaign was ended by its early stop, which
+        omits them.
         """
         if not self.planners:
             return ()
@@ -105,9 +109,10 @@ class GateSide:
 
 
 def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str]:
-    """Return the worlds before the first one in which ``planners`` have unfinished trials.
+    """Return the worlds before the first world in which ``planners`` have unfinished trials.
 
-    Which trials of later worlds have ended can depend on their outcomes.
+    Later worlds are excluded, since the outcome of a trial can affect whether it has already
+    finished.
     """
     if results.stop is not None:
         return set(results.judged)
@@ -129,13 +134,13 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
 
 
 def ended_by_rule(results: CampaignResults) -> bool:
-    """Return whether the campaign's own ``stop`` ended it."""
+    """Return whether the early stop of a campaign has ended it."""
     end = early_stop(results)
     return end is not None and (end.decided or len(results.trials) >= results.planned)
 
 
 def in_worlds(results: CampaignResults, worlds: AbstractSet[str]) -> CampaignResults:
-    """Return the results with the trials in ``worlds`` only."""
+    """Return the results without the trials of other worlds than ``worlds``."""
     return replace(results, trials=tuple(t for t in results.trials if t.world in worlds))
 
 
@@ -146,7 +151,7 @@ def not_judged(
     allowances: GateAllowances,
     option: Option,
 ) -> Tuple[NotJudged, ...]:
-    """List the trials and worlds of ``pairs`` that were expected and not judged."""
+    """Return the trials and worlds of ``pairs`` that were expected but could not be evaluated."""
     return (
         *_invalid_trials(sides, allowances.max_invalid, option),
         *_ended_by_rule(sides),
@@ -155,7 +160,7 @@ def not_judged(
 
 
 def repetition_notes(sides: Sequence[GateSide]) -> List[str]:
-    """State which planners do not have the same number of trials in every world."""
+    """Return notes about planners whose number of trials differs between worlds."""
     notes = []
     for side in sides:
         for planner in side.planners:
@@ -213,8 +218,8 @@ def _missing_worlds(
     most: int,
     option: Option,
 ) -> Iterator[NotJudged]:
-    """Yield the worlds that are missing for all pairs, then those that are missing for one pair or
-    one metric only."""
+    """Yield the worlds that are missing for all pairs, followed by those that are missing only for
+    one pair or one metric."""
     unfinished = [() if side.ended_by_rule else side.unsettled() for side in sides]
     absent = {world for side in sides for world in side.unsettled()}
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
@@ -271,8 +276,8 @@ def _missing_worlds(
 def _worlds_without_trials(
     sides: Sequence[GateSide], pair: GatePair, absent: AbstractSet[str]
 ) -> Tuple[str, ...]:
-    """Return the worlds in which a planner of the pair has no trial, except for the worlds in
-    ``absent``."""
+    """Return the worlds, except those in ``absent``, in which a planner of the pair has no
+    trial."""
     found: Set[str] = set()
     for side in sides:
         for planner in {pair.planner, pair.baseline} & set(side.planners):

@@ -1,4 +1,4 @@
-"""Interface of the ``gate`` node, with the options of ``gz_testauto gate`` as parameters."""
+"""Interface of the ``gate`` node. Its parameters are the options of ``gz_testauto gate``."""
 
 from pydantic import Field
 

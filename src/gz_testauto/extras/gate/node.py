@@ -33,11 +33,11 @@ from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.workers.processes import local_workers
 
 RESULT_FILE = "--gtest_output=xml:"
-"""Prefix of the argument with which rostest passes the path of the result file."""
+"""Prefix of the argument in which rostest passes the path of the result file."""
 
 
 def start() -> int:
-    """Run the campaign unless it has results, and evaluate the gate."""
+    """Run the campaign unless ``~results`` specifies its results, and evaluate the gate."""
     name = rospy.get_name().strip("/")
     judged = evaluate_with_junit(name, _evaluate, _write)
     print("\n".join(gate_lines(judged)), flush=True)
@@ -73,7 +73,7 @@ def _evaluate() -> GateEvaluation:
 
 
 def _request(parameters: GateParameters, out: Path) -> GateRequest:
-    """Return the request for the results in ``out``."""
+    """Return the request to evaluate the results in ``out``."""
     base, selection = parameters.baseline_planner, parameters.selection
     planners = _words(parameters.planner) or selection.planners or ()
     if parameters.baseline is None:
@@ -102,13 +102,14 @@ def _request(parameters: GateParameters, out: Path) -> GateRequest:
 
 
 def _parameter_name(option: str) -> str:
-    """Return ``~max_invalid`` for the command line's ``max-invalid``."""
+    """Return the name of the ROS parameter for a command-line option, such as ``~max_invalid`` for
+    ``max-invalid``."""
     plural = {"new-planner": "~new_planners", "removed-planner": "~removed_planners"}
     return plural.get(option, "~" + option.replace("-", "_"))
 
 
 def _words(text: str) -> Tuple[str, ...]:
-    """Return words that are separated by blanks or commas."""
+    """Split text at blanks and commas."""
     return tuple(text.replace(",", " ").split())
 
 
@@ -122,5 +123,5 @@ def _write(xml: str) -> None:
 
 
 def main() -> int:
-    """Run the node."""
+    """Run the ``gate`` node."""
     return run_node("gate", start, own_signals=True)

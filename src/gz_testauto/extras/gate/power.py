@@ -1,12 +1,12 @@
-"""Estimate the required number of worlds before a campaign is run.
+"""Power analysis, which estimates the required number of worlds before a campaign is run.
 
-These are the smallest difference that the report's test detects in a number of paired worlds, and
-the probability that the gate passes. Both depend on how two planners differ world by world: on the
-share of discordant worlds, which a pilot campaign estimates or which follows from two independent
-success rates (:class:`DiscordantRate`); with repetitions, on the distribution of the pilot's
-differences (:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of
-discordant worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The power of
-Gaffke's test and of the gate is simulated, from a fixed seed.
+The module computes the smallest difference that the report's test detects in a number of paired
+worlds, and the probability that the gate passes. Without repetitions, both depend on the share of
+discordant worlds (:class:`DiscordantRate`). A pilot campaign estimates this share, or it follows
+from the success rates of two independent planners. With repetitions, both depend on the
+distribution of the differences in a pilot campaign (:class:`Pilot`). The power of McNemar's test is
+computed exactly, over the number of discordant worlds and their outcomes: S. W. Duffy, Biometrics
+40 (1984) 1005–1015. The power of Gaffke's test and of the gate is simulated, from a fixed seed.
 """
 
 import math
@@ -21,13 +21,13 @@ from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 
 CHANCE = 0.8
-"""Usual power: the probability that an existing difference is detected."""
+"""The usual power, which is the probability that an existing difference is detected."""
 
 MOST_WORLDS = 100_000
 SIMULATED = 1000
 SEED = 0
 TESTED = 300
-"""Number of simulated campaigns if a test is computed for each."""
+"""Number of simulated campaigns if a test is computed for each of them."""
 _CHUNK = 100
 _TAIL = 1e-9
 
@@ -35,7 +35,8 @@ _TAIL = 1e-9
 @dataclass(frozen=True)
 class DiscordantRate:
     """The difference of two planners: ``discordant`` is the share of worlds in which exactly one of
-    them succeeds, ``difference`` the first's rate minus the second's."""
+    them succeeds. ``difference`` is the success rate of the first planner minus that of the
+    second."""
 
     discordant: float
     difference: float
@@ -54,8 +55,9 @@ class DiscordantRate:
     def from_rates(
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
-        """Return the instance for two rates. The default of ``discordant`` is that of independent
-        planners, which is usually too large: planners fail in the same worlds."""
+        """Return the instance for two success rates. The default of ``discordant`` is the share for
+        independent planners. It is usually too large, since planners tend to fail in the same
+        worlds."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
@@ -71,16 +73,17 @@ class DiscordantRate:
 
     @property
     def largest(self) -> float:
-        """The largest possible difference: all discordant worlds in favor of one planner."""
+        """The largest possible difference, for which all discordant worlds are in favor of one
+        planner."""
         return self.discordant
 
     @property
     def first_only(self) -> float:
-        """The share of worlds in which only the first succeeds."""
+        """The share of worlds in which only the first planner succeeds."""
         return (self.discordant + self.difference) / 2.0
 
     def with_difference(self, difference: float) -> "DiscordantRate":
-        """Return the same share of discordant worlds with another difference."""
+        """Return a copy with the same share of discordant worlds and the specified difference."""
         return DiscordantRate(self.discordant, difference)
 
     def power(self, worlds: int, alpha: float) -> float:
@@ -103,15 +106,16 @@ class DiscordantRate:
         return float(np.clip(weights @ refused, 0.0, 1.0))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw differences of campaigns (campaigns, worlds)."""
+        """Draw the differences in the worlds of simulated campaigns, shape (campaigns, worlds)."""
         chances = [self.discordant - self.first_only, 1.0 - self.discordant, self.first_only]
         return generator.choice([-1.0, 0.0, 1.0], p=chances, size=shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The difference of two planners with repetitions: ``differences`` of the rates in the pilot's
-    worlds, shape (n,), at least two of which are not equal."""
+    """The difference of two planners with repetitions. ``differences``, shape (n,), contains the
+    difference of the success rates in each world of a pilot campaign. At least two of them must
+    differ."""
 
     differences: np.ndarray
 
@@ -121,12 +125,12 @@ class Pilot:
 
     @property
     def difference(self) -> float:
-        """The first's mean rate minus the second's."""
+        """The mean success rate of the first planner minus that of the second."""
         return mean(self.differences)
 
     def with_difference(self, difference: float) -> "Pilot":
-        """Return the pilot with each difference in favor of either planner, shifted by
-        ``difference`` as far as rates allow."""
+        """Return a pilot that contains each difference with both signs, shifted by ``difference``
+        and limited to the possible range."""
         both = np.concatenate([self.differences, -self.differences])
         return Pilot(np.clip(both + difference, *DIFFERENCE) if difference else both)
 
@@ -138,7 +142,8 @@ class Pilot:
         return float(np.mean(found))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw differences of campaigns (campaigns, worlds) from the pilot's worlds."""
+        """Draw the differences in the worlds of simulated campaigns from those of the pilot, shape
+        (campaigns, worlds)."""
         return generator.choice(self.differences, size=shape)
 
 
@@ -146,13 +151,14 @@ Source = Union[DiscordantRate, Pilot]
 
 
 def share_upper_bound(worlds: int) -> float:
-    """Return the upper 95 % bound of a share that is 0 in this number of worlds."""
+    """Return the upper 95 % confidence bound of a share that was observed as 0 in ``worlds``
+    worlds."""
     return float(1.0 - 0.05 ** (1.0 / worlds))
 
 
 def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[float]:
-    """Return the smallest difference of two rates that is detected with the usual power; None if
-    even the largest one is not."""
+    """Return the smallest difference of two rates that is detected with the power :data:`CHANCE`,
+    or None if even the largest difference is not."""
     low, high = 0.0, source.largest
     if source.with_difference(high).power(worlds, alpha) < CHANCE:
         return None
@@ -164,8 +170,9 @@ def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[f
 
 
 def worlds_for(source: Source, alpha: float) -> Optional[int]:
-    """Return the number of worlds that detect the difference with the usual power, to within 1 %,
-    because the exact power increases in steps. None for more than :data:`MOST_WORLDS`."""
+    """Return the number of worlds in which the difference is detected with the power
+    :data:`CHANCE`. Return None if this is more than :data:`MOST_WORLDS`. The result is accurate to
+    1 %, since the exact power increases in steps."""
     if not source.difference:
         return None
     high = 8
@@ -182,7 +189,7 @@ def worlds_for(source: Source, alpha: float) -> Optional[int]:
 
 def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
-    is evaluated after each."""
+    is evaluated after each world."""
 
     def capital(values: np.ndarray) -> np.ndarray:
         return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
@@ -191,8 +198,8 @@ def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> floa
 
 
 def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, float]:
-    """Return the mean number of worlds of a campaign with at most ``worlds`` that stops when it is
-    decided, and the probability that it is decided."""
+    """Return the mean number of worlds of a campaign that stops when its comparison is decided, and
+    the probability that it is decided. The campaign has at most ``worlds`` worlds."""
     limit = -math.log(alpha)
     at = _first_over(worlds, source, lambda v: anytime.two_sided(v, 0.0, DIFFERENCE), limit)
     return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
@@ -202,7 +209,7 @@ def _first_over(
     worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
     """Return the number of worlds after which the capital of each simulated campaign first reaches
-    its limit, or ``worlds`` + 1 if it does not; shape (SIMULATED,)."""
+    ``limit``, or ``worlds`` + 1 if it does not. The shape is (SIMULATED,)."""
     generator = np.random.default_rng(SEED)
     first = []
     for _ in range(SIMULATED // _CHUNK):

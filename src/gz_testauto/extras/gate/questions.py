@@ -1,11 +1,11 @@
-"""Test whether a planner is non-inferior to a baseline, and whether its success rate is sufficient.
+"""Tests whether a planner is not worse than a baseline, and whether its success rate is sufficient.
 
-The verdict on a question is passed, failed or undecided. A question about success bets on the
-differences of the worlds' rates, one about a metric on the signs and ranks of its differences
-(:mod:`gz_testauto.analysis.anytime`). All verdicts are therefore valid after every world, and
-worlds can be added while one is undecided. Each question passes wrongly with a probability of at
-most alpha. The whole gate fails wrongly with a probability of at most alpha: that probability is
-split among the questions.
+The verdict on a question is passed, failed or undecided. The tests are based on betting
+(:mod:`gz_testauto.analysis.anytime`). A question about success uses the differences of the success
+rates in each world. A question about a metric uses the signs and ranks of the metric's differences.
+All verdicts are valid after every world, so worlds can be added while a verdict is undecided. For
+each question, the probability of passing wrongly is at most alpha. For the whole gate, the
+probability of failing wrongly is at most alpha, which is divided among the questions.
 """
 
 import enum
@@ -24,7 +24,7 @@ from gz_testauto.metrics.interface import Metric
 
 
 class Verdict(enum.Enum):
-    """The result of one question, and of the gate."""
+    """The result of one question or of the whole gate."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,9 +41,9 @@ class QuestionKind(enum.Enum):
 
 @dataclass(frozen=True)
 class GateQuestions:
-    """The questions of a gate. ``not_worse_than`` is a margin of the success rate, ``metrics`` are
-    margins by the metric's name, in its own unit; both need a baseline. ``min_success`` is a
-    rate. ``alpha`` is the error probability."""
+    """The questions of a gate. ``not_worse_than`` is the margin of the success rate. ``metrics``
+    contains the names of metrics with their margins, in the unit of each metric. Both require a
+    baseline. ``min_success`` is the required success rate, and ``alpha`` the error probability."""
 
     not_worse_than: Optional[float] = None
     min_success: Optional[float] = None
@@ -65,10 +65,10 @@ class GateQuestions:
 
 @dataclass(frozen=True)
 class GatePair:
-    """A planner and its baseline, by the names that verdicts show.
+    """A planner and its baseline, with their names as in the verdicts.
 
-    ``trials`` are the planner's valid trials by world, ``baseline_trials`` those of the baseline
-    under the same names of worlds. ``baseline`` is empty where the planner has none.
+    ``trials`` contains the valid trials of the planner by world, and ``baseline_trials`` those of
+    the baseline in the same worlds. ``baseline`` is empty if the planner has no baseline.
     """
 
     planner: str
@@ -78,17 +78,18 @@ class GatePair:
 
     @property
     def worlds(self) -> Tuple[str, ...]:
-        """The worlds in which both have valid trials."""
+        """The worlds in which both planners have valid trials."""
         return tuple(world for world in self.trials if world in self.baseline_trials)
 
 
 @dataclass(frozen=True)
 class MetricWorlds:
-    """The worlds of a pair, sorted for one metric.
+    """The worlds of a pair, classified for one metric.
 
-    ``differences`` are the planner's mean minus the baseline's in the worlds in which both have a
-    number. ``failed`` are worlds in which one of the two never reached the goal, for a metric of
-    completed trials. ``unmeasured`` are the other worlds without a number of both.
+    ``differences`` contains the planner's mean minus the baseline's mean, for the worlds in which
+    both have a value. If the metric is defined only for completed trials, ``failed`` contains the
+    worlds in which one of the two planners never reached the goal. ``unmeasured`` contains the
+    other worlds in which a value is missing.
     """
 
     differences: Dict[str, float]
@@ -131,9 +132,11 @@ class QuestionVerdict:
 def evaluate(
     pairs: Sequence[GatePair], rules: GateQuestions, declared: Sequence[Metric] = ()
 ) -> Tuple[QuestionVerdict, ...]:
-    """Return the verdict on every question about each pair; ``declared`` are the known metrics.
+    """Return the verdict on every question about each pair. ``declared`` contains the known
+    metrics.
 
-    Raises ``SpecError`` for an unknown metric, or one whose declaration has no better direction.
+    Raises ``SpecError`` if a metric is unknown, or if its declaration does not state whether lower
+    or higher values are better.
     """
     metrics = gate_metrics(rules, declared)
     questions = [question for pair in pairs for question in _questions(pair, rules, metrics)]
@@ -142,9 +145,10 @@ def evaluate(
 
 
 def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
-    """Return the metrics of the rules with their margins.
+    """Return the metrics of the questions, each with its margin.
 
-    Raises ``SpecError`` for an unknown metric, or one whose declaration has no better direction.
+    Raises ``SpecError`` if a metric is unknown, or if its declaration does not state whether lower
+    or higher values are better.
     """
     known = {metric.name: metric for metric in declared}
     found = []
@@ -158,7 +162,7 @@ def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple
 
 
 def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
-    """Sort the worlds of a pair for one metric."""
+    """Classify the worlds of a pair for one metric."""
     means: Dict[str, Tuple[float, float]] = {}
     failed, unmeasured = [], []
     for world in pair.worlds:
@@ -177,11 +181,11 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 
 @dataclass(frozen=True)
 class _Question:
-    """A question with its data.
+    """A question with the data to answer it.
 
-    ``values`` has one number per world of ``worlds``; higher is better. The planner fails if their
-    center is below ``limit``. ``sign`` is -1 if the values are negated for that. In a world whose
-    value is below ``against`` the planner is worse.
+    ``values`` contains one number for each world in ``worlds``, where higher is better. The planner
+    fails if the center of the values is below ``limit``. ``sign`` is -1 if the values were negated,
+    so that higher is better. The planner is worse in a world whose value is below ``against``.
     """
 
     text: str
@@ -226,7 +230,8 @@ class _Question:
         )
 
     def _bets(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the bets on a center above the limit, and on one below it."""
+        """Return the bets that the center is above the limit, and those that it is below the
+        limit."""
         if self.bounds is None:
             return (
                 anytime.shift_above(self.values, self.limit),
@@ -336,7 +341,7 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
 
 
 def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
-    """Return the question over the worlds in which both planners have a value."""
+    """Return the question about a metric, with the worlds in which both planners have a value."""
     sign = 1.0 if metric.better == "higher" else -1.0
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
@@ -359,5 +364,5 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
 
 
 def _signed(sign: float, value: float) -> float:
-    """Return the product, without a negative zero."""
+    """Return the product, with 0 instead of a negative zero."""
     return sign * value + 0.0

@@ -1,9 +1,9 @@
-"""Report the result of a gate: lines for a terminal, JUnit XML and JSON.
+"""Output of the result of a gate: lines for a terminal, JUnit XML and JSON.
 
-Every number comes from :mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins,
-GitLab and GitHub Actions read it: one ``testcase`` per question, ``failure`` if it failed,
-``error`` if it is undecided; and one per expectation that was not judged, ``error``, or ``skipped``
-if it is allowed.
+Every number comes from :mod:`gz_testauto.extras.gate.request`. rostest, Jenkins, GitLab and GitHub
+Actions can read the JUnit XML. It contains one ``testcase`` per question, with ``failure`` if the
+question failed and ``error`` if it is undecided. It also contains one ``testcase`` per missing
+result, with ``skipped`` if the result is allowed to be missing and ``error`` otherwise.
 """
 
 import math
@@ -19,7 +19,7 @@ from gz_testauto.extras.gate.request import GateEvaluation
 from gz_testauto.report.plain import count_text, number_text
 
 SHOWN = 5
-"""Worlds named in one line; JUnit XML and JSON name all."""
+"""Number of worlds that one line names. JUnit XML and JSON name all worlds."""
 
 EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
@@ -29,12 +29,12 @@ _FORMATS = {
     QuestionKind.SUCCESS: (100.0, 1, "%", ""),
     QuestionKind.DIFFERENCE: (100.0, 1, "percentage points", "+"),
 }
-"""Factor, decimals, unit and sign of a value that is not a metric."""
+"""Factor, number of decimals, unit and sign with which a value other than a metric is shown."""
 
 
 def gate_lines(judged: GateEvaluation) -> List[str]:
-    """Return a line per question, per expectation that was not judged, and per note; first those
-    that keep the gate from passing."""
+    """Return one line per question, per missing result, and per note. The lines that prevent the
+    gate from passing are first."""
     answers = _sorted_by_verdict(judged)
     lines = [
         *(verdict_line(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
@@ -47,7 +47,7 @@ def gate_lines(judged: GateEvaluation) -> List[str]:
 
 
 def verdict_line(answer: QuestionVerdict) -> str:
-    """Return one line: the verdict, the estimate with its bounds, and the limit."""
+    """Return one line with the verdict, the estimate, its bounds, and the limit."""
     verdict = answer.verdict.value.upper()
     if not answer.worlds:
         return f"{verdict}: no world has the trials to test whether {answer.question}"
@@ -62,7 +62,8 @@ def verdict_line(answer: QuestionVerdict) -> str:
 
 
 def not_judged_line(item: NotJudged) -> str:
-    """Return one line: what is missing, where, and the remedy or that it is allowed."""
+    """Return one line that states what is missing, in which worlds, and either the remedy or that
+    it is allowed."""
     where = f": {_listed(item.worlds)}" if item.worlds else ""
     line = f"{_not_judged(item)}{where}"
     return line if item.allowed else f"{line}; {item.remedy}"
@@ -71,8 +72,9 @@ def not_judged_line(item: NotJudged) -> str:
 def evaluate_with_junit(
     name: str, evaluate: Callable[[], GateEvaluation], write: Callable[[str], None]
 ) -> GateEvaluation:
-    """Evaluate the gate ``name``. ``write`` receives JUnit XML twice: first that the gate is not
-    finished, then its result, or its error, which is raised again."""
+    """Evaluate the gate ``name``. ``write`` is called with JUnit XML twice. The first XML states
+    that the gate is not finished, and the second contains its result or its error. An error is
+    raised again."""
     write(error_to_junit(name, NOT_FINISHED))
     try:
         judged = evaluate()
@@ -84,26 +86,27 @@ def evaluate_with_junit(
 
 
 def to_junit(name: str, judged: GateEvaluation) -> str:
-    """Return JUnit XML of the gate ``name``."""
+    """Return the result of the gate ``name`` as JUnit XML."""
     answers = [_answer_case(answer) for answer in judged.answers]
     missing = [_not_judged_case(item) for item in judged.not_judged]
     return _suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
 
 
 def error_message(error: Exception) -> str:
-    """Return the whole message of an error; with the error's type where it is not one of ours."""
+    """Return the full message of an error. It starts with the type of the error if the error is not
+    a ``GzTestautoError``."""
     if isinstance(error, GzTestautoError):
         return error.full
     return f"{type(error).__name__}: {error}"
 
 
 def error_to_junit(name: str, message: str) -> str:
-    """Return JUnit XML of a gate that ended with an error."""
+    """Return JUnit XML for a gate that failed with an error."""
     return _suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
 def to_document(judged: GateEvaluation) -> dict:
-    """Return the result for JSON. A number that is unknown or infinite is null."""
+    """Return the result as a document for JSON. A number that is unknown or infinite is null."""
     return {
         "verdict": judged.verdict.value,
         "answers": [
@@ -122,7 +125,7 @@ def to_document(judged: GateEvaluation) -> dict:
 
 
 def error_to_document(message: str) -> dict:
-    """Return the JSON of a gate that ended with an error."""
+    """Return the document for JSON of a gate that failed with an error."""
     return {"verdict": "error", "error": message, "answers": [], "not_judged": [], "notes": []}
 
 
@@ -132,7 +135,8 @@ def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
 
 
 Case = Tuple[str, str, str, str, Sequence[str]]
-"""Name, element (empty where it passed), type, message, and further lines."""
+"""A test case of JUnit XML: name, element (empty if it passed), type, message, and further
+lines."""
 
 
 def _answer_case(answer: QuestionVerdict) -> Case:
@@ -144,8 +148,8 @@ def _answer_case(answer: QuestionVerdict) -> Case:
 
 
 def _not_judged_case(item: NotJudged) -> Case:
-    """Return the case; an allowed one has its reason as its name, because rosunit prints
-    ``skipped`` cases as passed."""
+    """Return the test case for a missing result. If it is allowed to be missing, the reason is the
+    name of the case, since rosunit prints only the name of a ``skipped`` case, as passed."""
     worlds = [f"not judged {world}" for world in item.worlds]
     name, element = (_not_judged(item), "skipped") if item.allowed else (item.expectation, "error")
     return name, element, "not judged", not_judged_line(item), worlds
@@ -204,7 +208,8 @@ def _suite(
 
 
 def _junit_name(text: str) -> str:
-    """Return a name without ``%``, which rosunit interprets as a format."""
+    """Return a name in which ``%`` is replaced, since rosunit interprets it as a format
+    specifier."""
     return escape_text(text).replace("%", "percent")
 
 
@@ -254,7 +259,8 @@ def _bounds(answer: QuestionVerdict) -> str:
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
-    """Return factor, decimals, unit with a space before it, and sign of an estimate."""
+    """Return the factor, the number of decimals, the unit with a leading space, and the sign of an
+    estimate."""
     factor, decimals, unit, sign = _FORMATS.get(answer.kind, (1.0, 3, answer.unit, "+"))
     return factor, decimals, f" {unit}".rstrip(), sign
 
@@ -272,6 +278,6 @@ def _further(answer: QuestionVerdict) -> str:
 
 
 def _number(value: float, decimals: int, sign: str) -> str:
-    """Return the number as text, without a negative zero."""
+    """Return the number as text, with 0 instead of a negative zero."""
     rounded = round(value, decimals) + 0.0 if math.isfinite(value) else value
     return number_text(rounded, decimals, sign)

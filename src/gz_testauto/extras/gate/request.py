@@ -1,7 +1,7 @@
-"""Load results directories, choose which planners a gate compares, and judge them.
+"""Evaluation of a gate: loading of results directories, and selection of the compared planners.
 
-The questions are defined in :mod:`gz_testauto.extras.gate.questions`, the worlds and trials that
-are missing in :mod:`gz_testauto.extras.gate.coverage`.
+:mod:`gz_testauto.extras.gate.questions` defines the questions, and
+:mod:`gz_testauto.extras.gate.coverage` detects missing worlds and trials.
 """
 
 from dataclasses import dataclass, field, replace
@@ -39,19 +39,19 @@ MARGIN = 0.05
 
 
 def command_line_option(name: str) -> str:
-    """Return ``--max-invalid`` for ``max-invalid``."""
+    """Return the name of an option with its dashes, such as ``--max-invalid`` for
+    ``max-invalid``."""
     return f"--{name}"
 
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A campaign to evaluate, and the questions.
+    """The campaign that a gate evaluates, and the questions.
 
     ``planners`` (default: all) of the campaign in ``directory`` are compared with
     ``baseline_planner`` of the same campaign, or of the campaign in ``baseline`` (default: the
-    planner of the same name). ``worlds`` limits the campaign to its first worlds.
-    ``ignore_differences`` also compares with a baseline that had another robot, limits or
-    simulator.
+    planner of the same name). ``worlds`` limits the campaign to its first worlds. With
+    ``ignore_differences``, the baseline can have a different robot, limits or simulator.
     """
 
     directory: Path
@@ -67,7 +67,7 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class GateEvaluation:
-    """The verdicts on a campaign, and all that was expected and not judged."""
+    """The verdicts on a campaign, and the expected results that are missing."""
 
     campaign: str
     answers: Tuple[QuestionVerdict, ...]
@@ -77,8 +77,8 @@ class GateEvaluation:
 
     @property
     def verdict(self) -> Verdict:
-        """Failed if any question failed; passed if every question passed and all that is missing
-        is declared."""
+        """The verdict of the gate. It is failed if any question failed, and passed if every
+        question passed and all missing results are allowed. Otherwise, it is undecided."""
         verdicts = {answer.verdict for answer in self.answers}
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
@@ -114,8 +114,8 @@ class _Compared:
 def evaluate_gate(request: GateRequest) -> GateEvaluation:
     """Evaluate the questions about a campaign.
 
-    Raises ``SpecError`` if no question is defined or a planner is unknown, and ``ResultsError`` if
-    a directory has no results, or its trials are not comparable.
+    Raises ``SpecError`` if no question is defined or a planner is unknown. Raises ``ResultsError``
+    if a directory contains no results, or if the campaigns are not comparable.
     """
     rules, option = _complete(request), request.option
     campaign = load_campaign(request.directory, "new")
@@ -153,7 +153,8 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
 
 
 def _complete(request: GateRequest) -> GateQuestions:
-    """Return the rules with the default margin. Raises ``SpecError`` if they have no question."""
+    """Return the questions of a request, with the default margin if none is specified. Raises
+    ``SpecError`` if the request contains no question."""
     rules, option = request.rules, request.option
     against = f"{option('baseline')} DIR or {option('baseline-planner')} NAME"
     if request.baseline or request.baseline_planner:
@@ -168,7 +169,8 @@ def _complete(request: GateRequest) -> GateQuestions:
 
 
 def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions) -> _Compared:
-    """Compare planners of one campaign, or evaluate each by itself."""
+    """Select planners of one campaign to compare with a baseline planner, or to evaluate
+    separately."""
     results, base, path = campaign.results, request.baseline_planner, request.directory
     _require_planners(results, path, (*request.planners, *filter(None, [base])))
     if base and base in request.planners:
@@ -200,7 +202,8 @@ def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions
 def _against(
     campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
 ) -> _Compared:
-    """Compare planners with those of another campaign, with the names that tables have."""
+    """Select planners of two campaigns to compare. The names of the planners are those in
+    tables."""
     assert request.baseline is not None
     mine, theirs, base = campaign.results, other.results, request.baseline_planner
     _require_planners(mine, request.directory, request.planners)
@@ -235,7 +238,8 @@ def _against(
 def _declared_differences(
     across: PairedCampaigns, names: Sequence[Tuple[str, str]], request: GateRequest
 ) -> List[str]:
-    """State which differences between the campaigns and between names the request accepts."""
+    """Return notes about differences between the campaigns and between planner names that the
+    request accepts."""
     differences = [
         f"compared although it differs ({request.option('ignore-differences')}): {reason}"
         for reason in across.sides[1].reasons
@@ -255,7 +259,7 @@ def _both_sides(
     matched: Sequence[Tuple[str, str]],
     request: GateRequest,
 ) -> Tuple[GateSide, ...]:
-    """Return the new results and the baseline in their common worlds."""
+    """Return the new results and the baseline, with their common worlds."""
     asked = [planner for planner, _ in matched], [of for _, of in matched if of]
     settled = pair_campaigns([*map(_settled, campaigns, asked)], request.ignore_differences).results
     first = {world.name for world in campaigns[0].results.worlds[: request.worlds]}
@@ -285,8 +289,8 @@ def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaig
 def _match(
     asked: Sequence[str], run: Sequence[str], baseline: Sequence[str], request: GateRequest
 ) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
-    """Find the baseline of each planner: empty for none. ``run`` and ``baseline`` are the planners
-    with trials."""
+    """Return each planner with its baseline, which is empty if there is none, and the missing
+    planners. ``run`` and ``baseline`` are the planners with trials."""
     option, allowances = request.option, request.allowances
     pairs: List[Tuple[str, str]] = []
     missing = []
@@ -337,7 +341,7 @@ def _without_trials(planner: str, title: str, request: GateRequest) -> NotJudged
 def _unneeded(
     allowances: GateAllowances, missing: Sequence[NotJudged], option: Option
 ) -> List[str]:
-    """State which declared planners are neither new nor removed."""
+    """Return notes about planners that are declared as new or removed but are not."""
     used = {item.planner for item in missing if item.allowed}
     names = {"new-planner": allowances.new_planners, "removed-planner": allowances.removed_planners}
     return [
@@ -351,7 +355,8 @@ def _unneeded(
 def _comparable_metrics(
     campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
 ) -> Tuple[GateQuestions, List[NotJudged]]:
-    """Remove the metrics that depend on more than the planners, unless ``ignore_differences``."""
+    """Return the questions without metrics that do not depend only on the planners, and the
+    reasons. With ``ignore_differences``, no metric is removed."""
     without = conditions(campaign, other).without
     affected = [name for name, _ in rules.metrics if name in without]
     fact = "is compared although it" if request.ignore_differences else "is not compared: it"
@@ -391,7 +396,7 @@ def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]
 
 
 def read_margins(texts: Sequence[str]) -> Tuple[Tuple[str, float], ...]:
-    """Parse texts ``NAME:MARGIN``. Raises ``SpecError``."""
+    """Parse metrics of the form ``NAME:MARGIN``. Raises ``SpecError`` for text of another form."""
     found = []
     for text in texts:
         name, _, margin = text.partition(":")

@@ -39,7 +39,7 @@ from gz_testauto.results.directory import write_atomically
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments of ``gate``."""
     parser.add_argument("directory", type=Path, help="results directory of the campaign")
     parser.add_argument(
         "--baseline", type=Path, metavar="DIR", help="results directory of the baseline"
@@ -148,7 +148,7 @@ def _add_allowances(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate a campaign; return 0 for passed, 1 for failed, 2 for undecided."""
+    """Evaluate a campaign. Return 0 for passed, 1 for failed, 2 for undecided."""
 
     def write(xml: str) -> None:
         if arguments.junit:
@@ -172,7 +172,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace) -> GateRequest:
-    """Return the request. Raises ``SpecError`` for a value out of range."""
+    """Return the request that the arguments specify. Raises ``SpecError`` if a value is out of
+    range."""
     return GateRequest(
         arguments.directory,
         arguments.baseline,

@@ -43,7 +43,7 @@ OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the command-line arguments of ``power``."""
     parser.add_argument(
         "--worlds", type=int, required=True, metavar="N", help="number of worlds of the campaign"
     )
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print which differences the worlds can detect; return 0."""
+    """Print which differences the specified number of worlds can detect, and return 0."""
     if not 2 <= arguments.worlds <= MOST_WORLDS:
         raise SpecError(f"--worlds is {arguments.worlds}; it must be 2 to {MOST_WORLDS}")
     if not 0.0 < arguments.alpha < 0.5:
@@ -132,7 +132,8 @@ def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
 
 
 def _percent(chance: float) -> str:
-    """Return a probability as text, never as 0 or 100 %."""
+    """Return a probability as text. It is never shown as 0 % or 100 %, since an estimate is not
+    certain."""
     if chance > 0.99:
         return "more than 99 %"
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
