@@ -66,7 +66,7 @@ SAME = Conditions((), (), frozenset())
 
 
 def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
-    """Compare the conditions of two campaigns."""
+    """Return the differences between the conditions of two campaigns."""
     one, other = first.manifest, second.manifest
     reasons: List[str] = []
     notes: List[str] = []

@@ -1,12 +1,12 @@
-"""Decide after each world whether a campaign with early stop is decided.
+"""Evaluate the early stop of a campaign after each world.
 
 A pair of planners is decided after the first world at which the bets against equal success rates
-(:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α`` split among the pairs; or, with an
-equivalence margin, at which their confidence sequence is within it. Both are valid at every number
-of worlds. Everything is a function of the judged worlds in their order (table ``judged``), which is
-that of the plan: a world is judged when all trials of it and of all worlds before it have ended.
-The order of finished trials, the number of workers and kills of the runner therefore have no
-effect.
+(:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, where ``α`` is split among the pairs. If the
+campaign has an equivalence margin, the pair is also decided when its confidence sequence is within
+the margin. Both decisions are valid at every number of worlds. The decisions depend only on the
+evaluated worlds and their order (table ``judged``), which is the order of the plan. A world is
+evaluated when all of its trials, and those of all previous worlds, have ended. The order in which
+trials finish, the number of workers and interruptions of the campaign therefore have no effect.
 """
 
 import itertools
@@ -19,16 +19,17 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
 
 Rates = Mapping[str, Mapping[str, float]]
-"""The success rate of every planner in each world, by their names."""
+"""The success rate of each planner in each world, by the names of planner and world."""
 
 
 @dataclass(frozen=True)
 class PairDecision:
-    """The decision on two planners.
+    """The decision of the early stop on a pair of planners.
 
-    ``difference`` is the first's success rate minus the second's with the confidence sequence of
-    level ``alpha``; ``p_value`` is valid at every number of worlds. ``better`` is the planner with
-    the higher rate, ``negligible`` is true for equivalence; otherwise the pair is undecided.
+    ``difference`` is the first planner's success rate minus the second's, with its confidence
+    sequence at level ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the
+    planner with the higher rate if the rates differ, and ``negligible`` is true if the planners are
+    equivalent. Otherwise the pair is undecided.
     """
 
     first: str
@@ -48,7 +49,9 @@ class PairDecision:
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """The decisions after ``worlds`` judged worlds of at most ``max_worlds``."""
+    """The decisions on all pairs after ``worlds`` of at most ``max_worlds`` worlds have been
+    evaluated.
+    """
 
     rule: StopSpec
     worlds: int
@@ -62,7 +65,7 @@ class EarlyStop:
 
 
 def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
-    """Return the decisions of a campaign with early stop; None for another one."""
+    """Return the decisions of a campaign with early stop, or None for a campaign without it."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -75,7 +78,7 @@ def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
 def decide(
     rule: StopSpec, planners: Sequence[str], judged: Sequence[str], rates: Rates
 ) -> Tuple[PairDecision, ...]:
-    """Decide every pair of the rule."""
+    """Return the decision on each pair of planners that the rule compares."""
     selected = [
         pair
         for pair in itertools.combinations(planners, 2)

@@ -1,24 +1,25 @@
-"""The value of every statistic: an estimate with its interval.
+"""Represent the value of a statistic as an estimate with its confidence interval.
 
-A success rate with one trial per world has the exact interval: C. J. Clopper and E. S. Pearson,
-Biometrika 26 (1934), by scipy.
+The interval of a success rate with one trial per world is the exact one of C. J. Clopper and E. S.
+Pearson, Biometrika 26 (1934), as scipy computes it.
 """
 
 import math
 from typing import NamedTuple
 
 LEVEL = 0.95
-"""Confidence level of every interval."""
+"""Confidence level of all intervals."""
 
 ONE_WORLD = "one world is not enough"
-"""Reason why an estimate has no interval."""
+"""Reason for an estimate without an interval if all values are from one world."""
 
 
 class Estimate(NamedTuple):
-    """A number and its two-sided confidence interval at :data:`LEVEL`; NaN where there is none.
+    """A number and its two-sided confidence interval at :data:`LEVEL`; ends that do not exist are
+    NaN.
 
-    ``method`` names the method of the interval, for a table's footnote, or the reason why there is
-    none.
+    ``method`` is the name of the interval's method, for the footnote of a table, or the reason why
+    the interval does not exist.
     """
 
     value: float
@@ -28,12 +29,12 @@ class Estimate(NamedTuple):
 
     @classmethod
     def unknown(cls, method: str = "") -> "Estimate":
-        """Return the estimate without data."""
+        """Return the estimate for missing data, in which all numbers are NaN."""
         return cls(math.nan, math.nan, math.nan, method)
 
     @classmethod
     def without_interval(cls, value: float, reason: str) -> "Estimate":
-        """Return a number whose interval does not exist, and why."""
+        """Return an estimate without an interval; ``method`` is the reason."""
         return cls(value, math.nan, math.nan, reason)
 
     @property
@@ -43,8 +44,10 @@ class Estimate(NamedTuple):
 
 
 def success_rate(successes: int, trials: int) -> Estimate:
-    """Return the rate of independent trials with Clopper and Pearson's interval; unknown for no
-    trials."""
+    """Return the success rate of independent trials with Clopper and Pearson's interval.
+
+    The estimate is unknown if there are no trials.
+    """
     if trials == 0:
         return Estimate.unknown()
     from scipy.stats import binomtest

@@ -1,4 +1,6 @@
-"""Compute all statistics of one campaign once, for all reports, and group its worlds by winner."""
+"""Compute all statistics of a campaign in one call, for all reports, and group its worlds by
+winner.
+"""
 
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -21,7 +23,7 @@ class WorldGroup:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The results, the metrics to show, in order, and all statistics."""
+    """The results of a campaign, the metrics to show, in order, and all statistics."""
 
     results: CampaignResults
     metrics: Tuple[Metric, ...]
@@ -29,13 +31,15 @@ class Analysis:
     comparisons: Comparisons
     winners: Tuple[WorldGroup, ...]
     early_stop: Optional[EarlyStop] = None
-    """The decisions of a campaign with early stop; None for another one."""
+    """The decisions of a campaign with early stop, or None for a campaign without it."""
 
 
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Compute all statistics; ``pairs`` are the compared planners, by default every pair."""
+    """Compute all statistics; ``pairs`` are the pairs of planners to compare, by default all
+    pairs.
+    """
     comparisons = compare(results, pairs)
     return Analysis(
         results,
@@ -48,8 +52,11 @@ def analyze(
 
 
 def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
-    """Return the worlds in which every planner has a valid trial, by their winners: first one
-    winner, then several, all, none."""
+    """Return the worlds in which every planner has a valid trial, grouped by their winners.
+
+    Groups with one winner are first, followed by those with several winners, with all planners and
+    without a winner.
+    """
     rates = success_rates(results.trials)
     groups: Dict[Tuple[str, ...], List[str]] = {}
     for world in dict.fromkeys(record.world for record in results.trials):

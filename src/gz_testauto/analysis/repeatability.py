@@ -1,7 +1,7 @@
-"""Compare a repeated trial with its first run.
+"""Compare the recording of a repeated trial with that of its first run.
 
-Two recordings of one trial are compared bit for bit, and if they differ, the size and the start of
-the difference.
+The recordings are compared bit for bit. If they differ, the size and the start of the difference
+are computed.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from gz_testauto.metrics.recording import Recording
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """The comparison of two recordings.
+    """The comparison of two recordings of the same trial.
 
     ``identical`` is true if every stamp, pose and command is bit-identical. Otherwise
     ``first_difference_s`` is the simulated time of the first sample that differs. ``deviation_m``
     is the largest distance between the two paths at the same sample, over the samples that both
-    have; ``samples`` are the lengths of the two.
+    recordings contain. ``samples`` are the numbers of samples of both.
     """
 
     identical: bool
@@ -29,7 +29,7 @@ class ReplayComparison:
 
 
 def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
-    """Compare two recordings of the same trial; both must have a sample."""
+    """Compare two recordings of the same trial, each of which must contain at least one sample."""
     common = min(len(first.time_s), len(second.time_s))
     same = np.ones(common, dtype=bool)
     for name in ("time_s", "pose", "command"):

@@ -1,8 +1,8 @@
-"""Remove floating-point noise from equal numbers.
+"""Remove the floating-point noise that makes equal numbers differ.
 
-Below a tolerance, two values, or a value and zero, are equal. A mean of three times on a 0.1 s grid
-and the same mean in another order differ by 1e-16 s; a test that ranks differences would rank that
-as well.
+Two values, or a value and zero, count as equal if their difference is below a tolerance. For
+example, the mean of three times on a 0.1 s grid changes by 1e-16 s if the times are added in
+another order. A test that ranks differences would otherwise rank this one, too.
 """
 
 import math
@@ -11,19 +11,21 @@ from typing import Sequence, Union
 import numpy as np
 
 TOLERANCE = 1e-9
-"""Relative to the scale of the numbers that were subtracted."""
+"""Tolerance relative to the scale of the numbers that were subtracted."""
 
 Values = Union[Sequence[float], np.ndarray]
 
 
 def mean(values: Values) -> float:
-    """Return the mean, which does not depend on the order of ``values``; NaN for none."""
+    """Return the mean, which does not depend on the order of ``values``; NaN without values."""
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
 def differences(first: Values, second: Values) -> np.ndarray:
-    """Subtract ``second`` from ``first``, shape (n,), free of floating-point noise; equal infinite
-    values differ by 0."""
+    """Return ``first`` minus ``second``, shape (n,), without floating-point noise.
+
+    The difference of equal infinite values is 0.
+    """
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     sizes = np.abs(np.concatenate([one, other]))
     sizes = sizes[np.isfinite(sizes)]
@@ -33,10 +35,12 @@ def differences(first: Values, second: Values) -> np.ndarray:
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
-    """Make magnitudes equal that are within the tolerance of each other, and those within it of
-    zero zero; shape (n,).
+    """Return ``values``, shape (n,), without floating-point noise.
 
-    The tolerance is relative to ``scale``, or to the largest magnitude where that is larger.
+    Magnitudes within the tolerance of each other are replaced by the same magnitude, and those
+    within the tolerance of zero by zero.
+
+    The tolerance is relative to ``scale``, or to the largest magnitude if that is larger.
     """
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)

@@ -1,12 +1,14 @@
-"""Test and estimate the shift of a metric between two planners, over worlds with values of both.
+"""Test and estimate the shift of a metric between two planners, over worlds in which both have a
+value.
 
-Wilcoxon's signed-rank test and, in the metric's own unit, the Hodges–Lehmann estimate of the
-shift: the median of all Walsh averages ``(d_i + d_j)/2, i ≤ j``, with the interval that belongs
-to the test. F. Wilcoxon, Biometrics Bulletin 1 (1945); J. L. Hodges and E. L. Lehmann, Annals
-of Mathematical Statistics 34 (1963); worked example in M. Hollander and D. A. Wolfe,
-"Nonparametric Statistical Methods" (1973), pp. 27–39. Differences of zero are dropped, equal
-magnitudes have midranks, and given the ranks the signs are fair coins: this distribution is exact,
-also with ties, for up to :data:`EXACT_UP_TO` differences.
+Wilcoxon's signed-rank test and, in the metric's own unit, the Hodges–Lehmann estimate of the shift:
+the median of all Walsh averages ``(d_i + d_j)/2, i ≤ j``, with the interval that belongs to the
+test. F. Wilcoxon, Biometrics Bulletin 1 (1945); J. L. Hodges and E. L. Lehmann, Annals of
+Mathematical Statistics 34 (1963); worked example in M. Hollander and D. A. Wolfe, "Nonparametric
+Statistical Methods" (1973), pp. 27–39. Differences of zero are dropped, and equal magnitudes have
+midranks. Under the null hypothesis, given the ranks, both signs have a probability of 1/2. For up
+to :data:`EXACT_UP_TO` differences, the exact distribution is computed, even if magnitudes are
+equal.
 """
 
 import math
@@ -18,7 +20,9 @@ from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.analysis.rounding import without_noise
 
 EXACT_UP_TO = 50
-"""More differences than this use the normal approximation of the rank sum."""
+"""Largest number of differences for the exact distribution; above it, the normal approximation is
+used.
+"""
 
 METHOD = "Hodges–Lehmann"
 
@@ -26,8 +30,10 @@ Differences = Union[Sequence[float], np.ndarray]
 
 
 def signed_rank(differences: Differences) -> float:
-    """Return the two-sided p-value that the differences are symmetric about zero; 1 when all are
-    zero."""
+    """Return the two-sided p-value of the hypothesis that the differences are symmetric about zero.
+
+    It is 1 if all differences are zero.
+    """
     from scipy.stats import rankdata
 
     values = without_noise(differences)
@@ -48,12 +54,12 @@ def signed_rank(differences: Differences) -> float:
 
 
 def shift(differences: Differences) -> Estimate:
-    """Return the Hodges–Lehmann estimate of the differences' center, with its interval.
+    """Return the Hodges–Lehmann estimate of the center of the differences, with its interval.
 
-    The ends are infinite where the differences are too few for the level (fewer than six). There is
-    no interval, and ``method`` has the reason, for one world, and where so many differences are
-    equal that it would have no width. Where an end is exactly 0 and the test has ``p < 0.05``, the
-    interval is without that end.
+    The ends are infinite if there are fewer than six differences, which are too few for the level.
+    If there is only one world, or so many differences are equal that the interval would have no
+    width, the estimate has no interval, and ``method`` states the reason. If an end is exactly 0
+    and the test's p-value is below 0.05, the interval does not include that end.
     """
     values = without_noise(differences)
     count = len(values)
@@ -75,8 +81,11 @@ def shift(differences: Differences) -> Estimate:
 
 
 def _critical_rank(count: int) -> int:
-    """Return how many Walsh averages, from either end, the interval's limit is: the largest k with
-    ``P(W ≤ k − 1) ≤ (1 − LEVEL)/2`` under the null hypothesis; 0 when there is none."""
+    """Return the rank, from either end, of the Walsh average that limits the interval.
+
+    It is the largest k with ``P(W ≤ k − 1) ≤ (1 − LEVEL)/2`` under the null hypothesis, or 0 if
+    there is no such k.
+    """
     tail = (1 - LEVEL) / 2
     if count > EXACT_UP_TO:
         from scipy.stats import norm
@@ -89,8 +98,10 @@ def _critical_rank(count: int) -> int:
 
 
 def _null_distribution(ranks: np.ndarray) -> np.ndarray:
-    """Return P(W = w) of the sum of ``ranks`` (integers) with a positive sign, shape
-    (sum of ranks + 1,)."""
+    """Return P(W = w) for each w, shape (sum of ranks + 1,).
+
+    W is the sum of the ``ranks`` (integers) of differences with a positive sign.
+    """
     probability = np.zeros(int(ranks.sum()) + 1)
     probability[0] = 1.0
     for rank in ranks:

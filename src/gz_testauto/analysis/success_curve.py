@@ -1,12 +1,13 @@
-"""Fit a logistic curve with its band to success against the difficulty of worlds.
+"""Fit a logistic curve, with its confidence band, to success against the difficulty of worlds.
 
-The curve ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` is fitted over worlds; ``x`` is a figure of the
-world. Firth's penalized likelihood keeps the curve finite where the figure separates success from
-failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and M. Schemper,
-Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit: the variance is
-the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13–22, corrected for few
-worlds as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134, with a t distribution of
-two degrees of freedom fewer than worlds. The band is pointwise, on the scale of the logit.
+The curve ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` is fitted over worlds, where ``x`` is a figure
+of the world's difficulty. Firth's penalized likelihood keeps the curve finite if the figure
+separates success from failure, which is frequent with few worlds: D. Firth, Biometrika 80 (1993)
+27–38; G. Heinze and M. Schemper, Statistics in Medicine 21 (2002) 2409–2419. With repetitions, the
+unit is the world, and the variance is the sandwich estimator over worlds, K.-Y. Liang and S. L.
+Zeger, Biometrika 73 (1986) 13–22, corrected for few worlds as L. A. Mancl and T. A. DeRouen do,
+Biometrics 57 (2001) 126–134, with a t distribution whose degrees of freedom are the number of
+worlds minus two. The band is pointwise, on the scale of the logit.
 """
 
 import math
@@ -18,7 +19,7 @@ import numpy as np
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
 LEAST_WORLDS = 4
-"""Smallest number of worlds for a curve."""
+"""Smallest number of worlds for which a curve is fitted."""
 _STEPS = 100
 _LARGEST_STEP = 2.0
 _TOLERANCE = 1e-9
@@ -46,9 +47,10 @@ def success_curve(
     trials: Sequence[int],
     points: int = 61,
 ) -> Optional[SuccessCurve]:
-    """Fit the curve. Each argument has one entry per world: its figure, the number of its successes
-    and of its trials. None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same
-    figure."""
+    """Fit the curve to the figure, the number of successes and the number of trials of each world.
+
+    Return None for fewer than :data:`LEAST_WORLDS` worlds, or if all worlds have the same figure.
+    """
     figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
     used = (count > 0) & np.isfinite(figure)
     figure, success, count = figure[used], success[used], count[used]
@@ -78,7 +80,9 @@ def success_curve(
 
 
 def _fit(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> tuple:
-    """Return the coefficients, by Newton's method on Firth's score, and their information."""
+    """Return the coefficients, computed by Newton's method on Firth's score, and their information
+    matrix.
+    """
     from scipy.special import expit
 
     beta = np.zeros(design.shape[1])
@@ -105,7 +109,11 @@ def _variance(
     beta: np.ndarray,
     information: np.ndarray,
 ) -> np.ndarray:
-    """Return the inverse information; with repetitions the sandwich over worlds if it is wider."""
+    """Return the covariance of the coefficients.
+
+    It is the inverse information matrix or, with repetitions, the sandwich estimator over worlds if
+    that is wider.
+    """
     from scipy.special import expit
 
     inverse = np.linalg.inv(information)

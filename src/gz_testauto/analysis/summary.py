@@ -1,14 +1,14 @@
 """Summarize the results of each planner.
 
-Invalid trials are reported but excluded, metrics of completed trials are
-averaged over those only, and every mean has its number of trials.
+Invalid trials are counted but excluded from all statistics. Metrics of completed trials are
+averaged over completed trials only, and every mean states its number of trials.
 
-Trials in one world are correlated, so with repetitions the world is the unit: the success rate is
-the mean of the worlds' rates, with an interval over worlds
+Trials in the same world are correlated. With repetitions, the unit is therefore the world: the
+success rate is the mean of the worlds' rates, with an interval over worlds
 (:mod:`gz_testauto.analysis.bounded_mean`). The intra-class correlation measures the similarity of
 trials in one world: one-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M.
-Crespi and W. K. Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). The design effect is
-``1 + (m − 1)·ICC``.
+Crespi and W. K. Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). The design effect is ``1
++ (m − 1)·ICC``.
 """
 
 import math
@@ -27,13 +27,15 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.real_time_factor import is_low_factor_cause
 
 ON_STACK = "missed_control_cycles"
-"""A metric that every trial on a stack has, and no other."""
+"""A metric that exists for every trial with a navigation stack, and for no other trial."""
 
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """Mean and standard deviation of one metric over ``trials`` trials; NaN for none (and for
-    the deviation of one)."""
+    """The mean and standard deviation of one metric over ``trials`` trials.
+
+    The mean is NaN without trials, and the deviation is NaN for fewer than two trials.
+    """
 
     name: str
     trials: int
@@ -43,11 +45,13 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MachineLoad:
-    """The trials of one planner that the load of the machine can have affected. Only trials on a
-    stack, or over ROS in real time, can be; all counts are 0 for others.
+    """Numbers of trials of one planner that the load of the machine can have affected.
+
+    Only trials with a navigation stack, or over ROS in real time, can be affected. For other
+    trials, all numbers are 0.
 
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
-    ``slow_trials`` on a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
+    ``slow_trials`` with a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
     ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
     period started without the planner's command.
     """
@@ -60,12 +64,13 @@ class MachineLoad:
 
 @dataclass(frozen=True)
 class PlannerSummary:
-    """One planner over all its finished trials.
+    """The statistics of one planner over all its finished trials.
 
-    ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials are not among them.
-    ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions. ``naive`` has the interval for independent trials, ``design_effect`` is the number
-    of correlated trials that are worth one independent trial. ``load`` counts late trials.
+    ``trials`` is the number of valid trials, in ``worlds`` worlds, and ``invalid`` that of invalid
+    trials. ``correlation`` is the intra-class correlation of success within worlds, NaN without
+    repetitions. ``naive`` is the success rate with the interval that would apply to independent
+    trials. ``design_effect`` is the number of correlated trials that contain the information of one
+    independent trial. ``load`` counts the trials that the load of the machine has affected.
     """
 
     planner: str
@@ -86,7 +91,7 @@ class PlannerSummary:
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
-        """Return the number of trials with a value of a metric."""
+        """Return the number of trials with a value of the metric."""
         return self.metrics[metric].trials if metric in self.metrics else 0
 
 
@@ -128,8 +133,11 @@ def _summarize(
 
 
 def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
-    """Return the outcomes of valid trials that did not reach the goal, in declared order: those
-    that occur, or all that occur or are not rare."""
+    """Return the outcomes of valid trials that did not reach the goal, in the order of declaration.
+
+    These are the outcomes that occur in ``summaries``. If ``all_but_rare`` is true, outcomes that
+    do not occur but are not rare are included.
+    """
     seen = {outcome for summary in summaries for outcome in summary.outcomes}
     return [
         outcome
@@ -141,7 +149,11 @@ def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) ->
 
 
 def _load(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> MachineLoad:
-    """``records`` are those of one planner, ``attempts`` the invalid ones of all planners."""
+    """Return the load during the trials of one planner.
+
+    ``records`` are the trials of the planner, and ``attempts`` the invalid attempts of all
+    planners.
+    """
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
     return MachineLoad(
@@ -167,7 +179,7 @@ def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSumma
 
 
 def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
-    """Return the metric's known values over the trials for which it is defined."""
+    """Return the known values of the metric in the trials for which it is defined."""
     values = [
         record.metrics.get(metric.name, math.nan)
         for record in records
@@ -177,11 +189,12 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-    """Return the mean of the worlds' success rates; ``successes`` and ``trials`` have one entry per
-    world.
+    """Return the mean of the worlds' success rates.
 
-    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`. One world
-    has a rate and no interval.
+    ``successes`` and ``trials`` contain one number per world.
+
+    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`. For a
+    single world, the estimate has no interval.
     """
     success, count = _worlds(successes, trials)
     if not len(count):
@@ -194,8 +207,11 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return the ICC of success between trials of one world, 0 where the estimate is negative; NaN
-    with one trial per world, fewer than two worlds, or if all trials have the same outcome."""
+    """Return the intra-class correlation of success between trials in the same world.
+
+    A negative estimate is replaced by 0. The result is NaN for one trial per world, for fewer than
+    two worlds, and if all trials have the same outcome.
+    """
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)
     if worlds < 2 or total <= worlds:
@@ -210,8 +226,11 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return by how much repetitions widen the variance of the rate: ``1 + (m − 1)·ICC`` with ``m``
-    the mean number of trials per world; NaN where the correlation is."""
+    """Return the factor by which repetitions increase the variance of the success rate.
+
+    It is ``1 + (m − 1)·ICC``, where ``m`` is the mean number of trials per world, or NaN if the
+    correlation is NaN.
+    """
     _, count = _worlds(successes, trials)
     correlation = intraclass_correlation(successes, trials)
     if math.isnan(correlation):

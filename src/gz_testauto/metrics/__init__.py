@@ -1,1 +1,1 @@
-"""Metrics: functions that compute a number from the recording of a trial."""
+"""Compute metrics, which are numbers derived from the recording of a trial."""

@@ -1,31 +1,32 @@
-"""Metrics of smooth motion: acceleration and jerk.
+"""Compute metrics of smooth motion from acceleration and jerk.
 
 Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of planar acceleration.
 
 Acceleration is that of the base in the world, in components along the base's axes: ``a_x = dv_x/dt
-− ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. The centripetal acceleration of a bend at
-constant speed is exact for any number of samples. Before differentiation, v_x, v_y and ω are
-filtered forward and backward by a second-order Butterworth low-pass with the campaign's cut-off
-(zero phase; ``scipy.signal.sosfiltfilt``). A recording with uneven stamps is first interpolated
-linearly at even stamps. No filter is applied if the cut-off is not below half the sampling rate
-(the sampling itself is the filter), nor to three samples or fewer.
+− ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. Therefore the centripetal acceleration in
+a bend at constant speed is exact for any number of samples. Before differentiation, v_x, v_y and ω
+are filtered forward and backward by a second-order Butterworth low-pass with the campaign's cut-off
+(zero phase; ``scipy.signal.sosfiltfilt``). A recording with unevenly spaced stamps is first
+interpolated linearly at even stamps. No filter is applied if the cut-off is at least half the
+sampling rate, since sampling then has the effect of the filter. No filter is applied to three
+samples or fewer, either.
 
-Equations (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile Robots",
-after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
+The equations are (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
+Robots", after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
 
-Jerk: ``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk
-``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``, which does not depend on the size of a movement. A smoother
-movement has a larger value; a movement of least jerk from rest to rest has −5.32. ``j`` is the
-second derivative of the velocity in the world, in components along the base's axes, ``T`` the time
-driven, ``v_peak`` the largest speed.
+Jerk: ``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖²
+dt)``, which does not depend on the size of a movement. The value is larger for smoother movements;
+it is −5.32 for a movement with minimum jerk from rest to rest. ``j`` is the second derivative of
+the velocity in the world, in components along the base's axes, ``T`` is the time driven, and
+``v_peak`` the largest speed.
 
 A Savitzky–Golay filter of fourth order computes the derivatives of the velocity in the base frame
-and of the yaw rate. It fits a polynomial to a window of samples; the width of the window results
-from the campaign's cut-off (R. W. Schafer, IEEE Signal Processing Magazine 28(4), 2011, eq. 6). The
+and of the yaw rate. It fits a polynomial to a window of samples; the campaign's cut-off determines
+the width of the window (R. W. Schafer, IEEE Signal Processing Magazine 28(4), 2011, eq. 6). The
 rotation of the base is added exactly, so the jerk of a circle at constant speed is exact for any
-number of samples. Unlike the low-pass before differences, which comfort uses, the filter is exact
-up to the first and last sample for polynomial movements, and jerk is largest there. A recording
-with uneven stamps is first interpolated linearly at even stamps.
+number of samples. For polynomial movements, the filter is exact up to the first and last sample,
+where jerk is largest. This is not true of the low-pass filter that the comfort metric uses. A
+recording with unevenly spaced stamps is first interpolated linearly at even stamps.
 
 N. Hogan and D. Sternad, "Sensitivity of smoothness measures to movement duration, amplitude, and
 arrests", Journal of Motor Behavior 41 (2009) 529–534.
@@ -45,25 +46,29 @@ FILTER_ORDER = 2
 """Order of the Butterworth filter in each of the two passes."""
 
 SHORTEST = 3
-"""Largest number of samples that are differentiated without a filter."""
+"""Largest number of samples of a recording that is differentiated without a filter."""
 
 EVEN_STAMPS = 1e-3
-"""Largest deviation from even stamps, as a share of the period, for stamps to count as even."""
+"""Largest deviation of stamps that count as evenly spaced, as a share of the period."""
 
 ORDER = 4
 """Order of the polynomials of the Savitzky–Golay filter."""
 
 NO_JERK = 1e-9
-"""RMS of jerk (m/s³) below which it is only rounding errors, and its logarithm is meaningless."""
+"""RMS jerk (m/s³) below which jerk consists of rounding errors, so that its logarithm is
+meaningless.
+"""
 
 
 def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return even stamps (s), (n,), and the acceleration (m/s²) along the base's axes, (n, 2).
+    """Return evenly spaced stamps (s), shape (n,), and the acceleration (m/s²), shape (n, 2).
 
-    ``time_s`` has shape (n,), n at least 2, and ``twist`` (n, 3): v_x, v_y (m/s) in the base frame
-    and the yaw rate (rad/s).
+    The acceleration is in components along the base's axes.
+
+    ``time_s`` has shape (n,), with n at least 2. ``twist``, shape (n, 3), contains v_x, v_y (m/s)
+    in the base frame and the yaw rate (rad/s).
     """
     from scipy import signal
 
@@ -71,7 +76,7 @@ def acceleration(
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
-        # scipy's default padding needs more samples than a short recording has.
+        # scipy's default padding requires more samples than a short recording contains.
         padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
         even = signal.sosfiltfilt(sections, even, axis=0, padlen=padding)
     forward, left, turn = even.T
@@ -91,7 +96,9 @@ def acceleration(
     description="RMS of planar acceleration, low-passed",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return ``f_c`` (m/s²); NaN for fewer than two samples."""
+    """Return the comfort ``f_c`` (m/s²), the RMS of planar acceleration; NaN for fewer than two
+    samples.
+    """
     if len(recording.time_s) < 2:
         return math.nan
     time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
@@ -99,7 +106,7 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), shape (n,), and ``values`` there, shape (n, k).
+    """Return evenly spaced stamps (s), shape (n,), and ``values`` at these stamps, shape (n, k).
 
     The columns of ``values`` are interpolated linearly, unless ``time_s`` is already even
     (:data:`EVEN_STAMPS`).
@@ -134,8 +141,11 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="log dimensionless jerk, the larger the smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
-    """Return ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``; NaN for fewer than five samples, for a robot that
-    is never faster than 0.02 m/s, and without any jerk."""
+    """Return the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``.
+
+    It is NaN for fewer than five samples, for a robot that is never faster than 0.02 m/s, and if
+    there is no jerk.
+    """
     if len(recording.time_s) <= ORDER:
         return math.nan
     rms = jerk_rms_mps3(recording, context)
@@ -147,7 +157,7 @@ def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> floa
 
 
 def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.ndarray]:
-    """Return even stamps (s) and the magnitude of the jerk (m/s³), both of shape (n,)."""
+    """Return evenly spaced stamps (s) and the magnitude of the jerk (m/s³), each of shape (n,)."""
     from scipy import signal
 
     time_s, even = evenly(recording.time_s, recording.twist)
@@ -158,15 +168,18 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
         for order in range(3)
     )
     (forward, left, turn), (forward_rate, left_rate, turn_rate) = value.T, rate.T
-    # Twice d/dt + ω × of the velocity, z upward.
+    # The operator d/dt + ω ×, applied twice to the velocity, with z upward.
     ahead = second[:, 0] - turn_rate * left - 2.0 * turn * left_rate - turn**2 * forward
     aside = second[:, 1] + turn_rate * forward + 2.0 * turn * forward_rate - turn**2 * left
     return time_s, np.hypot(ahead, aside)
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the number of samples in the window that passes frequencies below the cut-off. It is
-    odd, at least the number that the polynomial needs, and at most ``samples``."""
+    """Return the number of samples in a window of the filter that passes frequencies below the
+    cut-off.
+
+    The number is odd, at least as large as the polynomial requires, and at most ``samples``.
+    """
     half = ((ORDER + 1) / (2.0 * cutoff_hz * period_s) + 4.6) / 3.2
     wanted = 2 * max(round(half), ORDER // 2) + 1
     return min(wanted, samples - 1 + samples % 2)

@@ -1,10 +1,11 @@
-"""Metrics of computing time: cycle time of the planner and real-time factor.
+"""Compute metrics of computing time: the planner's cycle time and the real-time factor.
 
-Cycle time of the local planner: its mean, which is the paper's execution time, and its upper
-percentiles. Wall time is the time relevant to a robot; CPU time of the planner's thread is not
-affected by a busy machine. A cycle that takes longer than the control period is missed.
+The cycle time of the local planner is summarized by its mean, which is the execution time in the
+paper, and its upper percentiles. Wall time is relevant to a robot. The CPU time of the planner's
+thread does not depend on the load of the machine. A cycle that takes longer than the control period
+is missed.
 
-Real-time factor: simulated time over wall time, including the planner's.
+The real-time factor is simulated time divided by wall time, which includes that of the planner.
 """
 
 import math
@@ -17,7 +18,10 @@ from gz_testauto.metrics.recording import Recording
 
 
 def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Compute], Metric]:
-    """Declare a cycle time, displayed in ms; ``shown``: in the table of means and compared."""
+    """Declare a metric of cycle time, displayed in ms.
+
+    If ``shown`` is true, it is a column in the table of means and is compared between planners.
+    """
     return metric(
         heading=heading,
         unit="s",
@@ -90,7 +94,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time over wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Return the simulated seconds per wall second; NaN if the wall time is unknown."""
+    """Return the simulated time divided by the wall time; NaN if the wall time is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

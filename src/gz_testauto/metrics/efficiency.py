@@ -1,17 +1,18 @@
-"""Metrics of length and time: distance, time, time standing, SPL, BARN score.
+"""Compute metrics of length and time: distance, time, time standing, SPL, BARN score.
 
 - Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1. There is no step from
   the last sample back to the first, and turning adds nothing. Equation (3) of "Development of
   Gazebo Test Automation Tool for Autonomous Mobile Robots".
-- Time: simulated, from goal to end, and the part of it in which the robot did not move.
+- Time: the simulated time from sending the goal to the end of the trial, and the part of it in
+  which the robot did not move.
 - SPL: success weighted by path length: ``S · L / max(P, L)``, in [0, 1]. S is 1 for a trial that
-  reached the goal and 0 otherwise, P the path driven and L the shortest path for this footprint in
-  this world. Failures count as 0, so that a planner which only solves the easy worlds gains
-  nothing by it. Anderson et al., "On evaluation of embodied navigation agents", arXiv:1807.06757,
-  2018.
+  reached the goal and 0 otherwise. P is the length of the driven path, and L that of the shortest
+  path for this footprint in this world. Failures count as 0, so that a planner has no advantage if
+  it reaches the goal only in easy worlds. Anderson et al., "On evaluation of embodied navigation
+  agents", arXiv:1807.06757, 2018.
 - BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. S is 1 for a trial that reached the
   goal and 0 otherwise. OT is the best time: the length of the published best path, or of the
-  shortest path if none is published, over the robot's greatest speed. AT is the time driven; as
+  shortest path if none is published, divided by the robot's top speed. AT is the time driven; as
   in the challenge, it starts when the robot is 0.1 m away from its start. k is 2 in
   ``report_test.py`` of github.com/Daffan/the-barn-challenge since March 2026, and was 4 before.
   X. Xiao et al.,
@@ -27,13 +28,15 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 STANDING_MPS = 0.02
-"""Mean speed between two samples below which the robot counts as standing, even if it turns."""
+"""Mean speed (m/s) between two samples below which the robot counts as standing, even if it
+turns.
+"""
 
 SLOWEST = 8.0
-"""Multiple of the best time that is the upper limit of the time driven in the BARN score."""
+"""Upper limit of the time driven in the BARN score, as a multiple of the best time."""
 
 STARTED_M = 0.1
-"""Distance from the start at which the time driven in the BARN score starts."""
+"""Distance (m) from the start at which measurement of the time driven starts in the BARN score."""
 
 
 @metric(
@@ -48,7 +51,7 @@ STARTED_M = 0.1
     description="distance traveled",
 )
 def distance_m(recording: Recording, context: MetricContext) -> float:
-    """Return the length (m) of the true path, 0 for fewer than two samples."""
+    """Return the length (m) of the true path, or 0 for fewer than two samples."""
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -66,7 +69,7 @@ def distance_m(recording: Recording, context: MetricContext) -> float:
     description="simulated time from the goal to the end of the trial",
 )
 def time_s(recording: Recording, context: MetricContext) -> float:
-    """Return the simulated time (s) from the goal to the end of the trial."""
+    """Return the simulated time (s) from sending the goal to the end of the trial."""
     return recording.duration_s
 
 
@@ -79,7 +82,7 @@ def time_s(recording: Recording, context: MetricContext) -> float:
     description="simulated time in which the robot stands still",
 )
 def standing_s(recording: Recording, context: MetricContext) -> float:
-    """Return the simulated time (s) of all intervals in which the robot did not move."""
+    """Return the total simulated time (s) in which the robot did not move."""
     intervals = np.diff(recording.time_s)
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
@@ -96,7 +99,9 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """Return ``S · L / max(P, L)``; NaN if a trial succeeded and the shortest path is unknown."""
+    """Return the SPL ``S · L / max(P, L)``; NaN for a successful trial with an unknown shortest
+    path.
+    """
     if not recording.completed:
         return 0.0
     shortest_m = recording.shortest_path_m
@@ -113,7 +118,9 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
-    """Return ``S · OT / clip(AT, k OT, 8 OT)``; NaN if a trial succeeded and no path is known."""
+    """Return the BARN score ``S · OT / clip(AT, k OT, 8 OT)``; NaN for a successful trial with
+    unknown paths.
+    """
     if not recording.completed:
         return 0.0
     way_m = recording.published_path_m
@@ -127,7 +134,9 @@ def barn_score(recording: Recording, context: MetricContext) -> float:
 
 
 def _driven_s(recording: Recording) -> float:
-    """Return the simulated time (s) from the first sample away from the start to the last one."""
+    """Return the simulated time (s) from the first sample away from the start to the last
+    sample.
+    """
     away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
     moving = np.flatnonzero(away_m >= STARTED_M)
     return float(recording.time_s[-1] - recording.time_s[moving[0]]) if len(moving) else 0.0

@@ -1,8 +1,8 @@
-"""Compute the distances in space and time between the robot and moving objects.
+"""Compute distances and times between the robot and moving objects.
 
-All values are computed from ground truth at every sample, with outlines in the plane: d is the
-distance between two outlines, and velocities are differences of poses. Moving objects without an
-outline in the recording are ignored.
+All values are computed from ground truth at every sample, with outlines in the plane. The distance
+d is that between two outlines, and velocities are computed from differences of poses. Moving
+objects without an outline in the recording are ignored.
 
 Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
 crash: Cooper, Ferguson 1976, Almqvist, Hyden, Risser 1991; post-encroachment time: Allen, Shin,
@@ -25,26 +25,30 @@ from gz_testauto.metrics.recording import (
 )
 
 TTC_LIMIT_S = 1.5
-"""τ*: the time to collision below which the robot counts as exposed."""
+"""Time to collision (s), τ* in the literature, below which the robot counts as exposed."""
 
 CELL_M = 0.1
-"""Size of the cells of the area that both pass over, for the post-encroachment time."""
+"""Size (m) of the grid cells on the ground from which the post-encroachment time is computed."""
 
 FINER = 4
-"""Number of interpolated steps between two samples, for the post-encroachment time."""
+"""Number of interpolated steps between two samples from which the post-encroachment time is
+computed.
+"""
 
 CLOSING_MPS = 1e-3
-"""Smallest closing speed; slower changes of the distance are rounding errors."""
+"""Smallest closing speed (m/s). Slower changes of the distance count as rounding errors."""
 
 _OFF = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """A moving object and the robot at the samples at which both are present. Arrays of shape (n,):
-    the time (s), the distance between their outlines (m), the time to collision at constant
-    velocities (s, ``inf`` without a collision), and whether the object was also present at the
-    previous sample."""
+    """A moving object and the robot at the n samples at which the object is present.
+
+    The arrays have shape (n,). ``distance_m`` is the distance between the outlines. ``ttc_s`` is
+    the time to collision at constant velocities, ``inf`` if they would not collide. ``continued``
+    is true if the object was also present at the previous sample.
+    """
 
     name: str
     time_s: np.ndarray
@@ -53,9 +57,11 @@ class Encounter:
     continued: np.ndarray
 
 
-@functools.lru_cache(maxsize=2)  # a dozen metrics use those of the same recording
+@functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
-    """Return the encounters of a recording, sorted by the names of the moving objects."""
+    """Return one encounter for each moving object of a recording, sorted by the names of the
+    objects.
+    """
     series = recording.series
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -80,8 +86,12 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
-    """Return whether a moving object is present at each sample, (n,); for the m samples at which it
-    is, the robot's and its poses, (m, 3), and the outlines of both, (m, k, 2)."""
+    """Return the presence, poses and outlines of a moving object and the robot.
+
+    The first array, shape (n,), states whether the object is present at each sample. For the m
+    samples at which it is, the others are the poses of robot and object, shape (m, 3), and their
+    outlines, shape (m, k, 2).
+    """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
     ours, theirs = recording.pose[present], trajectory[present]
@@ -90,9 +100,11 @@ def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.nd
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Return whether, from each sample (n,), the robot would collide with a moving object
-    within ``within_s``, if it drove straight ahead at ``speed_mps`` and the object kept its
-    velocity."""
+    """Return whether a collision with a moving object is imminent at each sample, shape (n,).
+
+    A collision is imminent if it would occur within ``within_s`` while the robot drives straight
+    ahead at ``speed_mps`` and the object keeps its velocity.
+    """
     found = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -107,17 +119,21 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
 
 
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """Return an outline (k, 2), in meters, at each of the poses (n, 3): shape (n, k, 2)."""
+    """Return an outline at each of ``poses``, shape (n, k, 2).
+
+    The outline has shape (k, 2), in meters, and the poses have shape (n, 3).
+    """
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
     return np.asarray(outline @ turns + poses[:, None, :2])
 
 
 def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-    """Return the velocity (m/s) in the period before each sample, (n, 2).
+    """Return the velocity (m/s) in the period before each sample, shape (n, 2).
 
-    If a moving object was absent (NaN) before, it is the velocity in the period after; if it was
-    also absent after, 0. So no velocity is computed between disappearance and reappearance.
+    If the moving object was absent (NaN) at the previous sample, the velocity in the following
+    period is used, or 0 if the object is also absent at the next sample. No velocity is therefore
+    computed between disappearance and reappearance.
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
@@ -126,12 +142,14 @@ def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
-    """Return the times (s), (n,), at which the convex outlines ``first`` (n, k, 2) and ``second``
-    (n, m, 2) touch; ``inf`` if they never do. ``closing`` (m/s), (n, 2), is the velocity of the
-    first relative to the second.
+    """Return the times (s), shape (n,), until two convex outlines touch, ``inf`` if they never do.
 
-    The method is that of separating axes: two convex outlines touch while they overlap along the
-    normals of all edges. Along each normal, start and end of the overlap are computed.
+    ``first`` has shape (n, k, 2), and ``second`` has shape (n, m, 2). ``closing`` (m/s), shape (n,
+    2), is the velocity of the first outline relative to the second.
+
+    The method is that of separating axes: two convex outlines touch while their projections onto
+    the normals of all edges overlap. For each normal, the start and the end of the overlap are
+    computed.
     """
     enters = np.full(len(first), -np.inf)
     leaves = np.full(len(first), np.inf)
@@ -158,8 +176,11 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """Return the greatest deceleration (m/s²) that just avoids a collision: c²/2d, for a distance
-    d that decreases at the speed c; 0 if it never decreases."""
+    """Return the largest deceleration (m/s²) that was necessary to avoid a collision.
+
+    At each sample, it is c²/2d for a distance d that decreases at the speed c. The result is 0 if
+    the distance never decreases.
+    """
     if len(encounter.time_s) < 2:
         return 0.0
     distance = encounter.distance_m
@@ -172,9 +193,12 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Return the least time (s) from when the robot or a moving object leaves a cell of the ground
-    to when the other enters it. It is 0 if both cover a cell at the same time, and ``inf`` if
-    no cell is covered by both."""
+    """Return the post-encroachment time (s) of the robot and a moving object.
+
+    It is the smallest time from the moment when one of them leaves a grid cell on the ground to the
+    moment when the other enters the cell. It is 0 if both cover a cell at the same time, and
+    ``inf`` if no cell is ever covered by both.
+    """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
     if present.sum() < 2:
@@ -213,7 +237,9 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return times and poses at these samples, and interpolated between consecutive samples."""
+    """Return the times and poses at the given samples, and interpolated between consecutive
+    samples.
+    """
     sampled = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
@@ -224,7 +250,7 @@ def _between(
 
 
 def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Return whether each of ``ours`` is within reach of any of ``theirs``, and the reverse."""
+    """Return whether each of ``ours`` is within reach of any of ``theirs``, and vice versa."""
     from scipy.spatial import cKDTree
 
     found = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
@@ -235,8 +261,10 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return whether each of the convex, counter-clockwise outlines (n, k, 2) contains the center
-    of each cell (c, 2): shape (n, c)."""
+    """Return whether each outline contains the center of each cell, shape (n, c).
+
+    The outlines, shape (n, k, 2), are convex and counter-clockwise. The centers have shape (c, 2).
+    """
     inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
         here = outlines[:, corner]
@@ -247,10 +275,12 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
-    """Return the greatest intrusion into the space around a person, in [0, 1], 1 at its center.
+    """Return the largest intrusion into the space around a person, in [0, 1], which is 1 at its
+    center.
 
-    The intrusion is a Gaussian about the person. Its standard deviation ahead is 2 s times the
-    person's speed, at least 0.5 m; behind it is half of that and to the sides two thirds.
+    The intrusion is a Gaussian function centered at the person. Its standard deviation ahead of the
+    person is 2 s times the person's speed, but at least 0.5 m. Behind the person it is half, and to
+    the sides two thirds of that value.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)

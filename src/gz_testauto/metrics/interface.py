@@ -1,8 +1,8 @@
 """Declare metrics: named numbers with a unit, computed from one recording.
 
-This module contains the declaration that tables, comparisons, exports and the store read, the
-registry, and the computation of all metrics of a recording. A metric is independent of other
-trials; :mod:`gz_testauto.analysis` averages and compares.
+This module defines the declaration of a metric, which tables, comparisons, exports and the store
+read. It also contains the registry of metrics, and computes all metrics of a recording. A metric
+does not depend on other trials; :mod:`gz_testauto.analysis` computes means and comparisons.
 
 In this and other packages, a metric is a function with a declaration as its decorator::
 
@@ -30,20 +30,21 @@ BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9
 
 SUCCESS = "success"
-"""Name of the success rate in lists of metrics."""
+"""Name that stands for the success rate in lists of metrics."""
 RELEVANT_SUCCESS = 0.05
-"""The smallest difference of two success rates that matters, unless the campaign sets it."""
+"""Default of the smallest difference of two success rates that is practically relevant."""
 
 
 @dataclass(frozen=True)
 class MetricContext:
-    """The parameters of metrics in addition to the recording, equal for all trials of a campaign.
+    """The parameters of metrics in addition to the recording, which are the same for all trials of
+    a campaign.
 
-    ``safety_distance_m`` is d_0, the clearance above which there is no danger.
+    ``safety_distance_m`` is d_0, the clearance from which on there is no danger.
     ``acceleration_cutoff_hz`` is the cut-off of the low-pass filter for velocities before they are
-    differentiated. ``control_period_s`` is the limit of the time of a planner cycle.
-    ``max_linear_mps`` is the robot's greatest speed. ``barn_k`` is the multiple of the best time
-    that is the lower limit of the time driven in the BARN score.
+    differentiated. ``control_period_s`` is the time limit of a planner cycle. ``max_linear_mps`` is
+    the robot's top speed. ``barn_k`` times the best time is the lower limit of the time driven in
+    the BARN score.
     """
 
     safety_distance_m: float = 1.0
@@ -58,25 +59,27 @@ Compute = Callable[[Recording, MetricContext], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """The declaration of one metric, with keyword arguments only; mostly created by
-    :func:`metric`.
+    """The declaration of one metric.
+
+    It is usually created by the decorator :func:`metric`, and accepts only keyword arguments.
 
     ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a pure number).
-    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only``: the value of a
-    trial that did not reach the goal is incomplete. It is then computed for the part driven, and
-    never averaged or compared with completed trials.
+    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if the
+    value of a trial that did not reach the goal is incomplete. Such a value is computed for the
+    part driven, and is never averaged or compared with those of completed trials.
 
     Tables show the metric under ``heading`` (by default its name) with ``decimals``. If
-    ``shown_unit`` is set, they use that unit; one ``unit`` is ``shown_factor`` of it. ``in_table``:
-    the metric is a column in the table of means. ``in_comparison``: planners are compared by it in
-    pairs, and it counts among the hypotheses of Holm's adjustment. ``in_agreement``: two
-    simulators are compared by it.
+    ``shown_unit`` is set, tables use that unit and multiply values by ``shown_factor``. If
+    ``in_table`` is true, the metric is a column in the table of means. If ``in_comparison`` is
+    true, pairs of planners are compared by the metric, and each comparison counts in Holm's
+    adjustment. If ``in_agreement`` is true, two simulators are compared by the metric.
 
-    ``compute`` returns NaN if the recording does not determine the value. It is None for a number
-    that the trial reports (:attr:`Recording.numbers`), and for a metric that is not installed.
+    ``compute`` returns NaN if the recording does not determine the value. ``compute`` is None for a
+    number that the trial reports (:attr:`Recording.numbers`), and for a metric that is not
+    installed.
 
-    ``smallest_relevant`` is the smallest difference between two planners that matters, in ``unit``;
-    0 if every difference matters. A campaign can set another value.
+    ``smallest_relevant`` is the smallest difference between two planners that is practically
+    relevant, in ``unit``, or 0 if every difference is. A campaign can set another value.
     """
 
     name: str
@@ -95,7 +98,9 @@ class Metric:
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
-        """Raise ``SpecError`` for positional values, since ``kw_only`` needs Python 3.10."""
+        """Raise ``SpecError`` if values are positional, because ``kw_only`` requires Python
+        3.10.
+        """
         if positional:
             raise SpecError(
                 f"metric {positional[0]!r}: Metric accepts only keyword arguments: "
@@ -128,14 +133,14 @@ class Metric:
 
     @property
     def label_unit(self) -> str:
-        """The unit that tables show, empty for a pure number."""
+        """The unit that tables show, empty for a dimensionless number."""
         return self.shown_unit or self.unit
 
 
 def metric(**declaration: Any) -> Callable[[Compute], Metric]:
     """Return a decorator that creates a :class:`Metric` with the name of the decorated function.
 
-    ``declaration`` are the fields of :class:`Metric` other than ``name`` and ``compute``.
+    ``declaration`` contains the fields of :class:`Metric` except ``name`` and ``compute``.
     """
 
     def declare(compute: Compute) -> Metric:
@@ -172,7 +177,7 @@ _MODULES = {
     "cycle_missed_share": "computing",
     "real_time_factor": "computing",
 }
-"""The module of each metric, in the order in which results show them."""
+"""The modules of the metrics, in the order in which results show the metrics."""
 
 
 METRICS = Registry(
@@ -188,7 +193,8 @@ def builtin_metrics() -> Tuple[Metric, ...]:
 def installed_metrics() -> Tuple[Metric, ...]:
     """Return the metrics of this package, then those of other packages sorted by name.
 
-    Raises ``SpecError`` for a plug-in that is not a metric, or whose metric has another name.
+    Raises ``SpecError`` if a plug-in is not a metric, or its metric has a name other than the
+    registered one.
     """
     others = (name for name in METRICS.names() if name not in _MODULES)
     return (*builtin_metrics(), *map(_plugin, others))
@@ -210,10 +216,11 @@ def measure(
     context: MetricContext,
     metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Compute the metrics, by default all installed ones, and add the numbers of the recording.
+    """Return the values of the metrics, by default all installed ones, and the recording's own
+    numbers.
 
-    A value that a recording does not determine, or that is not finite (the clearance without an
-    obstacle), is NaN.
+    The value is NaN if the recording does not determine it, or if it is not finite, such as the
+    clearance in a world without obstacles.
     """
     values = {}
     for metric in installed_metrics() if metrics is None else metrics:

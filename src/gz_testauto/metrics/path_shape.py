@@ -1,8 +1,8 @@
-"""The shape of the driven path: curvature, change of heading, reversals.
+"""Compute metrics of the shape of the driven path: curvature, change of heading, reversals.
 
 The path is the integral of the recorded velocities; its yaw and course are not wrapped. The metrics
-do not use the polyline through the positions: it has corners where the path has none, and position
-noise adds to its length.
+do not use the polyline through the positions: it has corners where the path has none, and noise of
+the positions increases its length.
 
 Curvature of the path: mean and maximum over its length.
 
@@ -10,9 +10,10 @@ The course is the direction of the recorded velocity. The curvature at a point i
 the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance between the centers of both:
 ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the speed,
 and between two samples the course changes in proportion to s: the path between them is an arc and
-not a chord. So the curvature is exact on lines and circles at any speed and sampling rate. A bend
-shorter than 0.2 m, or than the distance between two samples, counts by its mean over that length.
-The weight is the length, so slow parts of the path do not count more than fast parts.
+not a chord. Therefore the curvature is exact on lines and circles at any speed and sampling rate.
+The curvature of a bend that is shorter than 0.2 m, or than the distance between two samples, is
+averaged over that length. Curvature is weighted by length, so slow parts of the path do not count
+more than fast parts.
 
 A stationary robot (below 0.02 m/s) has no course, and a path that turns back (a cusp) has no
 curvature. Neither is computed across these points: ``heading_change_radpm`` counts turns on the
@@ -20,9 +21,10 @@ spot and ``reversals`` counts cusps.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
 
-ψ is the base's yaw, which unlike the path's direction also changes in turns on the spot. It is
-sampled every 0.1 m along the path, whose length D is the integral of the speed, so that noise of a
-stationary robot does not count. A turn on the spot counts by the angle between start and end.
+ψ is the yaw of the base. Unlike the direction of the path, it also changes in turns on the spot. It
+is sampled every 0.1 m along the path, whose length D is the integral of the speed, so that noise
+does not count while the robot is stationary. A turn on the spot contributes the angle between its
+start and its end.
 
 Reversals: the number of changes between forward and backward motion.
 
@@ -44,32 +46,39 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 CUSP_RAD = math.pi / 2
-"""Smallest difference between the change of course and the integral of the yaw rate, between two
-samples, at which the path turns back."""
+"""Smallest difference (rad) between the change of course and the integral of the yaw rate from one
+sample to the next at which the path counts as turning back.
+"""
 
 SPAN_M = 0.1
-"""h: the length over which the course is averaged behind a point, and ahead of it."""
+"""Length h (m) over which the course is averaged behind a point, and ahead of it."""
 
 SPACING_M = 0.1
 
 
 class SmoothSection(NamedTuple):
-    """A part of the path without stop and cusp: for each of its samples, at least two, the length
-    along the path (m) and the course (rad, not wrapped), both of shape (k,)."""
+    """A part of the path without stops and cusps.
+
+    For each of its k samples (at least two), the arrays of shape (k,) contain the length along the
+    path (m) and the course (rad, not wrapped).
+    """
 
     along_m: np.ndarray
     course_rad: np.ndarray
 
 
 def length_along(recording: Recording) -> np.ndarray:
-    """Return the length of the path up to each sample (m), shape (n,): the integral of the
-    speed."""
+    """Return the length of the path up to each sample (m), shape (n,), as the integral of the
+    speed.
+    """
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
 def unwrapped_yaw(recording: Recording) -> np.ndarray:
-    """Return the yaw (rad), shape (n,), without jumps by 2π. The turn between two samples can have
-    any size."""
+    """Return the yaw (rad), shape (n,), without jumps by 2π.
+
+    The turn between two samples can have any size.
+    """
     yaw = recording.pose[:, 2]
     return yaw[:1] + np.concatenate([np.zeros(len(yaw[:1])), np.cumsum(_turns(yaw, recording))])
 
@@ -89,8 +98,11 @@ def stretches(recording: Recording) -> Iterator[SmoothSection]:
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
-    """Return the change of an angle (rad) from each sample to the next, shape (n − 1,). Of the
-    values that differ by 2π, it is the nearest to the integral of the yaw rate."""
+    """Return the change of an angle (rad) from each sample to the next, shape (n − 1,).
+
+    Among the values that differ by multiples of 2π, it is the one nearest to the integral of the
+    yaw rate.
+    """
     by_rate = _turned_by_rate(recording)
     return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
 
@@ -116,7 +128,9 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the path's length",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the mean curvature over the path's length (1/m); NaN if no part exceeds 0.2 m."""
+    """Return the mean curvature (1/m) over the path's length; NaN if no part is longer than
+    0.2 m.
+    """
     found = curvatures(recording)
     length_m = sum(at[-1] - at[0] for at, _ in found)
     if length_m <= 0.0:
@@ -139,15 +153,18 @@ def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
 
 
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
-    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m), for each
-    part between stops and cusps. Both have shape (m,), m at least 2."""
+    """Return the curvature along each part of the path between stops and cusps.
+
+    For each part, the arrays contain lengths along the path (m) and the magnitudes of the curvature
+    there (1/m). Both have shape (m,), with m at least 2.
+    """
     parts = (_curvature(part) for part in stretches(recording))
     return [part for part in parts if len(part[0]) > 1]
 
 
 def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
     along, _ = part
-    # Lengths between which the curvature is a quadratic.
+    # Lengths between which the curvature is a quadratic function.
     at = np.unique(np.concatenate([along - SPAN_M, along, along + SPAN_M]))
     at = at[(at >= along[0] + SPAN_M) & (at <= along[-1] - SPAN_M)]
     ahead, here, behind = (_area(part, at + step) for step in (SPAN_M, 0.0, -SPAN_M))
@@ -155,7 +172,10 @@ def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
-    """Return the integral of the course, linear between samples, over the length up to ``at_m``."""
+    """Return the integral of the course over the length up to ``at_m``.
+
+    The course is linear between samples.
+    """
     along, course = part
     steps, turns = np.diff(along), np.diff(course)
     until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
@@ -173,7 +193,7 @@ def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     description="change of yaw per meter driven",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
-    """Return the change of yaw over length (rad/m); NaN for a path shorter than 0.2 m."""
+    """Return the change of yaw per length (rad/m); NaN for a path shorter than 0.2 m."""
     along_m = length_along(recording)
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:

@@ -1,8 +1,8 @@
-"""The measurements of a trial, as arrays over simulated time.
+"""Define the recording of a trial: its measurements as arrays over simulated time.
 
-The runner writes them; metrics and plots read them. There is at least one row per control period;
-the first axis of all arrays is the same. Poses are ground truth from the simulator, never a
-localizer's estimate, in the world frame.
+Executors create recordings; metrics and plots read them. Sampled arrays have at least one row per
+control period, and their first axis is the sample. Poses are in the world frame and are ground
+truth from the simulator, never estimates of a localizer.
 """
 
 from dataclasses import dataclass, field
@@ -11,25 +11,29 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 
 ACTOR_SERIES = "actor_"
-"""Prefix of the name of a series with an actor's poses, shape (n, 3): x, y (m), yaw (rad), world
-frame."""
+"""Prefix of the name of a series with an actor's poses. The series has shape (n, 3) and contains x,
+y (m) and yaw (rad) in the world frame.
+"""
 
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
-"""Prefix of the name of a series with an actor's convex outline about its pose, and the name of the
-series with the robot's; shape (k, 2), counter-clockwise, meters."""
+"""Prefix of the name of a series with an actor's convex outline, and the name of the series with
+the robot's. Outlines have shape (k, 2), are counter-clockwise, and are in meters, relative to the
+pose.
+"""
 
 LANE_SERIES = "lane_"
-"""Prefix of the name of a series with a lane, shape (k, 3): x, y of its center and its width,
-meters, world frame. The lane of the route is the first."""
+"""Prefix of the name of a series with a lane. The series has shape (k, 3) and contains x and y of
+the lane's center and its width, in meters, in the world frame. The lane of the route is the first.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:
-    """One collision: a contact of the robot with one partner, without a gap of over 0.5 s.
+    """One collision: contacts of the robot with one partner, without gaps of more than 0.5 s.
 
-    ``partner`` is the other model; ``speed_mps`` the robot's speed at the first contact;
-    ``source`` is ``"contact"`` (reported by the simulator) or ``"geometry"`` (footprint and
-    obstacle overlap).
+    ``partner`` is the name of the other model, and ``speed_mps`` the robot's speed at the first
+    contact. ``source`` is ``"contact"`` if the simulator reported the contact, or ``"geometry"`` if
+    footprint and obstacle overlapped.
     """
 
     start_s: float
@@ -60,15 +64,14 @@ class Recording:
     ============================ ============ =============================================
 
     ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle in
-    this world, through all goals in order. ``published_path_m`` is that of the best path as a
-    benchmark publishes it. Both are None if unknown.
-    ``z_m`` and ``roll_pitch_rad`` are None in older recordings without them.
-    ``wall_time_s`` is the wall time of the trial's simulation, for the real-time factor.
-    ``goal_times_s``, shape (k,), is the time at which each of several goals was reached, NaN for a
-    goal that was not; None if there was one goal. ``completed``: the last goal was reached.
-    ``series`` has further arrays (trajectories of actors, data of a navigation stack) and
-    ``numbers`` further numbers (drawn values, data of a stack), by name; the modules that record
-    them document them.
+    this world, through all goals in order. ``published_path_m`` is the length of the best path that
+    a benchmark has published. Both are None if unknown. ``z_m`` and ``roll_pitch_rad`` are None in
+    older recordings without them. ``wall_time_s`` is the wall time of the trial's simulation, for
+    the real-time factor. ``goal_times_s``, shape (k,), is the time at which each of several goals
+    was reached, or NaN for a goal that was not reached. It is None if there was only one goal.
+    ``completed`` is true if the last goal was reached. ``series`` contains further arrays
+    (trajectories of actors, data of a navigation stack), and ``numbers`` further numbers (randomly
+    drawn values, data of a stack), by name. The modules that record them document them.
     """
 
     time_s: np.ndarray
@@ -105,5 +108,5 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
-        """Simulated time from the first to the last sample; 0 for fewer than two samples."""
+        """Simulated time (s) from the first to the last sample; 0 for fewer than two samples."""
         return float(self.time_s[-1] - self.time_s[0]) if len(self.time_s) > 1 else 0.0

@@ -1,8 +1,8 @@
-"""Numbers of a trial that are reported, not computed from its recording.
+"""Declare metrics whose values are reported during a trial, not computed from its recording.
 
-Unlike other metrics, they do not exist for every campaign. Only some trials have them
-(``Recording.numbers``): those on the user's stack, over ROS without lock-step, with further robots,
-or with randomly drawn values.
+Unlike other metrics, these do not exist in every campaign. The numbers (``Recording.numbers``) are
+recorded only in trials with the user's navigation stack, over ROS without lock-step, with further
+robots, or with randomly drawn values.
 """
 
 from typing import Dict, Tuple
@@ -55,7 +55,9 @@ REPORTED: Dict[str, Metric] = {
 
 
 def published_by_stack(name: str, unit: str, better: str) -> Metric:
-    """Return the metric, as a campaign declares it, of a number that the user's stack publishes."""
+    """Return the metric for a number that the user's stack publishes, as the campaign
+    declares it.
+    """
     return Metric(
         name=name,
         unit=unit,
@@ -68,7 +70,9 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """Return the metrics of a further robot of the campaign; their names start with its name."""
+    """Return the metrics of a further robot of the campaign. Their names start with the robot's
+    name.
+    """
     numbers = (
         ("reached", "", "higher", "1 if it reached its goal", 0),
         ("collided", "", "lower", "1 if it collided", 0),
@@ -82,11 +86,15 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
 
 
 def drawn(name: str) -> Metric:
-    """Return the metric of a value drawn for a trial; ``name`` is that of the column."""
+    """Return the metric for a value that is drawn randomly for a trial; ``name`` is the column's
+    name.
+    """
     text = "drawn for the trial; the mean if there are several values"
     return _reported(name, "", "neither", text, 3, completed_only=False)
 
 
 def recorded(name: str) -> Metric:
-    """Return the metric that a scenario records by ``record``; ``name`` is that of the column."""
+    """Return the metric for a value that a scenario records with ``record``; ``name`` is the
+    column's name.
+    """
     return _reported(name, "", "neither", "recorded by the scenario", 3, completed_only=False)

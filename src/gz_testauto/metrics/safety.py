@@ -1,4 +1,4 @@
-"""Metrics of safety: clearance, danger and collisions.
+"""Compute metrics of safety: clearance, danger and collisions.
 
 :mod:`gz_testauto.trial.clearance` computes the clearance while a trial runs; these metrics
 summarize the recorded series.
@@ -29,8 +29,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
 CLEARANCE_FLOOR_M = 0.01
-"""Smallest clearance (m) in 1/d, which is infinite at a contact. Smaller clearances count as 1
-cm."""
+"""Lower limit (m) of the clearance d in 1/d, which would be infinite at a contact."""
 
 
 @metric(
@@ -42,7 +41,7 @@ cm."""
     description="smallest clearance",
 )
 def clearance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest clearance (m), 0 during contact."""
+    """Return the smallest clearance (m), which is 0 if the robot touched an obstacle."""
     return float(np.min(recording.clearance_m)) if len(recording.clearance_m) else math.nan
 
 
@@ -71,7 +70,10 @@ def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
-    """Return ``dis(t)`` (1/m) for clearances (m) of any shape; NaN for NaN."""
+    """Return the danger ``dis(t)`` (1/m) for clearances (m) in an array of any shape.
+
+    It is NaN where the clearance is NaN.
+    """
     near = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
     return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
 
@@ -87,7 +89,7 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
-    """Return ``f_s`` (1/m), 0 if the clearance was never below d_0."""
+    """Return the safety metric ``f_s`` (1/m), which is 0 if the clearance was never below d_0."""
     return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
 
 
@@ -98,7 +100,7 @@ def safety(recording: Recording, context: MetricContext) -> float:
     description="share of the time nearer than d_0",
 )
 def danger_share(recording: Recording, context: MetricContext) -> float:
-    """Return the time with clearance below d_0 as a share of the whole, in [0, 1]."""
+    """Return the share of the time, in [0, 1], in which the clearance was below d_0."""
     return share_below(recording.clearance_m, recording.time_s, context.safety_distance_m)
 
 

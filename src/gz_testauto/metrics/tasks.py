@@ -1,8 +1,10 @@
-"""Metrics of a campaign's tasks: passed gates, share outside a track, time in regions, and others.
+"""Compute metrics of tasks: passed gates, share of time outside a track, time in regions, and
+others.
 
-They exist only in some campaigns: gates, a track and regions if its ``metrics`` has them, the time
-to collision and traffic if objects move, lanes if it has a road. The robot's position is that of
-its base. All are computed for the part driven, for any outcome.
+They exist only in some campaigns. Those of gates, a track and regions exist if the campaign's
+``metrics`` define them, the time to collision and traffic if objects move, and lanes if there is a
+road. The position of the robot is that of its base. For every outcome, the metrics are computed for
+the part driven.
 """
 
 import functools
@@ -20,14 +22,14 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
 
 PERSON = "person"
-"""The tag of actors that are people."""
+"""The tag that marks actors as people."""
 
 LEAST_CLOSING_MPS = 1e-3
-"""Smallest closing speed; slower changes of the clearance are rounding errors."""
+"""Smallest closing speed (m/s). Slower changes of the clearance count as rounding errors."""
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return the additional metrics of a campaign."""
+    """Return the metrics that exist in a campaign in addition to the installed ones."""
     found: List[Metric] = []
     wanted = spec.metrics
     if wanted.gates_m:
@@ -64,7 +66,9 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    """Return the number of gates, segments between two points, that were crossed in order."""
+    """Return the number of gates that the robot crossed in order. A gate is a segment between two
+    points.
+    """
     places = recording.pose[:, :2]
     if len(places) < 2:
         return 0.0
@@ -79,7 +83,9 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) in a region; each sample counts until the next one."""
+    """Return the time (s) in which the robot was in a region. Each sample counts until the next
+    one.
+    """
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0
@@ -94,16 +100,18 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Return the least ratio (s) of the clearance to the speed at which it decreases, over all
-    periods in which it decreases; NaN if it never does.
+    """Return the smallest time to collision (s), computed from the clearance.
+
+    For each period in which the clearance decreases, it is the ratio of the clearance to the speed
+    of the decrease. The result is NaN if the clearance never decreases.
 
     The nearest obstacle can change between two samples. Periods in which a moving object appears
-    are excluded: the clearance then jumps without an approach.
+    are excluded, because the clearance then changes abruptly without an approach.
     """
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
         return math.nan
-    with np.errstate(invalid="ignore"):  # from infinite to infinite
+    with np.errstate(invalid="ignore"):  # infinite minus infinite
         closing = -np.diff(clearance) / np.diff(time_s)
     nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_appears(recording)
     left = clearance[1:][nearer] / closing[nearer]
@@ -111,8 +119,10 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
 
 
 def _appears(recording: Recording) -> np.ndarray:
-    """Return whether a moving object appears in each period, (n − 1,): it is present at the end
-    and not at the start."""
+    """Return whether a moving object appears in each period, shape (n − 1,).
+
+    An object appears if it is present at the end and absent at the start of the period.
+    """
     found = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):

@@ -1,6 +1,6 @@
-"""Averages of a sampled signal over simulated time, by the trapezoidal rule at its time stamps.
+"""Compute averages of a sampled signal over simulated time by the trapezoidal rule.
 
-Metrics use these functions, so that samples are weighted by time.
+With these functions, metrics weight samples by time, even if the stamps are unevenly spaced.
 """
 
 import math
@@ -9,7 +9,10 @@ import numpy as np
 
 
 def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return ``∫ values dt / T``; NaN for fewer than two samples. Both have shape (n,)."""
+    """Return the mean over time ``∫ values dt / T``; NaN for fewer than two samples.
+
+    ``values`` and ``time_s`` have shape (n,).
+    """
     if len(time_s) < 2:
         return math.nan
     from scipy.integrate import trapezoid
@@ -18,12 +21,16 @@ def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
 
 
 def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples. Both have shape (n,)."""
+    """Return the RMS over time ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples.
+
+    ``values`` and ``time_s`` have shape (n,).
+    """
     return math.sqrt(time_mean(np.square(values), time_s))
 
 
 def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> float:
-    """Return the value that the signal is below for ``percent`` of the time.
+    """Return the percentile over time: the value below which the signal is for ``percent`` of the
+    time.
 
     The signal is linear between samples. If it is infinite at one of two samples, each counts for
     half of the time between them. The result is NaN for fewer than two samples, or if a sample is
@@ -31,7 +38,7 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan
-    # Ten points per mean interval: samples at uneven stamps are weighted by time.
+    # Ten points per mean interval weight samples with uneven stamps by time.
     instants = np.linspace(time_s[0], time_s[-1], 10 * (len(time_s) - 1) + 1)
     between = np.interp(instants, time_s, np.where(np.isinf(values), 0.0, values))
     infinite = np.interp(instants, time_s, np.isinf(values).astype(float))

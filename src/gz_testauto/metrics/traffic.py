@@ -34,7 +34,10 @@ YIELD_SHARE, YIELD_S = 0.2, 3.0
 def extra_metric(
     name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
 ) -> Metric:
-    """Return a metric of only some campaigns: in results and exports, in no table or comparison."""
+    """Return a metric that exists only in some campaigns.
+
+    It is part of results and exports, but not of tables and comparisons.
+    """
     return Metric(
         name=name,
         unit=unit,
@@ -49,7 +52,9 @@ def extra_metric(
 def _extra(
     better: str, description: str, unit: str = "", decimals: int = 2
 ) -> Callable[[Compute], Metric]:
-    """Return a decorator that declares :func:`extra_metric` with the name of the function."""
+    """Return a decorator that creates an :func:`extra_metric` with the name of the decorated
+    function.
+    """
     return lambda compute: extra_metric(
         compute.__name__, better, description, compute, unit, decimals
     )
@@ -61,18 +66,26 @@ def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[f
 
 @_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest distance of two outlines (m); NaN without moving objects."""
+    """Return the smallest distance (m) between the outlines of the robot and a moving object.
+
+    It is NaN without moving objects.
+    """
     return min(_values(recording, lambda one: float(one.distance_m.min())), default=math.nan)
 
 
 @_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest time to collision (s); without any collision ``inf``, stored as NaN."""
+    """Return the smallest time to collision (s) with a moving object.
+
+    It is ``inf``, which is stored as NaN, if no collision would occur.
+    """
     return min(_values(recording, lambda one: float(one.ttc_s.min())), default=math.nan)
 
 
 def _least_by_sample(recording: Recording) -> np.ndarray:
-    """Return the smallest time to collision (s) with any moving object at each sample, (n,)."""
+    """Return the smallest time to collision (s) with any moving object at each sample, shape
+    (n,).
+    """
     least = np.full(len(recording.time_s), np.inf)
     for one in encounters(recording):
         rows = np.searchsorted(recording.time_s, one.time_s)
@@ -81,7 +94,7 @@ def _least_by_sample(recording: Recording) -> np.ndarray:
 
 
 def _held(recording: Recording, values: np.ndarray) -> float:
-    """Return the integral over time of ``values``, each of which holds until the next sample."""
+    """Return the integral over time of ``values``, each of which applies until the next sample."""
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
@@ -109,7 +122,7 @@ def object_tit_s2(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the largest deceleration to avoid a crash (m/s²); NaN without moving objects."""
+    """Return the largest deceleration (m/s²) to avoid a crash, DRAC; NaN without moving objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
@@ -125,8 +138,12 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time nearer than ``limit_m`` to one of ``names``, by default to any
-    moving object; NaN if there is none."""
+    """Return the share of the time, in [0, 1], in which the robot is nearer than ``limit_m`` to an
+    object.
+
+    The objects are those in ``names``, or all moving objects if ``names`` is empty. The share is
+    NaN if there are no such objects.
+    """
     near = np.zeros(len(recording.time_s))
     found = [one for one in encounters(recording) if not names or one.name in names]
     for one in found:
@@ -136,13 +153,19 @@ def _share_within(
 
 @_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
 def space_compliance(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1]; NaN without moving objects."""
+    """Return the share of the time, in [0, 1], with a sufficient distance to all moving objects.
+
+    It is NaN without moving objects.
+    """
     return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
 
 
 @_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
 def discomfort_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1]; NaN without moving objects."""
+    """Return the share of the time, in [0, 1], in which the robot is too near to a moving object.
+
+    It is NaN without moving objects.
+    """
     return _share_within(DISCOMFORT_M, (), recording, context)
 
 
@@ -153,7 +176,9 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time (s); NaN without moving objects."""
+    """Return the time (s) in which the robot yields to a moving object; NaN without moving
+    objects.
+    """
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
@@ -168,7 +193,7 @@ def yielding_s(recording: Recording, context: MetricContext) -> float:
     decimals=0,
 )
 def struck_standing(recording: Recording, context: MetricContext) -> float:
-    """Return the number of contact episodes."""
+    """Return the number of collisions with moving objects while the robot was standing."""
     names = moving_objects(recording.series)
     struck = [one for one in recording.contacts if one.partner in names]
     return float(sum(one.speed_mps < STANDING_MPS for one in struck))
@@ -179,7 +204,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
 def stl(recording: Recording, context: MetricContext) -> float:
-    """Return success weighted by time, in [0, 1]; NaN if the shortest path is unknown."""
+    """Return the success weighted by time, in [0, 1]; NaN if the shortest path is unknown."""
     if recording.shortest_path_m is None:
         return math.nan
     if not recording.completed:
@@ -196,7 +221,10 @@ def _greatest_intrusion(
 
 
 def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
-    """Return the metrics of a campaign with moving objects; ``people`` are the names of persons."""
+    """Return the metrics of a campaign with moving objects.
+
+    ``people`` are the names of the moving objects that are persons.
+    """
     found = [
         object_distance_min_m,
         object_ttc_min_s,
@@ -223,13 +251,18 @@ def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
-    """Return the center and width of each lane, (k, 3): x, y, width (m)."""
+    """Return each lane as an array of shape (k, 3), with x and y of the center and the width
+    (m).
+    """
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
 @_extra("lower", "share of the time with a part of the robot outside all lanes")
 def lane_departure_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1]; NaN without lanes."""
+    """Return the share of the time, in [0, 1], with a part of the robot outside all lanes.
+
+    It is NaN without lanes.
+    """
     lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
     if not lanes or outline is None:
         return math.nan
@@ -240,14 +273,21 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """Return the area that a lane covers; ``lane`` is x, y and width (m), (k, 3)."""
+    """Return the area that a lane covers.
+
+    ``lane``, shape (k, 3), contains x and y of the center and the width (m).
+    """
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
 
 
 def _lane_error(recording: Recording) -> np.ndarray:
-    """Return the distances (m), (n,), of base and nearest lane's center; empty without lanes."""
+    """Return the distance (m) from the base to the nearest lane's center at each sample, shape
+    (n,).
+
+    The array is empty without lanes.
+    """
     positions = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     distances = [shapely.distance(line, positions) for line in lines]
@@ -256,16 +296,22 @@ def _lane_error(recording: Recording) -> np.ndarray:
 
 @_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return the mean over time (m); NaN without lanes."""
+    """Return the mean distance (m) over time from the base to the nearest lane's center.
+
+    It is NaN without lanes.
+    """
     errors = _lane_error(recording)
     return _share_of_time(recording, errors) if len(errors) else math.nan
 
 
 @_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
-    """Return the maximum (m); infinite without lanes, stored as NaN."""
+    """Return the largest distance (m) from the base to the nearest lane's center.
+
+    It is infinite, which is stored as NaN, without lanes.
+    """
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
 LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m)
-"""The metrics of a campaign that has a road."""
+"""The additional metrics of a campaign with a road."""
