@@ -17,19 +17,20 @@ class CampaignParameters(NodeParameters):
     """Parameters of a node that select a campaign and the trials to run."""
 
     campaign: OptionalPath = None
-    """YAML file of the campaign; required."""
+    """YAML file of the campaign. This parameter is required."""
     simulator: str = ""
-    """Name of a simulator that replaces the simulator of the campaign; empty: no replacement."""
+    """Name of a simulator that replaces the simulator of the campaign. If it is empty, the
+    simulator is not replaced."""
     planners: str = ""
-    """Names of the planners to run, separated by commas or spaces; default: all planners."""
+    """Names of the planners to run, separated by commas or spaces. The default is all planners."""
     worlds: int = Field(0, ge=0)
-    """Number of worlds to run, from the first; 0: all worlds."""
+    """Number of worlds to run, starting with the first world. 0 means all worlds."""
     stack: bool = False
     """True for a campaign on your own launch files."""
     workers: int = Field(1, ge=1)
     """Number of trials that run in parallel."""
     out: str = ""
-    """Results directory; default: ``results/<name of the campaign>``."""
+    """Results directory. The default is ``results/<name of the campaign>``."""
 
     def load(self) -> CampaignSpec:
         """Return the campaign with the simulator of the parameters.
@@ -53,7 +54,7 @@ class CampaignParameters(NodeParameters):
         return TrialSelection(worlds=self.worlds or None, planners=names or None)
 
     def results_directory(self, spec: CampaignSpec) -> Path:
-        """Return the path of the results directory; a relative path refers to the user's working
+        """Return the path of the results directory. A relative path refers to the user's working
         directory."""
         return user_directory() / Path(self.out or f"results/{spec.name}").expanduser()
 

@@ -102,8 +102,8 @@ class SetMass(Change):
 
 @dataclass(frozen=True)
 class SetFriction(Change):
-    """A change of the Coulomb friction coefficients of a collision in both directions; ``mu2``
-    defaults to ``mu``. Between two collisions the smaller coefficients apply."""
+    """A change of the Coulomb friction coefficients of a collision in both directions. ``mu2``
+    defaults to ``mu``. Between two collisions, the smaller coefficients apply."""
 
     part = "collision"
     properties = "friction of a collision"

@@ -232,15 +232,17 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _imu_motion(self) -> ImuMotion:
-        """Return the present motion of the IMU. Only called if the robot has an IMU."""
+        """Return the current motion of the IMU. This method is called only if the robot has an
+        IMU."""
 
     def _imu_velocity_mps(self) -> Sequence[float]:
         return self._imu_motion().velocity_mps
 
     @abc.abstractmethod
     def _ranges_m(self) -> np.ndarray:
-        """Return the distances (samples,) along the rays of the lidar without noise, infinite
-        beyond the range of the lidar. Only called if the robot has a lidar."""
+        """Return the distances (samples,) along the rays of the lidar, without noise. Distances
+        beyond the range of the lidar are infinite. This method is called only if the robot has a
+        lidar."""
 
 
 class OnboardRobot(Protocol):

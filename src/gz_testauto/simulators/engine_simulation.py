@@ -357,7 +357,8 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:
-        """Return the simulation of a scene. Raises ``SdfError`` and ``SimulatorError``."""
+        """Return the simulation of a scene. Raises ``SdfError`` if the scene contains unsupported
+        SDF, and ``SimulatorError`` if it cannot be loaded."""
 
     def _load(self, scene: Scene) -> Simulation:
         try:

@@ -8,38 +8,39 @@ from gz_testauto.ros.interface import Node, OptionalPath
 
 
 class GateParameters(CampaignParameters):
-    """The campaign or its results, the questions, and the allowed differences."""
+    """The parameters of the ``gate`` node: the campaign or its results, the questions, and the
+    allowed differences."""
 
     results: OptionalPath = None
     """Results directory to evaluate, instead of ``~campaign``."""
     baseline: OptionalPath = None
     """Results directory of the baseline."""
     planner: str = ""
-    """Planners to evaluate, separated by commas or blanks; default: all."""
+    """Planners to evaluate, separated by commas or blanks. The default is all planners."""
     baseline_planner: str = ""
-    """Planner of the baseline; default: the one of the same name."""
+    """Planner of the baseline. The default is the planner with the same name."""
     not_worse_than: float = Field(0.0, ge=0)
-    """Margin of the success rate; default: 0.05 with a baseline."""
+    """Margin of the success rate. The default is 0.05 if a baseline is set."""
     min_success: float = Field(0.0, ge=0)
-    """Smallest success rate; 0: not required."""
+    """Required success rate. 0 means that no rate is required."""
     metrics: str = ""
     """``NAME:MARGIN`` of metrics, separated by commas or blanks."""
     alpha: float = 0.05
-    """Level of all questions together."""
+    """Error probability of all questions together."""
     allow_missing_worlds: int = 0
     """Number of worlds that can be missing."""
     max_invalid: float = MAX_INVALID
-    """Largest allowed share of invalid trials."""
+    """Largest allowed share of a planner's invalid trials."""
     new_planners: str = ""
     """Planners without a baseline, separated by commas or blanks."""
     removed_planners: str = ""
     """Planners of the baseline that are no longer evaluated, separated by commas or blanks."""
     ignore_differences: bool = False
-    """Compare also with a baseline that had another robot, limits or simulator."""
+    """Allow a baseline with a different robot, limits or simulator."""
 
 
 NODE = Node(
     "gate",
-    "Evaluates a campaign as a test, which rostest starts; it has no topics.",
+    "Evaluates a campaign as a test that rostest starts. The node has no topics.",
     GateParameters,
 )

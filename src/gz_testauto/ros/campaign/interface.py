@@ -16,7 +16,7 @@ class CampaignNodeParameters(RealTimeFactorParameters, CampaignParameters):
     retry_invalid: bool = False
     """Run trials with the outcome ``invalid`` again."""
     real_time_factor: Union[Literal["lockstep"], float] = LOCKSTEP
-    """Real-time factor of the simulator nodes of several workers; see the parameter of the
+    """Real-time factor of the simulator nodes of several workers. See the parameter of the
     simulator node."""
 
 

@@ -35,11 +35,11 @@ class PlannerParameters(SeedParameter):
     parameters: Dict[str, Any] = Field(default_factory=dict)
     """Parameters of the local planner."""
     map: OptionalPath = None
-    """YAML file of map_server with the static map; default: the map on the topic ``map``."""
+    """YAML file of map_server with the static map. The default is the map on the topic ``map``."""
     footprint_m: List[Point] = Field(default_factory=list)
-    """The robot's outline ``[[x, y], …]`` (m); default: the outline of ``robot_model``."""
+    """The robot's outline ``[[x, y], …]`` (m). The default is the outline of ``robot_model``."""
     robot_model: OptionalPath = None
-    """Model SDF of the robot; required without ``footprint_m``."""
+    """Model SDF of the robot. It is required if ``footprint_m`` is not set."""
     max_linear_mps: float = Field(1.0, gt=0)
     """Largest speed (m/s) of the base."""
     max_angular_radps: float = Field(1.5, gt=0)
@@ -51,8 +51,8 @@ class PlannerParameters(SeedParameter):
     can_reverse: bool = False
     """True if the base can drive backwards."""
     wheelbase_m: float = Field(0.0, ge=0)
-    """Distance (m) between the axles of a base with Ackermann steering; 0: the base can turn in
-    place."""
+    """Distance (m) between the axles of a base with Ackermann steering. With 0, the base can
+    turn in place."""
     max_steer_rad: float = Field(0.0, ge=0)
     """Largest steering angle (rad) of the front wheels."""
     goal_tolerance_m: float = Field(0.5, gt=0)
@@ -63,8 +63,8 @@ class PlannerParameters(SeedParameter):
     tracking: bool = False
     """Wait in each control period for tracked objects on ``objects``, if the planner uses them."""
     max_object_age: float = Field(0.0, ge=0)
-    """Largest age (s) of tracked objects relative to the odometry; two control periods are suitable
-    on a stack."""
+    """Largest age (s) of tracked objects relative to the odometry. Two control periods are suitable
+    for a stack."""
     on_road: bool = False
     """Drive along the lanes on ``road`` instead of through the map."""
     period: float = Field(0.1, gt=0)
@@ -102,11 +102,11 @@ ODOM = NODE.subscribes(
 SCAN = NODE.subscribes(
     "scan",
     "sensor_msgs/LaserScan",
-    "the newest scan is used; the node waits up to 0.25 s for one that is due",
+    "the newest scan is used, and the node waits up to 0.25 s for a scan that is due",
 )
 NODE.subscribes("/tf", "tf2_msgs/TFMessage", "robot in the map, sensors on the robot")
 NODE.subscribes("/tf_static", "tf2_msgs/TFMessage", "constant transforms")
-MAP = NODE.subscribes("map", "nav_msgs/OccupancyGrid", "static map; not used with ``~map``")
+MAP = NODE.subscribes("map", "nav_msgs/OccupancyGrid", "static map, unless ``~map`` is set")
 OBJECTS = NODE.subscribes(
     "objects",
     "gz_testauto/TrackedObjects",
@@ -120,7 +120,9 @@ FORWARDED_GOAL = NODE.publishes(
     "goals of ``move_base_simple/goal``, which the node sends to its own action",
 )
 CMD_VEL = NODE.publishes(
-    "cmd_vel", "geometry_msgs/Twist", "velocity command of each cycle; zero at the end of a goal"
+    "cmd_vel",
+    "geometry_msgs/Twist",
+    "velocity command of each cycle, which is zero at the end of a goal",
 )
 PLAN = NODE.publishes(
     "~plan", "nav_msgs/Path", "global plan on the static map or the road", latched=True
@@ -133,5 +135,5 @@ CYCLE_TIME = NODE.publishes(
 MOVE_BASE = NODE.serves_action(
     "move_base",
     "move_base_msgs/MoveBaseAction",
-    "drives to a goal; a new goal replaces the present one",
+    "drives to a goal, and a new goal replaces the current one",
 )

@@ -33,8 +33,8 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
 
 
 def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
-    """Return the state of a reference frame in the world: which is a model, a link, or the world
-    frame.
+    """Return the state of a reference frame in the world. The frame is a model, a link, or the
+    world frame.
 
     Raises ``RequestRejectedError`` with the message ``failure`` if no such frame exists.
     """

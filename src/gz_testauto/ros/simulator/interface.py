@@ -18,8 +18,8 @@ class RealTimeFactorParameters(NodeParameters):
     """Parameters that determine the real-time factor of a simulator node."""
 
     real_time_factor: Union[Literal["lockstep"], float] = 1.0
-    """Real-time factor; 0: no limit. With ``lockstep``, simulated time waits for each command, see
-    ``docs/ros.md``."""
+    """Real-time factor. 0 means no limit. With ``lockstep``, simulated time waits for each command,
+    see ``docs/ros.md``."""
     command_timeout: float = Field(COMMAND_TIMEOUT_S, gt=0)
     """Wall time (s) to wait for a command in each control period, with ``lockstep``."""
     start_timeout: float = Field(START_TIMEOUT_S, gt=0)
@@ -44,11 +44,11 @@ class SimulatorParameters(RealTimeFactorParameters):
     """Name of the simulator, see ``docs/simulators.md``. The default is the simulator of the
     campaign, or ``auto``: ``gazebo`` if it is installed, otherwise ``embedded``."""
     simulator_options: Optional[Dict[str, Any]] = None
-    """Options of the simulator; default: the options of the campaign."""
+    """Options of the simulator. The default is the options of the campaign."""
     world: OptionalPath = None
-    """World file of the first scene; default: no world is loaded before ``~load_scene``."""
+    """World file of the first scene. By default, no world is loaded before ``~load_scene``."""
     robot_model: OptionalPath = None
-    """Model SDF of the robot in the first scene; default: no robot."""
+    """Model SDF of the robot in the first scene. By default, the scene contains no robot."""
     robot_name: str = "robot"
     """Name of the robot in the world."""
     start: Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)] = (0.0, 0.0, 0.0)
@@ -56,7 +56,7 @@ class SimulatorParameters(RealTimeFactorParameters):
     seed: int = 0
     """Seed of the random numbers of the simulator."""
     period: Optional[float] = Field(None, gt=0)
-    """Control period (s); default: the control period of the campaign, or 0.1."""
+    """Control period (s). The default is the control period of the campaign, or 0.1."""
     base_frame: str = "base_link"
     """Name of the frame of the robot's base."""
     odom_frame: str = "odom"
@@ -65,10 +65,10 @@ class SimulatorParameters(RealTimeFactorParameters):
     """Origin of the odometry frame: the origin of the world, or the robot's pose at the start of
     the scene."""
     map_to_odom: bool = True
-    """Publish the transform from ``odom_frame`` to ``map``; set to false if a localizer publishes
-    it."""
+    """Publish the transform from ``odom_frame`` to ``map``. Set it to false if a localizer
+    publishes this transform."""
     gui: bool = False
-    """Open gzclient, Gazebo's window; needs a display."""
+    """Open gzclient, Gazebo's window. This requires a display."""
 
 
 NODE = Node(
@@ -84,8 +84,12 @@ CLOCK = NODE.publishes(
     "never decreases, except after ``reset_simulation``",
     latched=True,
 )
-SCAN = NODE.publishes("scan", "sensor_msgs/LaserScan", "the lidar; frame: the sensor's name")
-IMU = NODE.publishes("imu", "sensor_msgs/Imu", "the IMU; frame: the sensor's name")
+SCAN = NODE.publishes(
+    "scan", "sensor_msgs/LaserScan", "scans in the frame with the name of the lidar's sensor"
+)
+IMU = NODE.publishes(
+    "imu", "sensor_msgs/Imu", "IMU samples in the frame with the name of the IMU's sensor"
+)
 ODOM = NODE.publishes(
     "odom", "nav_msgs/Odometry", "true pose and velocity, without drift", latched=True
 )
@@ -120,12 +124,12 @@ FAILURE = NODE.publishes(
 ACTORS = NODE.publishes(
     "~actors",
     "visualization_msgs/MarkerArray",
-    "shapes, names and activities of actors; of a behavior tree the node that was ticked last",
+    "shapes, names and activities of actors (the last ticked node for a behavior tree)",
 )
 COLLIDERS = NODE.publishes(
     "~colliders",
     "visualization_msgs/MarkerArray",
-    "collision shapes except ground; gates, track and regions of the campaign's ``metrics``",
+    "collision shapes except ground, and gates, track and regions of the campaign's ``metrics``",
 )
 OBJECTS = NODE.publishes(
     "~objects", "gz_testauto/TrackedObjects", "tracked objects, if the campaign has ``tracking``"

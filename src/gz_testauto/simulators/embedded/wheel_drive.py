@@ -1,7 +1,7 @@
 """The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace the motors.
 
 Gazebo's drive plugins set the speed of the wheels in every physics step, and friction moves the
-robot; the plugins of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive
+robot. The plugins of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive
 must slide to turn. One method lets the wheels roll without friction, while servos move and turn the
 base as commanded, with the force that the tires could transmit. With the other method, motors keep
 the speeds of the wheels, and friction moves the robot
@@ -94,7 +94,7 @@ class Drivetrain:
 
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
-    """Return the servos of a skid-steer drive that has these wheels."""
+    """Return the servos of a skid-steer drive with the wheels ``wheels``."""
     bodies = [body for root in model.roots for body in walk(root)]
     mass, about_z = 0.0, 0.0
     for body in bodies:

@@ -108,7 +108,7 @@ def require_engine(document: SdfDocument) -> None:
 
 
 def set_engine(world: Element, engine: str) -> None:
-    """Set the engine of a world; its other physics settings do not change."""
+    """Set the physics engine of a world. The other physics settings do not change."""
     physics = chosen_physics(world)
     if physics is None:
         physics = etree.SubElement(world, "physics")
@@ -151,7 +151,7 @@ def adapt_model(
 
 
 def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
-    """Restore the original collisions in a saved world; ``before`` is the return value of
+    """Restore the original collisions in a saved world. ``before`` is the return value of
     :func:`adapt_model`."""
     models = {model.get("name"): model for model in world.iterchildren("model")}
     for scoped, was in before.items():

@@ -1,6 +1,6 @@
 """A gzserver process with its window, its processor and its temporary directory.
 
-This module manages the process group, the choice of a free port and the log file;
+This module manages the process group, the choice of a free port and the log file.
 :mod:`~gz_testauto.processes` stops the server when this process ends.
 """
 
@@ -285,9 +285,9 @@ class GuiClient:
 class ScratchDirectory:
     """A new temporary directory of one gzserver, at ``path``. It is locked until it is removed.
 
-    A directory is owned by the process that holds the lock on a file in it; the kernel releases the
-    lock when the process ends. If the owner is killed together with the processes that would remove
-    its directory, the next start of a server by the same user removes it.
+    A directory is owned by the process that holds the lock on a file in the directory. The kernel
+    releases the lock when the process exits. If the owner is killed together with the processes
+    that would remove its directory, the next start of a server by the same user removes it.
     """
 
     def __init__(self) -> None:

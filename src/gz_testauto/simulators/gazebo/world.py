@@ -125,7 +125,7 @@ class WorldLink:
         self.acknowledge()
 
     def ignore_models(self) -> None:
-        """Ignore all messages on topics of models from now on."""
+        """Ignore all future messages on topics of models."""
         for relative, subscription in self._subscriptions.items():
             if relative not in self._own_topics:
                 subscription.on_payload = _ignore
@@ -148,8 +148,8 @@ class WorldLink:
 
         If a plugin is unloaded while its topic has a publisher, the plugin closes the connection
         while it holds a lock of gzserver. The transport thread waits for that lock while it holds
-        the connection lock. In about one of 100 cases these threads and the removal of a sensor
-        deadlock.
+        the connection lock. In about one of 100 cases, these two threads and the removal of a
+        sensor deadlock.
         """
         chosen = None if models is None else set(models)
         topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]

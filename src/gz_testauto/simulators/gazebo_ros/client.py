@@ -1,8 +1,8 @@
 """Client of the services of gazebo_ros in a running Gazebo.
 
 The client verifies the effect of a call from the state of the simulator, and does not rely on the
-response. gazebo_ros can report a timeout of a spawn although the model appears, because it waits
-for the model in simulated time, and it can report success before a state is set. Every wait has a
+response. gazebo_ros can report a timeout of a spawn even if the model appears, since it waits for
+the model in simulated time. It can also report success before a state is set. Every wait has a
 timeout in wall time, since simulated time can be paused.
 
 Requests for many models are sent over a persistent connection before the first response is read
@@ -85,8 +85,8 @@ class GazeboRosClient:
     ``SimulatorError`` if a call fails or has no effect.
 
     ``answer_timeout_s`` is the timeout (wall time) of one call, and ``effect_timeout_s`` the
-    timeout until the effect of a call is visible. ``namespace`` is the namespace of the services;
-    names are remapped as by rospy. A client can be used from any thread.
+    timeout until the effect of a call is visible. ``namespace`` is the namespace of the services.
+    Names are remapped as by rospy. A client can be used from any thread.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class GazeboRosClient:
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Set the physics step, the update rate and gravity; other settings do not change."""
+        """Set the physics step, the update rate and gravity. Other settings do not change."""
         now = self._physics()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
