@@ -110,7 +110,7 @@ class ActorSimulation(Simulation):
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
         """Set the velocity command of a robot. In each step, the filters change the command of the
         first robot."""
-        self._inner.drive(command, robot)  # checks it; step() applies the filters
+        self._inner.drive(command, robot)  # validates the command; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return
         self._command, self._driven = command, True

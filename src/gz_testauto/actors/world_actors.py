@@ -100,7 +100,7 @@ def _waypoints(
             x_m, y_m, _ = pose_value(document, waypoint.find("pose")).position
             found.setdefault(time_s, (x_m, y_m))
     times = sorted(found)
-    if times and times[0] > 0.0:  # it waits there until then
+    if times and times[0] > 0.0:  # the actor waits there until its first waypoint is due
         found[0.0] = found[times[0]]
         times.insert(0, 0.0)
     return times, [found[time_s] for time_s in times]

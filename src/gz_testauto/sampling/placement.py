@@ -259,7 +259,7 @@ class _Constraints:
                 self.regions[key] = union_of(regions)
             near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
             away_m = shapely.distance(self.walls, places_of(spec, group))
-            if not self.walls.is_empty and not away_m > near_m:  # not a number for no places
+            if not self.walls.is_empty and not away_m > near_m:  # NaN without possible positions
                 self.near_walls.add(key)
         self.cell_m = self.gap_m + 2 * max(sampler.reach_m.values(), default=0.0) + TOLERANCE_M
 

@@ -189,7 +189,7 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
     ends = [("start", mission.start), *(("goal", goal) for goal in mission.goals)]
     for name, point in ends:
         distance = shapely.distance(obstructing, shapely.Point(point))
-        if distance < radius:  # not a number if there are no walls
+        if distance < radius:  # NaN if there are no walls
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "

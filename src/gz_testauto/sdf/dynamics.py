@@ -253,7 +253,7 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     )
     kind = "revolute" if kind == "continuous" else kind
     if len(axes) == 1 and axes[0].limits == (0.0, 0.0):
-        kind, axes = "fixed", ()  # many models specify a fixed joint so
+        kind, axes = "fixed", ()  # many models specify fixed joints in this form
     return Joint(
         name=scope + name,
         kind=kind,

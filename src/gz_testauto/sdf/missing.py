@@ -65,7 +65,7 @@ class _Cleaner:
             if self._is_removed(document, include):
                 remove_child(include)
                 continue
-            with contextlib.suppress(SdfError):  # raised again when the world is read
+            with contextlib.suppress(SdfError):  # reported when the world is read
                 if self._needs_cleaning(document, include):
                     self.clean(document, self._library.expand(document, include, self._is_removed))
         for tag in _FILES:

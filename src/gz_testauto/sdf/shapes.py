@@ -282,7 +282,7 @@ class Capsule(Geometry):
         radius, length = self.radius, self.length
         density = mass_kg / self.volume_m3()
         barrel = density * math.pi * radius**2 * length
-        caps = density * 4 / 3 * math.pi * radius**3  # both half spheres together
+        caps = density * 4 / 3 * math.pi * radius**3  # mass of the two half spheres together
         along = barrel * radius**2 / 2 + caps * 2 / 5 * radius**2
         across = barrel * (3 * radius**2 + length**2) / 12 + caps * (
             2 / 5 * radius**2 + length**2 / 4 + 3 / 8 * length * radius

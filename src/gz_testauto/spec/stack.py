@@ -152,7 +152,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str) and value.startswith(FILE_PREFIXES) and "{" not in value:
             return resolve_path(value, info)
         if isinstance(value, str) and value.startswith("/") and os.path.isfile(Path(value)):
-            return Path(value)  # as written into campaign.json
+            return Path(value)  # campaign.json contains absolute paths
         return _text(value)
     except PydanticCustomError as error:
         raise fault(f".{name} {error.context['reason'] if error.context else error}") from error

@@ -180,7 +180,7 @@ class YamlSource:
         stack, seen = [self._node], set()
         while stack:
             node = stack.pop()
-            if id(node) in seen:  # an alias: the same node
+            if id(node) in seen:  # An alias refers to the same node.
                 continue
             seen.add(id(node))
             if isinstance(node, yaml.SequenceNode):

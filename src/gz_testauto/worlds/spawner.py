@@ -298,7 +298,7 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
     renamed = []
     for obstacle in drawn:
         given = parse_obstacle_name(obstacle.name)
-        assert given is not None  # as placement names them
+        assert given is not None  # placement assigns names of this form
         name = obstacle_name(given.label, highest.get(given.label, -1) + 1 + given.index)
         renamed.append(dataclasses.replace(obstacle, name=name))
     return tuple(renamed)

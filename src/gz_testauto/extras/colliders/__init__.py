@@ -1,2 +1,2 @@
-"""Geometric queries about flat and solid colliders: intersections, distances, rays, planes and
+"""Geometric queries about flat and solid colliders: intersections, distances, rays, half spaces and
 camera views."""

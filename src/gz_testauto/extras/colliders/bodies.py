@@ -1,10 +1,10 @@
 """Solid colliders on the models and links of a world: intersections, distances, rays and events.
 
-This module contains the set of colliders of one scene, whose poses are updated from every snapshot.
-FCL computes intersections, and the distance of boxes, spheres and surfaces to a surface of
-triangles. MuJoCo computes rays and all other distances, because FCL's distances are not exact for
-those shapes. This module itself tests whether a point is inside a surface, which FCL does not
-support.
+This module contains the set of colliders of a scene, whose poses are updated from every snapshot.
+FCL computes intersections, and the distances of boxes, spheres and surfaces to a triangulated
+surface. MuJoCo computes rays and all other distances, because the distances of FCL are not exact
+for the other shapes. FCL does not support tests of whether a point is inside a surface, so this
+module implements them.
 """
 
 import functools
@@ -40,7 +40,7 @@ except ImportError as error:
     ) from error
 
 Pair = Tuple[str, str]
-"""Names of two colliders, in the order of their definition."""
+"""Names of two colliders, in the order in which the colliders are defined."""
 
 _AT_ORIGIN = Pose()
 
@@ -64,7 +64,7 @@ class Bodies:
     """The colliders of a scene. Until the first call of :meth:`place`, the frames of all models and
     links are at the origin of the world.
 
-    Raises ``SpecError`` for a repeated name and for a shape that cannot be a collider.
+    Raises ``SpecError`` if two colliders have the same name, or if a shape cannot be a collider.
     """
 
     def __init__(self, colliders: Sequence[Collider]) -> None:
@@ -89,7 +89,7 @@ class Bodies:
         self._move([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
-        """Move every collider to the pose of its model or link in a snapshot. Raises
+        """Move every collider to the pose that its model or link has in a snapshot. Raises
         ``UnknownNameError`` if a model or link does not exist; all colliders then keep their
         poses."""
         poses: List[Pose] = []
@@ -118,9 +118,11 @@ class Bodies:
         return self._meet(self._at(one), self._at(other))
 
     def distance_m(self, one: str, other: str) -> float:
-        """Return the distance between two colliders (m); 0 if they intersect or touch. Raises
-        ``MissingDependencyError`` if the distance between these shapes needs a newer version of
-        MuJoCo than the installed one."""
+        """Return the distance (m) between two colliders. It is 0 if they intersect or touch.
+
+        Raises ``MissingDependencyError`` if the distance between these shapes requires a newer
+        version of MuJoCo than the installed version.
+        """
         first, second = self._at(one), self._at(other)
         if self._meet(first, second):
             return 0.0
@@ -154,15 +156,16 @@ class Bodies:
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return for each of ``points`` (n, 3), in the world frame, whether it is inside a
-        collider: booleans (n,). A surface with gaps contains no point."""
+        """Return a bool array (n,) that states for each of ``points`` (n, 3), in the world frame,
+        whether it is inside a collider. Surfaces with gaps contain no points."""
         return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
 
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the distance (m) along each ray to the first surface (n,), inf if there is no
-        surface in range, and the index of the hit collider in ``names`` (n,), -1 for no collider.
+        """Return the distance (m) along each ray to the first surface (n,), and the index in
+        ``names`` of the collider that is hit (n,). If no surface is in range, the distance is inf
+        and the index is -1.
 
         ``origins`` and ``directions`` have shape (n, 3) or (3,). Directions can have any length
         except 0. A ray that starts inside a solid hits the surface of that solid from inside.
@@ -193,15 +196,15 @@ class Bodies:
         return self._holds(first, second) or self._holds(second, first)
 
     def _fcl_tells(self, first: int, second: int) -> bool:
-        """Return whether FCL's distance between two colliders is exact: one must be a surface, the
-        other a box, a sphere or a surface."""
+        """Return whether FCL computes the exact distance between two colliders. This is the case if
+        one is a surface, and the other is a box, a sphere or a surface."""
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
         """Return the distance computation for a pair of a surface and a shape whose distance FCL
         does not compute exactly, and the triangles (n, 3, 3) of the surface in the frame of that
-        shape; None for other pairs."""
+        shape. Returns None for all other pairs."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
@@ -264,8 +267,8 @@ class Bodies:
 
 @dataclass(frozen=True)
 class Crossing:
-    """An event: two colliders started to touch (``entered`` is True) or stopped touching, at a
-    simulated time (s)."""
+    """An event in which two colliders start to touch (``entered`` is True) or stop touching
+    (``entered`` is False), at a simulated time (s)."""
 
     time_s: float
     pair: Pair
@@ -273,15 +276,15 @@ class Crossing:
 
 
 class Crossings:
-    """A detector of the events between periods: which pairs of colliders started or stopped
-    touching. Pairs that touch in the first update have started."""
+    """A detector of the pairs of colliders that start or stop touching between two updates. Pairs
+    that touch in the first update are reported as started."""
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """Return the events since the last update, sorted by name: first the pairs that stopped
-        touching, then the pairs that started."""
+        """Return the events since the last update. The pairs that stopped touching precede the
+        pairs that started touching, and each group is sorted by name."""
         now = frozenset(touching)
         left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
         entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]
@@ -290,9 +293,12 @@ class Crossings:
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:
-    """Return the collision shapes of a model, except ground, as colliders on that model. Their
-    names are those that Gazebo uses in contacts. The links of the model must not move relative to
-    the model."""
+    """Return the collision shapes of a model, except ground, as colliders that are attached to the
+    model.
+
+    The names of the colliders are those in Gazebo's contacts. The links of the model must not move
+    relative to the model.
+    """
     return [
         Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
         for shape in model.collisions

@@ -1,9 +1,10 @@
-"""Flat colliders: boxes, circles and polygons on the ground, which is the world's xy plane.
+"""Flat colliders: boxes, circles and polygons on the ground, which is the xy plane of the world.
 
-This module computes intersections, distances, rays, and which points are inside, for arrays of
-points and rays. Polygons are computed exactly by shapely, circles exactly from center and radius.
-Each shape is defined in its own frame and rotates about the origin of that frame, which can differ
-from its center. Solid colliders are in :mod:`gz_testauto.extras.colliders.bodies`.
+This module computes intersections, distances and rays, and tests which points are inside a
+collider, for arrays of points and rays. Polygons are computed exactly by shapely, and circles are
+computed exactly from their center and radius. Each shape is defined in its own frame and rotates
+about the origin of that frame, which can differ from its center. Solid colliders are in
+:mod:`gz_testauto.extras.colliders.bodies`.
 """
 
 import math
@@ -25,21 +26,22 @@ ORIGIN = Pose2D(0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class FlatCollider:
-    """A flat collider: all points inside ``outline`` and on its edge, in the world frame (m)."""
+    """A flat collider that consists of all points inside ``outline`` and on its edge (m, world
+    frame)."""
 
     outline: Outline
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
         """Return a rectangle with its center at ``pose``. Raises ``SpecError`` for a size that is
-        not above 0."""
+        not greater than 0."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
-        """Return a circular disc. Raises ``SpecError`` for a radius that is not above 0."""
+        """Return a circular disc. Raises ``SpecError`` for a radius that is not greater than 0."""
         check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
@@ -73,12 +75,12 @@ class FlatCollider:
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Return the distance between two colliders (m); 0 if they intersect or touch."""
+        """Return the distance (m) between two colliders. It is 0 if they intersect or touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return for each of ``points`` (n, 2) whether it is inside the collider or on its edge:
-        booleans (n,)."""
+        """Return a bool array (n,) that states for each of ``points`` (n, 2) whether it is inside
+        the collider or on its edge."""
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         if self.outline.radius_m == 0.0:
             return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
@@ -88,8 +90,8 @@ class FlatCollider:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> np.ndarray:
-        """Return the distance (m) along each ray to the edge of the collider (n,); inf if the ray
-        does not hit the edge in range.
+        """Return the distance (m) along each ray to the edge of the collider (n,). It is inf if the
+        ray does not hit the edge in range.
 
         ``origins`` and ``directions`` have shape (n, 2) or (2,). Directions can have any length
         except 0. A ray that starts inside the collider hits the edge from inside. Raises
@@ -110,8 +112,11 @@ class FlatCollider:
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the origins and the normalized directions of rays, both (n, ``dimensions``). Raises
-    ``ValueError`` for a direction of length 0, and for numbers that are not finite."""
+    """Return the origins and the normalized directions of rays, each with shape (n,
+    ``dimensions``).
+
+    Raises ``ValueError`` for a direction of length 0, or for numbers that are not finite.
+    """
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -123,8 +128,8 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the distance (m) along rays, with unit directions (n, d), to a sphere around the
-    origin: (n,), inf if the ray does not hit the sphere."""
+    """Return the distance (m) along each ray, with unit directions (n, d), to a sphere around the
+    origin, shape (n,). It is inf if the ray does not hit the sphere."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)
@@ -134,7 +139,7 @@ def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarr
 
 
 def check_positive(name: str, *values: float) -> None:
-    """Raise ``SpecError`` unless all values of a parameter are finite and above 0."""
+    """Raise ``SpecError`` unless all values of a parameter are finite and greater than 0."""
     for value in values:
         if not (math.isfinite(value) and value > 0):
             raise SpecError(f"{name} is {value:g}; it must be > 0")

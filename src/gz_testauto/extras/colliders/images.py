@@ -1,8 +1,8 @@
 """Depth, segmentation and color images by ray casting, without a display or a renderer.
 
-Equal inputs give identical images, bit by bit. Color images contain the shapes of the visuals in
-their present colors, lit by ambient light and all lights of the world by Lambert's law, without
-shadows, highlights and textures. The poses are those of a snapshot of any simulator.
+The same inputs result in identical images, bit by bit. Color images show the visuals in their
+current colors. They are lit by ambient light and all lights of the world according to Lambert's
+law, without shadows, highlights and textures. The poses are those of a snapshot of any simulator.
 """
 
 from typing import Dict, List, NamedTuple, Tuple
@@ -24,18 +24,21 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
 AMBIENT = 0.4
-"""Brightness of the ambient light, from 0 to 1; Gazebo's value for a world that specifies none."""
+"""Brightness of the ambient light, from 0 to 1. It is Gazebo's default for a world that does not
+specify ambient light."""
 BACKGROUND = (0.7, 0.7, 0.7)
 BESIDE = 1.0 / 16.0
-"""Offset (pixels) of two additional rays per pixel, from which the slope of the surface is
+"""Offset (pixels) of the two additional rays per pixel from which the slope of the surface is
 computed."""
 
 
 class DepthImage(NamedTuple):
-    """A depth and segmentation image of colliders. Rows are from the top, columns from the left.
+    """A depth and segmentation image of colliders. Rows are counted from the top, and columns from
+    the left.
 
-    ``depth_m`` (height, width) is the depth along the camera's x axis, inf if nothing is in range;
-    ``labels`` (height, width) are indices in ``Bodies.names``, -1 for nothing.
+    ``depth_m`` (height, width) contains the depth (m) along the camera's x axis, or inf if no
+    collider is in range. ``labels`` (height, width) contains indices in ``Bodies.names``, or -1 if
+    no collider is in range.
     """
 
     depth_m: np.ndarray
@@ -43,11 +46,11 @@ class DepthImage(NamedTuple):
 
 
 def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> DepthImage:
-    """Return a depth image with one ray through the center of each pixel. The aspect of ``view``
-    should be that of the image.
+    """Return a depth image with one ray through the center of each pixel.
 
-    Surfaces nearer than ``view.near_m`` hide nothing. A camera inside a solid sees the surface of
-    the solid from inside. Raises ``SpecError`` for an image without pixels.
+    The aspect of ``view`` should be equal to that of the image. Surfaces nearer than
+    ``view.near_m`` do not hide other surfaces. A camera inside a solid sees the surface of the
+    solid from inside. Raises ``SpecError`` for an image without pixels.
     """
     directions = view.rays(_pixel_centers(width, height))
     # A ray has the length s for each meter of depth: the distance d is at the depth d / s.
@@ -78,8 +81,11 @@ def _pixel_centers(width: int, height: int) -> np.ndarray:
 
 
 class Painter:
-    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, with
-    reasons. Raises ``SdfError`` for a world that cannot be read."""
+    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, each
+    with the reason.
+
+    Raises ``SdfError`` for a world that cannot be read.
+    """
 
     def __init__(self, scene: Scene) -> None:
         notes: List[str] = []
@@ -99,9 +105,12 @@ class Painter:
     def image(
         self, snapshot: Snapshot, now: Description, view: Frustum, width: int, height: int
     ) -> np.ndarray:
-        """Return an image of shape (height, width, 3): red, green and blue from 0 to 255, with the
-        rows from the top. ``now`` is the result of ``Simulation.describe``. Raises
-        ``SpecError`` for an image without pixels."""
+        """Return a color image of shape (height, width, 3): red, green and blue from 0 to 255, with
+        the top row first.
+
+        ``now`` is the result of ``Simulation.describe``. Raises ``SpecError`` for an image without
+        pixels.
+        """
         middle = _pixel_centers(width, height)
         bodies = self._bodies(snapshot, now)
         points, names = self._hits(bodies, snapshot, now, view, middle)
@@ -158,8 +167,8 @@ class Painter:
     def _hits(
         self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the points (n, 3) that rays through points of the image (n, 2) hit, and the names
-        of the visuals there; None for rays that hit nothing in the view."""
+        """Return the points (n, 3) that rays through image positions (n, 2) hit, and the names of
+        the visuals at these points. The name is None for a ray that hits no visual in the view."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -194,9 +203,11 @@ def _normals(
     beside: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Return unit normals (n, 3) that point to the camera, of the surfaces at the hit points. They
-    are computed from the hits of two neighboring rays. At an edge, where a neighboring ray hits
-    another visual, the normal is the direction to the camera."""
+    """Return unit normals (n, 3) of the surfaces at the hit points, oriented towards the camera.
+
+    They are computed from the hits of two neighboring rays. At an edge, where a neighboring ray
+    hits another visual, the normal is the direction to the camera.
+    """
     (right, of_right), (under, of_under) = beside
     towards = eye - points
     normals = np.cross(under - points, right - points)
@@ -225,7 +236,8 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the share of a light's color that points of surfaces reflect: (n,), from 0 to 1."""
+    """Return the share of a light's color that surfaces reflect at given points, shape (n,), from 0
+    to 1."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

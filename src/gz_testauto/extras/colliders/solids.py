@@ -1,8 +1,8 @@
-"""Shapes of solid colliders, and the test which points are inside a shape.
+"""Shapes of solid colliders, and the test of which points are inside a shape.
 
-This module contains convex bodies and triangle surfaces, which are validated once. All other shapes
-are those of SDF (:mod:`gz_testauto.sdf.shapes`): box, sphere, cylinder, capsule, ellipsoid and
-mesh. So every shape of a world can be a collider.
+This module defines convex bodies and triangulated surfaces, which are validated once. The other
+shapes are those of SDF (:mod:`gz_testauto.sdf.shapes`): box, sphere, cylinder, capsule, ellipsoid
+and mesh. Models of a world can therefore be colliders.
 """
 
 from dataclasses import fields
@@ -18,10 +18,10 @@ from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 _FLAT_M = 1e-4
-"""Thickness (m) below which a surface counts as flat; MuJoCo rejects flat meshes."""
+"""Thickness (m) below which a surface counts as flat. MuJoCo rejects flat meshes."""
 
 _CHUNK = 2_000_000
-"""Number of pairs of a point and a triangle that are processed in one array."""
+"""Largest number of pairs of a point and a triangle that are processed in one array."""
 
 
 class Convex:
@@ -41,7 +41,7 @@ class Convex:
         except QhullError as error:
             raise SpecError("the points of a convex body must not be in one plane") from error
         self.corners = given[hull.vertices]
-        """Vertices of the hull, shape (m, 3)."""
+        """Vertices (m) of the hull, shape (m, 3)."""
         index = np.full(len(given), -1)
         index[hull.vertices] = np.arange(len(hull.vertices))
         outwards = np.cross(*np.diff(given[hull.simplices], axis=1).swapaxes(0, 1))
@@ -49,18 +49,18 @@ class Convex:
         faces = index[hull.simplices]
         faces[turned] = faces[turned][:, ::-1]
         self.faces = faces
-        """Triangles as indices of rows of ``corners``, counter-clockwise as seen from outside:
-        shape (k, 3)."""
+        """Triangles of the hull as indices of rows of ``corners``, shape (k, 3), counter-clockwise
+        as seen from outside."""
         self.planes = hull.equations
-        """Outward unit normals and offsets of the planes (k, 4); ``normal · p + offset`` is at most
-        0 for a point p inside."""
+        """Outward unit normals and offsets of the planes that bound the hull, shape (k, 4).
+        ``normal · p + offset`` is at most 0 for a point p inside."""
 
 
 class Triangles:
-    """A surface of ``triangles`` (n, 3, 3), in meters. A surface that encloses a volume without
-    gaps is a solid; any other surface is a sheet without an inside.
+    """A surface of ``triangles`` (n, 3, 3), in meters.
 
-    Raises ``SpecError`` for an invalid surface.
+    A surface that encloses a volume without gaps is a solid. Any other surface is a sheet without
+    an interior. Raises ``SpecError`` for an invalid surface.
     """
 
     def __init__(self, triangles: np.ndarray) -> None:
@@ -79,21 +79,24 @@ class Triangles:
         triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
-        """Distinct vertices of the triangles, shape (m, 3)."""
+        """Distinct vertices (m) of the triangles, shape (m, 3)."""
         self.faces = index.reshape(-1, 3)
-        """Triangles as indices of rows of ``corners``: shape (k, 3)."""
+        """Triangles as indices of rows of ``corners``, shape (k, 3)."""
         self.solid = triangles[closed]
         """The triangles that enclose a volume, shape (l, 3, 3)."""
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
-"""All shapes of a solid collider; a mesh file is converted to :class:`Triangles`."""
+"""The types of all shapes of solid colliders. A mesh file is converted to :class:`Triangles`."""
 
 
 def solid_of(shape: Any) -> Shape:
-    """Convert a shape of SDF, or return a convex body or surface unchanged. Raises ``SpecError``
-    for a shape that cannot be a collider or has a size that is not above 0, and ``SdfError`` for a
-    mesh file that cannot be read."""
+    """Convert a shape of SDF to a shape of a collider. A convex body or a triangulated surface is
+    returned unchanged.
+
+    Raises ``SpecError`` for a shape that cannot be a collider or has a size that is not greater
+    than 0, and ``SdfError`` for a mesh file that cannot be read.
+    """
     if isinstance(shape, Mesh):
         return Triangles(shape.surface.triangles)
     if isinstance(shape, (Convex, Triangles)):
@@ -112,8 +115,8 @@ def solid_of(shape: Any) -> Shape:
 
 
 def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Return for each of ``points`` (n, 3), in the frame of the shape, whether it is inside the
-    shape or, within rounding, on its surface: booleans (n,)."""
+    """Return a bool array (n,) that states for each of ``points`` (n, 3), in the frame of the
+    shape, whether it is inside the shape or, within rounding errors, on its surface."""
     if isinstance(shape, Box):
         return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
     if isinstance(shape, Sphere):
@@ -134,8 +137,8 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return for each point whether closed surfaces enclose it, from the solid angles of the
-    triangles as seen from the point (Van Oosterom and Strackee, 1983)."""
+    """Return for each point whether closed surfaces enclose the point. The test sums the solid
+    angles of the triangles as seen from the point (Van Oosterom and Strackee, 1983)."""
     found = np.zeros(len(points), dtype=bool)
     if not len(triangles):
         return found

@@ -1,9 +1,9 @@
-"""Distances between convex bodies and surfaces of triangles.
+"""Distances between convex bodies and triangulated surfaces.
 
-This module handles the shapes for which FCL's distance can have errors of centimeters: cylinders,
-capsules, ellipsoids and convex bodies next to triangles. MuJoCo's distance between two convex
-bodies is exact, and each triangle is a convex body. Therefore the triangles that can be nearest are
-tested one after the other, in a MuJoCo scene with the body and one triangle.
+This module handles the shapes for which the distances of FCL can have errors of centimeters:
+cylinders, capsules, ellipsoids and convex bodies next to triangles. MuJoCo computes the exact
+distance between two convex bodies, and each triangle is a convex body. The triangles that can be
+nearest are therefore tested one after the other, in a MuJoCo scene with the body and one triangle.
 """
 
 import functools
@@ -27,7 +27,7 @@ _TRIANGLE, _OWN = 0, 1
 
 
 class TriangleGap:
-    """A convex body in its own frame, with its distance to triangles."""
+    """A convex body in its own frame that computes its distance to triangles."""
 
     def __init__(self, shape: Body) -> None:
         self._shape = shape
@@ -50,8 +50,9 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance (m) from the body to the nearest of at least one ``triangles`` (n, 3,
-        3), in the frame of the body; 0 if the body touches a triangle."""
+        """Return the distance (m) between the body and the nearest of ``triangles`` (n, 3, 3), in
+        the frame of the body. At least one triangle is required. The distance is 0 if the body
+        touches a triangle."""
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)
@@ -76,7 +77,7 @@ class TriangleGap:
     def _to(self, triangle: np.ndarray) -> float:
         model, data = self._scene
         middle = triangle.mean(axis=0)
-        model.mesh_vert[:3] = triangle - middle  # in single precision, so about the middle
+        model.mesh_vert[:3] = triangle - middle  # relative to the middle, since MuJoCo stores single precision
         model.mesh_vert[3] = model.mesh_vert[0]
         data.geom_xpos[_TRIANGLE] = middle
         return float(mujoco.mj_geomDistance(model, data, _TRIANGLE, _OWN, 1e6, None))

@@ -1,8 +1,8 @@
-"""Planes and the field of view of a camera.
+"""Half spaces, and the field of view of a camera.
 
-This module contains half spaces and viewing frustums, and converts between points in the world and
-positions in an image. The frame of a camera is that of SDF: x forward, y left, z up. In an image, u
-points to the right and v down, both from 0 to 1.
+This module defines half spaces and viewing frustums, and converts between points in the world and
+positions in an image. As in SDF, the axes of the camera frame are x forward, y left and z up. In an
+image, u points to the right and v points down, both from 0 to 1.
 """
 
 import math
@@ -21,7 +21,7 @@ class HalfSpace:
     """The half space of all points p with ``normal · p <= offset_m``, bounded by a plane.
 
     ``normal`` is normalized to a unit vector, and ``offset_m`` (m) is divided by the original
-    length of the normal. Raises ``SpecError`` if the normal is zero or a number is not finite.
+    length of the normal. Raises ``SpecError`` if the normal is zero, or if a number is not finite.
     """
 
     normal: Tuple[float, float, float]
@@ -40,18 +40,21 @@ class HalfSpace:
     def through(
         cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
     ) -> "HalfSpace":
-        """Return the half space with a given normal whose plane contains a given point (m)."""
+        """Return the half space with a given normal whose boundary plane contains a given point
+        (m)."""
         return cls(normal, float(np.dot(point, normal)))
 
     def height_m(self, points: np.ndarray) -> np.ndarray:
-        """Return the distance (m) of ``points`` (n, 3) from the plane, negative inside the half
-        space: (n,)."""
+        """Return the signed distance (m) of ``points`` (n, 3) from the plane, shape (n,). It is
+        negative inside the half space."""
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Return the distance (m) along each ray (n, 3) to the plane, from either side; inf for a
-        ray that points away from the plane or is parallel to it. Raises ``ValueError`` for a
-        direction of length 0."""
+        """Return the distance (m) along each ray (n, 3) to the plane, from either side. It is inf
+        for a ray that points away from the plane or is parallel to it.
+
+        Raises ``ValueError`` for a direction of length 0.
+        """
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,8 +113,8 @@ class Frustum:
         )
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return for each of ``points`` (n, 3), in the world frame, whether it is in the field of
-        view: booleans (n,)."""
+        """Return a bool array (n,) that states for each of ``points`` (n, 3), in the world frame,
+        whether it is in the field of view."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
@@ -120,16 +123,19 @@ class Frustum:
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
-        """Return for each sphere whether it can be in the field of view: booleans (n,). False is
-        always correct; True can be wrong for a sphere near an edge. ``centers`` (n, 3) are in the
-        world frame."""
+        """Return a bool array (n,) that states for each sphere whether it can be in the field of
+        view.
+
+        False is always correct. True can be wrong for a sphere near an edge of the field of view.
+        ``centers`` (n, 3) are in the world frame.
+        """
         heights = np.stack([plane.height_m(centers) for plane in self.planes])
         return np.asarray((heights <= radii_m).all(axis=0))
 
     def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Return the image positions (u, v) of ``points`` (n, 3) in the world frame, shape (n, 2),
-        and the depths of the points (m), shape (n,). Points that are not in front of the camera
-        have the position NaN."""
+        and the depths (m) of the points, shape (n,). The position is NaN for a point that is not in
+        front of the camera."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,9 +144,12 @@ class Frustum:
         return image, ahead
 
     def rays(self, image: np.ndarray) -> np.ndarray:
-        """Return the directions (n, 3), in the world frame, of rays from the camera through
-        positions (u, v) of the image (n, 2). Each direction has length 1 along the camera's x axis,
-        so that the distance along the ray in units of the direction is the depth."""
+        """Return the directions (n, 3), in the world frame, of rays from the camera through image
+        positions (u, v), shape (n, 2).
+
+        The component of each direction along the camera's x axis is 1. The distance along the ray,
+        in units of the direction, is therefore the depth.
+        """
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         sideways, up = self._slopes
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])

@@ -1,1 +1,1 @@
-"""Conversion of results of other software into results directories."""
+"""Conversion of results from other software into results directories."""

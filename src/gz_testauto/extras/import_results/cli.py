@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import the table; return 0."""
+    """Import the table, and return the exit status 0."""
     mapped, metrics = _metrics(arguments.metric)
     columns = Columns(
         world=arguments.world,
@@ -142,7 +142,8 @@ def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
 
 
 def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
-    """Return metric names by column, and the metrics that this package does not have."""
+    """Return the names of the metrics by column, and the metrics that this package does not
+    define."""
     mapped: Dict[str, str] = {}
     own = []
     for text in texts:

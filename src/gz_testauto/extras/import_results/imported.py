@@ -1,9 +1,9 @@
-"""Import trials that other software ran, for report, compare and gate.
+"""Import trials that were run by other software, for the commands report, compare and gate.
 
-:func:`read_trials` reads a text table with one row per trial and reports errors by line.
-:func:`write_imported` writes the trials as a results directory. It has ``manifest.json``, with the
-file from which the trials were imported, and ``results.sqlite``, but no campaign that can be run
-and no recordings.
+:func:`read_trials` reads a text table with one row per trial and reports errors with their line.
+:func:`write_imported` writes the trials as a results directory. The directory contains
+``manifest.json``, which lists the imported file, and ``results.sqlite``. It contains neither
+recordings nor a campaign that can be run.
 """
 
 import collections
@@ -35,25 +35,27 @@ SYNONYMS: Mapping[str, Outcome] = {
     **dict.fromkeys(("collision",), Outcome.COLLIDED),
     **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
 }
-"""Further words in a column of outcomes, in lower case, that need no mapping."""
+"""Words in a column of outcomes, in lower case, that are accepted in addition to the names of the
+outcomes."""
 
 LONGEST_NAME = 255
-"""Largest length of a world's or planner's name, in characters; that of a file's name."""
+"""Largest number of characters in the name of a world or planner, which is the limit for file
+names."""
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
-"""Columns of this package's CSV that are not read."""
+"""Columns of this package's CSV files that are ignored by the import."""
 
 
 @dataclass(frozen=True)
 class Columns:
     """The meaning of the columns of a table.
 
-    ``header`` has the names of the columns of a file without a header line. ``planner_name`` is the
-    planner of a file without a column of planners. ``flags`` replace the column ``outcome``: they
-    are columns of 0 and 1, and the single 1 in a row determines the outcome. ``words`` are further
-    words in the column ``outcome``. ``metrics`` maps columns to the names of metrics; it can omit
-    columns that have the name of an installed metric. Without a column of repetitions they are
-    counted.
+    ``header`` contains the names of the columns if the file has no header line. ``planner_name`` is
+    the planner if no column contains planners. ``flags`` are columns of 0 and 1 that replace the
+    column ``outcome``: the single 1 in a row selects the outcome. ``words`` maps additional words
+    in the column ``outcome`` to outcomes. ``metrics`` maps columns to the names of metrics. Columns
+    that are named like an installed metric need no entry. If the table has no column of
+    repetitions, the rows with the same world and planner are counted.
     """
 
     world: str = "world"
@@ -71,7 +73,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial of a table."""
+    """A trial that was read from a row of a table."""
 
     world: str
     planner: str
@@ -83,14 +85,15 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class TrialTable:
-    """All trials of a file, and the names of its columns that are not imported."""
+    """All trials of a file, and the names of the columns that are not imported."""
 
     rows: Tuple[TrialRow, ...]
     ignored: Tuple[str, ...]
 
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
-    """Read a table. Raises ``ResultsError`` with path and line."""
+    """Read a table of trials. Raises ``ResultsError`` with the path and line if the table is
+    invalid."""
     header, lines = _lines(path, columns)
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
@@ -100,7 +103,8 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
 
 
 def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
-    """Return the names of the columns, and each further line's number with its cells."""
+    """Return the names of the columns. Also return the line number and the cells of each row after
+    the header."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -132,7 +136,7 @@ def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[st
 
 
 class _Reader:
-    """A reader of rows that records the trials read so far."""
+    """A reader of rows that keeps track of the trials that were already read."""
 
     def __init__(self, path: Path, header: Sequence[str], columns: Columns) -> None:
         self._path, self._header, self._columns = path, list(header), columns
@@ -156,7 +160,8 @@ class _Reader:
         self._seen: Set[Tuple[str, str, int]] = set()
 
     def row(self, number: int, cells: Sequence[str]) -> TrialRow:
-        """Return the trial in ``cells``, those of line ``number``. Raises ``ResultsError``."""
+        """Return the trial in ``cells``, which are the cells of line ``number``. Raises
+        ``ResultsError`` for an invalid cell."""
         where = f"{self._path}:{number}"
         if len(cells) != len(self._header):
             raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
@@ -197,7 +202,8 @@ class _Reader:
         return self._words[word.lower()]
 
     def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
-        """Return the stated repetition, else the number of previous rows with world and planner."""
+        """Return the repetition in ``text``. Without it, return the number of previous rows with
+        the same world and planner."""
         if text is None:
             repetition = self._counted[world, planner]
             self._counted[world, planner] += 1
@@ -232,7 +238,7 @@ def _flag(where: str, column: str, text: str) -> bool:
 
 
 def _number(where: str, column: str, text: str) -> float:
-    """Return the number; NaN for an empty cell or a number that is not finite."""
+    """Return the number in a cell, or NaN if the cell is empty or its number is not finite."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
@@ -250,12 +256,13 @@ def write_imported(
     world_files: Optional[Path] = None,
     metrics: Sequence[Metric] = (),
 ) -> None:
-    """Create ``out`` atomically from the trials that were read from ``source``.
+    """Create the results directory ``out`` atomically from the trials that were read from
+    ``source``.
 
-    ``metrics`` are those in addition to this package's. ``world_files`` is a folder with
-    ``NAME.world`` of each world; the hashes are stored, so that trials in the same worlds can be
-    compared. Raises ``ResultsError`` if ``out`` exists and is not empty, or if the file of a world
-    is missing.
+    ``metrics`` are the metrics that this package does not define. ``world_files`` is a directory
+    with the file ``NAME.world`` of each world. Hashes of these files are stored, so that results
+    for the same worlds can be compared. Raises ``ResultsError`` if ``out`` exists and is not empty,
+    or if the file of a world is missing.
     """
     directory = CampaignDirectory(out)
     if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
@@ -305,7 +312,7 @@ def _worlds(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]
 def _records(
     table: TrialTable, worlds: Sequence[WorldRecord]
 ) -> Tuple[Tuple[TrialRecord, ...], Tuple[AttemptRecord, ...]]:
-    """Return the trials, sorted by world as in a plan, and the invalid attempts."""
+    """Return the trials, sorted by world as in a campaign, and the attempts that were invalid."""
     places: Dict[str, int] = {world.name: world.world_index for world in worlds}
     rows = sorted(table.rows, key=lambda row: (places[row.world], row.repetition))
     records = tuple(

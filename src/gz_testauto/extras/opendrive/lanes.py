@@ -1,8 +1,8 @@
-"""Lanes from an OpenDRIVE file (``.xodr``), which pyxodr reads.
+"""Lanes from an OpenDRIVE file (``.xodr``), which is read by pyxodr.
 
 This module converts each lane of the file to a :class:`~gz_testauto.spec.road.LaneSpec` in the
-direction of its traffic. The name of a lane is ``<road>.<section>.<lane>``: the ids of road and
-lane in the file, and the index of the lane section from 0. Heights are ignored.
+direction of its traffic. The name of a lane is ``<road>.<section>.<lane>``: the ID of the road, the
+index of the lane section (counted from 0), and the ID of the lane. Heights are ignored.
 """
 
 from pathlib import Path
@@ -14,19 +14,21 @@ import shapely
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 
 SPACING_M = 0.1
-"""Distance (m) between two points at which pyxodr samples a lane."""
+"""Distance (m) between neighboring points at which pyxodr samples a lane."""
 
 TOLERANCE_M = 0.01
-"""Allowed deviation (m) of a simplified center line from the sampled points."""
+"""Largest deviation (m) of a simplified center line from the sampled points."""
 
 LEAST_M = 0.1
-"""Length and width (m) below which a section of a lane is ignored."""
+"""Length and width (m) below which a piece of a lane is ignored."""
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
-    """Return the lanes of these types (``driving``) as fields of ``LaneSpec``. Raises ``SpecError``
-    for a file that cannot be read or contains no lane of these types, ``MissingDependencyError``
-    without pyxodr."""
+    """Return the lanes of the given types, such as ``driving``, as fields of ``LaneSpec``.
+
+    Raises ``SpecError`` for a file that cannot be read or contains no lane of these types, and
+    ``MissingDependencyError`` if pyxodr is not installed.
+    """
     try:
         from pyxodr.road_objects.network import RoadNetwork
     except ImportError as error:
@@ -60,8 +62,8 @@ def _name(lane: Any) -> str:
 
 
 def _read(lane: Any) -> Dict[str, Any]:
-    """Return a lane with all neighbors and successors, of any type. ``is_lane`` is False for a
-    piece that is too short or too narrow; it has no shape then."""
+    """Return a lane with the names of all its neighbors and successors, of any type. If the lane is
+    too short or too narrow, ``is_lane`` is False and the lane has no shape."""
     found = {
         "name": _name(lane),
         "kind": str(lane.type),
@@ -97,8 +99,8 @@ def _read(lane: Any) -> Dict[str, Any]:
 def _among(
     lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """Return a lane with references only to existing lanes. The successors of an ignored piece
-    become successors of its predecessor."""
+    """Return a lane that refers only to existing lanes. The successors of an ignored lane become
+    successors of its predecessor."""
     kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
     for side in ("left", "right"):
         kept[side] = kept[side] if kept[side] in lanes else None

@@ -1,10 +1,10 @@
 """Data types of the trajectory search: the vehicle, the costs of trajectories, and the parameters
-of the tree.
+of the search tree.
 
-The default values are those of Smit et al. 2022. Values that the paper and its data do not state
-are those of a mid-size car in a 30 km/h zone. Arrays of states have one state per row: x and y of
-the rear axle (m), heading (rad) and speed (m/s). A control is an acceleration (m/s²) and a steering
-angle (rad).
+The default values are those of Smit et al. 2022. Values that are not stated in the paper and its
+data are those of a mid-size car in a 30 km/h zone. Arrays of states have one state per row: x and y
+of the rear axle (m), heading (rad) and speed (m/s). A control is an acceleration (m/s²) and a
+steering angle (rad).
 """
 
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ from gz_testauto.base.observation import TrackedObject
 class Vehicle(NamedTuple):
     """A bicycle model with a rectangular body.
 
-    The model is x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The center of the body is
-    ``center_m`` ahead of the rear axle. The vehicle does not reverse.
+    The equations are x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The center of the body
+    is ``center_m`` ahead of the rear axle. The vehicle cannot drive backward.
     """
 
     wheelbase_m: float = 2.7
@@ -33,12 +33,12 @@ class Vehicle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Weights of the costs of a trajectory for each meter.
+    """Weights of the costs of a trajectory per meter.
 
     The costs are the length of the trajectory, the deviation from the desired speed, the penalty of
     the position on the road, and the proximity of objects. The proximity of an object is
-    ``clearance_height`` times a Gaussian of the offset along and across the heading of the object.
-    The proximity of the nearest static point is the same function of the distance, with
+    ``clearance_height`` times a Gaussian of the offsets along and across the heading of the object.
+    The proximity of the nearest static point is the same function of the distance, with the width
     ``clearance_across_m``.
     """
 
@@ -53,11 +53,11 @@ class Costs(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """Parameters of the growth of the search tree.
+    """Parameters that control the growth of the search tree.
 
-    The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. Among the nodes
-    within the distance ``selection`` of a random state, the cheapest is extended. Among the nodes
-    within ``pruning`` of a witness, only one is kept. An edge lasts ``edge_steps`` steps of
+    The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. Of all nodes within
+    the distance ``selection`` of a random state, the cheapest is extended. Of all nodes within the
+    distance ``pruning`` of a witness, only one is kept. An edge lasts ``edge_steps`` steps of
     ``step_s``. The section of road starts ``behind_m`` before the start of the plan.
     """
 
@@ -78,18 +78,19 @@ class Growth(NamedTuple):
 
 
 HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
-"""Weights of 1 rad and of 1 m/s relative to 1 m, in the distance between two states."""
+"""Weights of the heading (per rad) and of the speed (per m/s) in the distance between two states,
+in which 1 m has the weight 1."""
 
 INVALID_PENALTY = 99.0
-"""Smallest penalty of a position that is invalid."""
+"""Smallest penalty of an invalid position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
     """Moving and static objects on the road, as rectangles with predicted poses.
 
-    ``sizes_m`` (n, 2) are lengths and widths. ``poses`` (n, k, 3) are the predicted poses of the
-    centers, one for each ``Growth.step_s`` from the start of the plan. After the last predicted
+    ``sizes_m`` (n, 2) contains lengths and widths. ``poses`` (n, k, 3) contains the predicted poses
+    of the centers, one per ``Growth.step_s`` from the start of the plan. After the last predicted
     pose, objects are at rest.
     """
 
@@ -98,14 +99,14 @@ class Objects:
 
 
 NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
-"""The objects of an empty road: none."""
+"""The objects on an empty road."""
 
 
 def predict_objects(
     tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Return tracked objects as rectangles, with lengths in ``unit_m``. The predicted poses start
-    ``ahead_s`` after the observation of the objects."""
+    """Return tracked objects as rectangles, with lengths in units of ``unit_m``. The predicted
+    poses start ``ahead_s`` after the observation of the objects."""
     if not tracked:
         return NO_OBJECTS
     lasts = [(len(one.path) - 1) * one.path_step_s for one in tracked]
@@ -128,9 +129,9 @@ def predict_objects(
 class Trajectory:
     """A planned trajectory.
 
-    ``controls`` (e, 2) are the controls, each of which is held for the number of steps in ``steps``
-    (e,). ``states`` (s, 4) are the resulting states, one for each ``step_s`` from the start of the
-    plan. ``cost`` is the total cost.
+    ``controls`` (e, 2) contains the controls, each of which is held for the number of steps in
+    ``steps`` (e,). ``states`` (s, 4) contains the resulting states, one per ``step_s`` from the
+    start of the plan. ``cost`` is the total cost.
     """
 
     controls: np.ndarray
@@ -141,7 +142,7 @@ class Trajectory:
 
     @property
     def duration_s(self) -> float:
-        """Return the time from the first state to the last (s)."""
+        """Return the duration (s) from the first state to the last state."""
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
@@ -156,7 +157,7 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Return the remaining length (m) of the trajectory at ``time_s`` after its start."""
+        """Return the remaining length (m) of the trajectory ``time_s`` after its start."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
@@ -168,7 +169,7 @@ class Trajectory:
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """Return the remaining trajectory after the first ``steps`` steps."""
+        """Return the rest of the trajectory after its first ``steps`` steps."""
         left = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = left > 0
         first = min(steps, len(self.states) - 1)

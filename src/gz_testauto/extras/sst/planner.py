@@ -2,11 +2,12 @@
 that follows them.
 
 The planners request a plan twice per second. This module determines the time and the start state of
-each request, and handles failed plans. It follows a planned trajectory, with steering from the
-lateral and heading errors and speed from the longitudinal error. It also computes the measures of
-plans in the table of Smit et al. 2022. That paper plans for a car at 5 m/s. Lengths are scaled
-accordingly: the plan of a robot at a tenth of that speed is computed for the car on a map ten times
-as large.
+each request, and handles failed plans. It computes commands that follow a planned trajectory: the
+steering depends on the lateral and heading errors, and the speed depends on the longitudinal error.
+It also computes the measures of plans in the table of Smit et al. 2022.
+
+The paper plans for a car at 5 m/s, so all lengths are scaled. The plan of a robot at a tenth of
+that speed is computed for the car on a map that is ten times as large.
 """
 
 import math
@@ -33,20 +34,20 @@ PAPER_SPEED_MPS = 5.0
 """Desired speed (m/s) of the car in Smit et al. 2022."""
 
 UP_TO_SPEED = 0.97
-"""Share of the desired speed from which the robot counts as driving at the desired speed."""
+"""Share of the desired speed above which the robot counts as driving at the desired speed."""
 
 AHEAD_M = 1.0
-"""Length of the lane (m) from which its curvature is computed."""
+"""Length (m) of the section of the lane from which its curvature is computed."""
 
 LATERAL_GAIN = 0.1
-"""Steering angle (rad) for each meter of lateral error. With :data:`HEADING_GAIN` the control is
-nearly critically damped at 5 m/s and a wheelbase of 2.7 m."""
+"""Steering angle (rad) per meter of lateral error. Together with :data:`HEADING_GAIN`, the control
+is nearly critically damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
-"""Steering angle (rad) for each radian of heading error."""
+"""Steering angle (rad) per radian of heading error."""
 
 ALONG_GAIN_PER_S = 0.5
-"""Change of speed (m/s) for each meter of longitudinal error."""
+"""Change of the speed (m/s) per meter of longitudinal error."""
 
 FOLLOW = ("trajectory", "lane")
 
@@ -54,32 +55,35 @@ WHEELBASE_SHARE = 0.6
 """Wheelbase of a mid-size car, as a share of its length."""
 
 DIRECT_M = 3.0
-"""Distance to the goal (m, scaled to the car of the paper) below which the robot drives straight to
+"""Distance (m, scaled to the car of the paper) to the goal below which the robot drives straight to
 the goal without a plan."""
 
 LEAST_M = 3.0
-"""Least progress along the waypoints of a valid trajectory (m, scaled to the car of the paper)."""
+"""Smallest progress (m, scaled to the car of the paper) along the waypoints of a valid
+trajectory."""
 
 BEHIND_M = 10.0
-"""Length of the passed waypoints that still belongs to the road (m, scaled to the car of the
-paper), since the robot can have to drive back to pass an obstacle."""
+"""Length (m, scaled to the car of the paper) of the passed waypoints that still belong to the road.
+The robot might have to drive back along them to pass an obstacle."""
 
 LOOK_S = 1.5
-"""Duration (s) of the trajectory ahead of the robot that is checked for new obstacles in every
-control period."""
+"""Duration (s) of the part of the trajectory ahead of the robot that is checked for new obstacles
+in every control period."""
 
 AHEAD_S = 2.0
-"""Time (s) for which the robot drives at the desired speed to cover the range in which its progress
-along the waypoints is searched."""
+"""Time (s) that defines the range in which the progress along the waypoints is searched. The range
+is the distance that the robot drives in this time at the desired speed."""
 
 GROWN_M = 0.3
-"""Largest distance (m) from a tracked object at which the end of a lidar ray counts as a point on
-that object."""
+"""Largest distance (m) between a tracked object and the end of a lidar ray at which the end counts
+as a point on the object."""
 
 
 class PlanQuality:
-    """The measures of all plans in a trial, whether the robot followed them or not. They are means
-    over all states of all plans, starting when the robot first reached the desired speed."""
+    """The measures of all plans in a trial, including plans that the robot did not follow.
+
+    They are means over all states of all plans after the robot first reached the desired speed.
+    """
 
     def __init__(self) -> None:
         self._requested = self._failed = 0
@@ -90,8 +94,8 @@ class PlanQuality:
     def add(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """Add a plan that was computed at ``speed_mps``, or None for a failed request. Lengths of
-        the plan are in ``unit_m``."""
+        """Add a plan that was computed at ``speed_mps``, or None for a failed request. Lengths in
+        the plan are in units of ``unit_m``."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -112,10 +116,13 @@ class PlanQuality:
     @property
     def numbers(self) -> Dict[str, float]:
         """Return the number of requested plans (``plans``) and of failed requests
-        (``plans_failed``). If a plan was found, also return means over the states of all plans: the
-        absolute acceleration (m/s²), the deviations from the desired speed (m/s) and from the
-        center of the nearest lane (m), and the cost. Empty if the robot never reached the desired
-        speed."""
+        (``plans_failed``).
+
+        If a plan was found, the result also contains means over the states of all plans: the
+        absolute acceleration (m/s²), the deviation from the desired speed (m/s), the deviation from
+        the center of the nearest lane (m), and the cost. The result is empty if the robot never
+        reached the desired speed.
+        """
         if not self._requested:
             return {}
         means = self._sums / np.maximum(self._counts, 1.0)
@@ -196,7 +203,7 @@ class StableSparseRrt(ReactivePlanner):
         self._quality = PlanQuality()
 
     def begin(self, task: Task) -> None:
-        """Reset the planner and start a task."""
+        """Reset the planner and start a new task."""
         super().begin(task)
         limits = task.limits
         self._unit_m = self.speed_share * limits.max_linear_mps / PAPER_SPEED_MPS
@@ -231,8 +238,8 @@ class StableSparseRrt(ReactivePlanner):
         self._coming: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the velocity command for an observation: zero at the goal and before the first
-        scan."""
+        """Return the velocity command for an observation. It is zero at the goal and before the
+        first scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
         if observation.scan is not None:
@@ -241,7 +248,7 @@ class StableSparseRrt(ReactivePlanner):
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Follow the current trajectory, after planning a new trajectory if one is due."""
+        """Follow the current trajectory. If a new plan is due, request it first."""
         unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
         if self._line is None:
             return self._drive_to_goal(situation)
@@ -274,8 +281,8 @@ class StableSparseRrt(ReactivePlanner):
         return Twist2D(speed * slower * unit, rate * slower)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
-        """Request a plan that starts in the predicted state of the robot at the time when the plan
-        becomes active."""
+        """Request a plan that starts in the predicted state of the robot at the time at which the
+        plan becomes active."""
         pose, trajectory = self._in_units(self._pose), self._trajectory
         begins_s = self._now_s
         moving = max(0.0, situation.command.linear_mps / self._unit_m)
@@ -332,8 +339,8 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
-        """Drive straight to the goal, at a lower speed for a larger bearing of the goal. Turn in
-        place if the goal is to the side of the robot."""
+        """Drive straight to the goal, more slowly for a larger bearing of the goal. Turn in place
+        if the goal is to the side of the robot."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps
@@ -350,15 +357,16 @@ class StableSparseRrt(ReactivePlanner):
 
 
 class InformedSst(StableSparseRrt):
-    """The planner ``sst`` with knowledge of driving: before the random growth, the tree contains
-    the lane at the desired speed and the last trajectory. The parameters are those of ``sst``."""
+    """The planner ``sst`` with knowledge of driving: the lane at the desired speed and the last
+    trajectory are added to the tree before its random growth. The parameters are those of
+    ``sst``."""
 
     informed = True
 
 
 def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
-    """Return the bicycle model of a robot, with lengths in ``unit_m`` and the rear axle at the
-    origin of the base frame."""
+    """Return the bicycle model of a robot, with lengths in units of ``unit_m`` and the rear axle at
+    the origin of the base frame."""
     outline = np.asarray(limits.footprint_m)
     low, high = outline.min(axis=0), outline.max(axis=0)
     length = float(high[0] - low[0])
@@ -381,8 +389,8 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Return a scan in which rays that end at a tracked object have infinite range. ``base`` is the
-    pose of the robot."""
+    """Return a scan in which all rays that end at a tracked object have an infinite range. ``base``
+    is the pose of the robot."""
     if not objects:
         return scan
     met = np.flatnonzero(np.isfinite(scan.ranges_m))
@@ -402,8 +410,9 @@ def remove_tracked_objects(
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot is on the trajectory
-    ``ahead_s`` from now. The robot is at ``pose``, ``time_s`` after the start of the trajectory."""
+    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot reaches the trajectory
+    in ``ahead_s``. The robot is at ``pose``, and ``time_s`` has passed since the start of the
+    trajectory."""
     now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -418,8 +427,8 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot at ``pose`` drives along
-    a line. ``arc_m`` is the arc length of the nearest point of the line."""
+    """Return the speed (m/s) and the yaw rate (rad/s) with which a robot at ``pose`` follows a
+    line. ``arc_m`` is the arc length of the point of the line that is nearest to the robot."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

@@ -1,7 +1,8 @@
-"""The section of road that one plan uses, as grids.
+"""The section of road that is used for one plan, as grids.
 
-This module converts lanes, which are center lines with widths, to grids. For each cell, the grids
-contain the penalty, the arc length along the lane, and the distance to the nearest static point.
+This module converts lanes, which are center lines with widths, to grids. The grids contain three
+values for each cell: the penalty, the arc length along the lane, and the distance to the nearest
+static point.
 """
 
 import math
@@ -15,27 +16,30 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Distance (m) between two points of the center line of a lane."""
+"""Distance (m) between neighboring points of the center line of a lane."""
 
 BLOCK = 16
 """Side length (cells) of a square block of cells that are processed together."""
 
 BEYOND_M = 3.0
-"""Length of the lane (m) after the goal that belongs to the section of road."""
+"""Length (m) of the lane after the goal that belongs to the section of road."""
 
 INSIDE, OFF_ROAD = 98.0, 100.0
-"""Largest penalty of a position on a lane, and penalty of a position off the road. The former is
-valid, so that a vehicle can drive between two lanes; the latter is invalid."""
+"""Largest penalty of a position on a lane, and penalty of a position off the road.
+
+Positions on a lane are valid, so that a vehicle can drive between two lanes. Positions off the road
+are invalid.
+"""
 
 
 class RoadSection(NamedTuple):
     """A section of road as grids, in the format of the compiled search.
 
-    Each grid has one row per step of ``cell_m`` along y, from ``origin_m``: the ``penalty``, the
-    arc length along the lane (``arc_m``), and the distance to the nearest static point
-    (``free_distance_m``). ``line_m`` (k, 2) and ``headings_rad`` (k,) are points of the lane's
-    center, every ``SPACING_M`` from the arc length ``line_arc_m``. ``aside_m`` (2,) are the offsets
-    from the center to the right and to the left edge of the road.
+    Each grid has one row per step of ``cell_m`` along y, starting at ``origin_m``. The grids are
+    the ``penalty``, the arc length along the lane (``arc_m``), and the distance to the nearest
+    static point (``free_distance_m``). ``line_m`` (k, 2) and ``headings_rad`` (k,) are points of
+    the lane's center line, every ``SPACING_M`` from the arc length ``line_arc_m``. ``aside_m`` (2,)
+    contains the offsets from the center line to the right and to the left edge of the road.
     """
 
     origin_m: np.ndarray
@@ -50,8 +54,8 @@ class RoadSection(NamedTuple):
 
 
 class CenterLine:
-    """A polyline (n, 2) that is parameterized by arc length (m). It continues straight before its
-    first and after its last point."""
+    """A polyline (n, 2) that is parameterized by its arc length (m). It is extended by straight
+    lines before its first point and after its last point."""
 
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
@@ -71,7 +75,7 @@ class CenterLine:
         return float(self._starts[-1])
 
     def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the points (k, 2) and the headings (k,) at the given arc lengths."""
+        """Return the points (k, 2) and the headings (k,) at given arc lengths (k,)."""
         piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
         piece = np.clip(piece, 0, len(self._directions) - 1)
         directions = self._directions[piece]
@@ -79,14 +83,14 @@ class CenterLine:
         return points, np.arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values at the points of the polyline (n,) to the given arc lengths (k,)."""
+        """Interpolate values (n,) at the points of the polyline to given arc lengths (k,)."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Return the arc length of the point nearest to (x, y), in the range from ``lowest_m`` to
-        ``reach_m`` after it."""
+        """Return the arc length (m) of the point nearest to (x, y). The search covers the arc
+        lengths from ``lowest_m`` to ``lowest_m`` + ``reach_m``."""
         along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
@@ -103,10 +107,11 @@ def road_section(
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
 ) -> RoadSection:
-    """Return the section of road from ``behind_m`` before the arc length ``start_m`` of the first
-    of ``lanes`` to ``BEYOND_M`` after ``goal_m``.
+    """Return the section of road that starts ``behind_m`` before the arc length ``start_m`` of the
+    first of ``lanes``, and ends ``BEYOND_M`` after ``goal_m``.
 
-    Positions outside all lanes are off the road. ``points_m`` (n, 2) are static points on the road.
+    Positions outside all lanes are off the road. ``points_m`` (n, 2) contains static points on the
+    road.
     """
     lane = lanes[0]
     center = CenterLine(lane.center_m)
@@ -170,11 +175,11 @@ def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns)
     """Return the penalty, the arc offset and the nearest center point of each cell for one lane,
     each of shape (rows, columns).
 
-    ``line`` (k, 2) are points of the lane's center, with ``cosines`` and ``sines`` of the headings
-    and ``widths_m``, (k,) each. The penalty is 0 at the center, 98 at the edge of the lane and 100
-    outside the lane. The arc offset (m) is relative to the nearest center point, which is given as
-    an index. Each block of cells is compared only with the points that can be nearest to a cell of
-    the block.
+    ``line`` (k, 2) contains points of the lane's center line, with the ``cosines`` and ``sines`` of
+    the headings and the widths ``widths_m``, (k,) each. The penalty is 0 at the center, 98 at the
+    edge of the lane and 100 outside the lane. The arc offset (m) is relative to the nearest center
+    point, which is returned as an index. Each block of cells is compared only with the points that
+    can be nearest to a cell of the block.
     """
     penalty, along = np.empty((rows, columns)), np.empty((rows, columns))
     nearest = np.empty((rows, columns), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""The search for one plan: random draws, growth of the tree, and the resulting trajectory.
+"""The search for one plan: random draws, growth of the search tree, and the resulting trajectory.
 
-This module defines the order of the search: the last trajectory, the lane, and then random growth.
-The first two are optional.
+This module defines the order in which the tree grows: along the last trajectory, along the lane,
+and then randomly. The first two are optional.
 """
 
 from dataclasses import dataclass, field
@@ -34,8 +34,8 @@ from gz_testauto.extras.sst.tree import (
 from gz_testauto.planners.interface import Lane
 
 TOUCH_M = 1e-3
-"""Tolerance (m) for a start with less than the required clearance: the clearance on the trajectory
-can be smaller than at the start by this value."""
+"""Tolerance (m) for a start with less than the required clearance. The clearance on the trajectory
+can be smaller than the clearance at the start by this value."""
 
 DISCS = 3
 """Number of discs that cover the body of the vehicle in the check against static points."""
@@ -46,8 +46,8 @@ class Search:
     """A search for trajectories by stable sparse RRT (SST).
 
     If ``lane_branch`` is True, a branch along the lane is added to the tree before its random
-    growth. If ``previous_branch`` is True, the last trajectory is added too. Without both, the
-    search is plain SST.
+    growth. If ``previous_branch`` is True, the last trajectory is added, too. If both are False,
+    the search is plain SST.
     """
 
     vehicle: Vehicle = field(default_factory=Vehicle)
@@ -70,16 +70,15 @@ class Search:
         distance_m: Optional[float] = None,
         least_m: Optional[float] = None,
     ) -> Optional[Trajectory]:
-        """Return the cheapest trajectory to the goal; None if no trajectory reaches the goal.
+        """Return the cheapest trajectory to the goal, or None if no trajectory reaches the goal.
 
         The trajectory starts in the state ``root`` (4,), at the arc length ``start_m`` of the first
         of ``lanes``. The goal is ``distance_m`` farther along that lane, by default
         ``growth.goal_distance_m``. If ``least_m`` is specified and no trajectory reaches the goal,
-        return the trajectory that gets farthest, provided that it gets at least ``least_m`` far.
-
+        return the trajectory with the largest progress, if this is at least ``least_m``.
         ``objects`` are predicted from the start of the plan. The states of the ``previous``
         trajectory after the state nearest to ``root`` are added to the tree. ``points_m`` (n, 2)
-        are static points on the road.
+        contains static points on the road.
         """
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
         scene = self._scene(lanes, start_m, goal_m, points_m, objects)
@@ -90,7 +89,7 @@ class Search:
         tree = new_tree(root, scene, most)
         if self.previous_branch and last is not None:
             grow_previous(tree, scene, last.controls, last.steps)
-        # drawn without the branch, too: all variants of a seed get the same random states
+        # also drawn without the branch, so that all variants use the same random states
         lane_draws = self._controls(random, (edges, self.growth.lane_samples))
         if self.lane_branch:
             grow_lane(tree, scene, lane_draws, goal_m)
@@ -112,7 +111,7 @@ class Search:
         objects: Objects = NO_OBJECTS,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """Return the cost of a trajectory among the present objects; None if the trajectory is
+        """Return the cost of a trajectory among the current objects, or None if the trajectory is
         invalid. The arguments are those of :meth:`plan`."""
         goal_m = start_m + self.growth.goal_distance_m
         scene = self._scene(lanes, start_m, goal_m, points_m, objects)
@@ -139,8 +138,8 @@ class Search:
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the part of the last trajectory after the state nearest to the root, or None if
-        that state is too far from the root."""
+        """Return the part of the last trajectory after the state nearest to the root. Returns None
+        if that state is too far from the root."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])
@@ -152,8 +151,8 @@ class Search:
         return rest if len(rest.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Return random controls of shape ``(*shape, 2)`` from a normal distribution around zero,
-        truncated at the limits of the vehicle."""
+        """Return random controls of shape ``(*shape, 2)`` from a normal distribution around zero
+        that is truncated at the limits of the vehicle."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
@@ -163,8 +162,8 @@ class Search:
     def _samples(
         self, random: np.random.Generator, road: RoadSection, start_m: float, goal_m: float
     ) -> np.ndarray:
-        """Return random states (n, 4): most anywhere on the section of road, and a share at the
-        goal."""
+        """Return random states (n, 4). Most of them are distributed over the section of road, and a
+        share is at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
         drawn = random.random((count, 5))
         at_goal = drawn[:, 0] < self.growth.goal_share

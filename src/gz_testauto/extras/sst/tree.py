@@ -1,8 +1,8 @@
 """The compiled part of the search: integration of edges, and growth of the tree along the last
 trajectory, along the lane, and at random.
 
-The tree is stored in arrays. All random numbers are drawn by the caller, so a seed gives the same
-tree on every machine. A state is x, y, heading and speed; see :mod:`.model`.
+The tree is stored in arrays. The caller draws all random numbers, so that the same seed results in
+the same tree on every machine. A state is x, y, heading and speed; see :mod:`.model`.
 """
 
 import math
@@ -22,16 +22,19 @@ from gz_testauto.extras.sst.model import (
 from gz_testauto.extras.sst.road import SPACING_M, RoadSection
 
 BUCKET_M = 1.0
-"""Side length (m) of the squares of the spatial index of nodes."""
+"""Side length (m) of the squares in the spatial index of nodes."""
 
 NODES, WITNESSES = 0, 1
-"""Indices of the numbers of nodes and of witnesses in ``SearchTree.counts``."""
+"""Indices of the number of nodes and of the number of witnesses in ``SearchTree.counts``."""
 
 
 class SearchScene(NamedTuple):
-    """The input of a search tree. ``sizes_m`` and ``poses`` are those of the objects. Discs of
-    radius ``disc_m`` with centers ``discs_m`` ahead of the rear axle must be free of static
-    points."""
+    """The input of a search tree.
+
+    ``sizes_m`` and ``poses`` are the sizes and the predicted poses of the objects. The vehicle is
+    represented by discs of radius ``disc_m`` with centers ``discs_m`` ahead of the rear axle. These
+    discs must contain no static points.
+    """
 
     vehicle: Vehicle
     costs: Costs
@@ -44,13 +47,13 @@ class SearchScene(NamedTuple):
 
 
 class SearchTree(NamedTuple):
-    """The nodes and witnesses of a search tree, in arrays of fixed size; ``counts`` has the numbers
-    of nodes and of witnesses.
+    """The nodes and witnesses of a search tree, in arrays of fixed size.
 
-    Each square of the spatial index has a linked list of nodes and one of witnesses: ``heads`` is
-    the first node of a square, ``following`` the next node after each node. ``begins`` is the first
-    step of the edge to a node, ``steps`` the duration of that edge in steps. ``keeper`` is the node
-    that a witness keeps.
+    ``counts`` contains the numbers of nodes and of witnesses. Each square of the spatial index has
+    a linked list of nodes and a linked list of witnesses: ``heads`` contains the first node of each
+    square, and ``following`` contains the next node after each node. ``begins`` is the first step
+    of the edge that leads to a node, and ``steps`` is the duration of that edge in steps.
+    ``keeper`` is the node that a witness keeps.
     """
 
     states: np.ndarray
@@ -71,7 +74,7 @@ class SearchTree(NamedTuple):
 
 
 def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
-    """Return a tree that contains only its root (4,), with space for ``most`` nodes."""
+    """Return a tree that contains only the root state (4,), with space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
 
@@ -148,7 +151,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
-    """Return the least distance (m) from the centers of the vehicle's discs to the nearest static
+    """Return the smallest distance (m) between the centers of the vehicle's discs and a static
     point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
@@ -161,9 +164,12 @@ def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
-    """Return the cost per meter in a state, ``step`` steps after the start of the plan; -1 if the
-    state is invalid. A state is invalid if it is too fast, backward, off the road, or in
-    collision."""
+    """Return the cost per meter in a state, ``step`` steps after the start of the plan, or -1 if
+    the state is invalid.
+
+    A state is invalid if the vehicle is too fast, drives backward, is off the road, or is in
+    collision.
+    """
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
@@ -199,7 +205,7 @@ def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
-    """Integrate the bicycle model over one step, in place; ``rate`` is tan δ / L."""
+    """Integrate the bicycle model over one step in place. ``rate`` is tan δ / L."""
     speed = state[3]
     state[0] += speed * math.cos(state[2]) * step_s
     state[1] += speed * math.sin(state[2]) * step_s
@@ -209,9 +215,12 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Apply a control to a state for a number of ``steps``, from step number ``first`` of the plan.
-    Return the final state and the cost, -1 if a state is invalid. The cost is integrated over the
-    driven distance by the trapezoidal rule."""
+    """Apply a control to a state for ``steps`` steps, starting with step number ``first`` of the
+    plan.
+
+    Returns the final state and the cost. The cost is -1 if a state is invalid. It is integrated
+    over the driven distance by the trapezoidal rule.
+    """
     here = state.copy()
     price = _cost_per_m(scene, here, first)
     if price < 0.0:
@@ -231,8 +240,8 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) that result from controls (e, 2), each held for a number of steps
-    (e,). They are identical to those of :func:`integrate_edge`."""
+    """Return the states (s, 4) that result from controls (e, 2), each of which is held for a number
+    of steps (e,). The states are identical to those of :func:`integrate_edge`."""
     found = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     found[0] = here
@@ -248,8 +257,11 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 @compiled
 def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Add a node to the tree, unless its witness already has a node that is as cheap; an
-    ``informed`` node is always added. Return the index of the node, -1 if it was not added."""
+    """Add a node to the tree, unless the witness of the node already keeps a node that is not more
+    expensive. An ``informed`` node is always added.
+
+    Returns the index of the node, or -1 if it was not added.
+    """
     total, begin = cost, 0
     if parent >= 0:
         total += tree.costs[parent]
@@ -298,9 +310,11 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance of a state, or the nearest active node if
-    no node is that near; -1 without active nodes. The squares of the spatial index are searched in
-    rings around the state."""
+    """Return the cheapest active node within a distance of a state. If no node is that near, return
+    the nearest active node, or -1 if no node is active.
+
+    The squares of the spatial index are searched in rings around the state.
+    """
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
@@ -326,7 +340,8 @@ def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
-    """Apply the controls (e, 2) of the last trajectory from the root, until a state is invalid."""
+    """Apply the controls (e, 2) of the last trajectory, starting at the root, until a state is
+    invalid."""
     node = 0
     for edge in range(len(steps)):
         begin = tree.begins[node] + tree.steps[node]
@@ -339,8 +354,11 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Grow the tree along the lane. Of the controls drawn for each edge, ``draws`` (n, k, 2), apply
-    the one that ends nearest to a point ahead on the lane's center, at the desired speed."""
+    """Grow the tree along the lane.
+
+    ``draws`` (n, k, 2) contains k random controls for each of n edges. The control that is applied
+    is the one that ends nearest to a point ahead on the center of the lane, at the desired speed.
+    """
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
@@ -371,7 +389,7 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
-    """Grow the tree towards random states (n, 4), with random controls (n, 2)."""
+    """Grow the tree towards random states (n, 4) by random controls (n, 2)."""
     steps = scene.growth.edge_steps
     for number in range(len(samples)):
         node = _select_node(tree, scene.road, samples[number], scene.growth.selection)
@@ -384,9 +402,12 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
-    """Return the controls (e, 2), steps (e,) and cost of the cheapest trajectory to the goal, which
-    is at the arc length ``goal_m`` of the lane. If no trajectory reaches the goal, return the one
-    that gets farthest, provided that it passes ``least_m``; otherwise the cost is -1."""
+    """Return the controls (e, 2), the steps (e,) and the cost of the cheapest trajectory to the
+    goal, which is at the arc length ``goal_m`` of the lane.
+
+    If no trajectory reaches the goal, return the trajectory with the largest progress if it passes
+    ``least_m``. Otherwise, the cost is -1.
+    """
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
         row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])

@@ -1,7 +1,8 @@
 """An actor that a behavior tree moves, and the leaves of such trees.
 
-There are leaves for motion, conditions on positions, visuals and other changes. The tree is ticked
-once in each control period. When the tree has finished, the next period starts it again.
+Leaves are available for motion, conditions on positions, visuals and other changes. The tree is
+ticked once in each control period. When the tree has finished, it is started again in the next
+period.
 """
 
 import math
@@ -21,8 +22,8 @@ from gz_testauto.simulators.changes import Change
 
 
 class TreeActor(Actor):
-    """An actor that executes a behavior tree. ``make`` creates the tree from the actor, a clock of
-    simulated time, and the random generator of the tree."""
+    """An actor that executes a behavior tree. ``make`` creates the tree. Its arguments are the
+    actor, a clock of simulated time, and the random generator of the tree."""
 
     def __init__(
         self,
@@ -37,8 +38,8 @@ class TreeActor(Actor):
 
     @classmethod
     def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "TreeActor":
-        """Return an actor with the tree of an XML file of BehaviorTree.CPP. Raises ``SpecError`` if
-        the file cannot be read or is invalid."""
+        """Return an actor whose behavior tree is read from an XML file of BehaviorTree.CPP. Raises
+        ``SpecError`` if the file cannot be read or is invalid."""
 
         def make(actor: Actor, clock: Clock, random: np.random.Generator) -> Node:
             return read_tree(path, leaves(actor), clock, random)
@@ -54,7 +55,7 @@ class TreeActor(Actor):
         return "tree" if tip is None else str(tip.name)
 
     def reset(self) -> None:
-        """Create the tree in its initial state."""
+        """Create a new tree, which is in its initial state."""
         self.root = self._make(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
@@ -67,8 +68,8 @@ class TreeActor(Actor):
 
 
 class Leaf(Node):
-    """The base class of leaves that control an actor. ``attributes`` are the XML attributes of the
-    leaf."""
+    """The base class of leaves that control an actor. ``attributes`` are the attributes of the leaf
+    in XML."""
 
     def __init__(self, name: str, actor: Actor, **attributes: Any) -> None:
         super().__init__(name)
@@ -93,7 +94,7 @@ class GoTo(Leaf):
 
 
 class Stand(Leaf):
-    """A leaf that succeeds in each tick without moving the actor."""
+    """A leaf that succeeds in each tick and does not move the actor."""
 
     @override
     def update(self) -> Status:
@@ -101,8 +102,8 @@ class Stand(Leaf):
 
 
 class IsNear(Leaf):
-    """A condition that a model is within ``trigger_distance_m`` of the actor. ``model`` is the
-    robot, a tag of actors, or a name."""
+    """A condition that a model is within ``trigger_distance_m`` of the actor. ``model`` is
+    ``robot``, a tag of actors, or the name of a model."""
 
     def __init__(
         self, name: str, actor: Actor, trigger_distance_m: float, model: str = "robot"
@@ -117,8 +118,8 @@ class IsNear(Leaf):
 
 
 class IsInside(Leaf):
-    """A condition that the origin of a model is in a circle (m, world frame). ``model`` is the
-    robot, a tag of actors, or a name."""
+    """A condition that the origin of a model is inside a circle (m, world frame). ``model`` is
+    ``robot``, a tag of actors, or the name of a model."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, model: str = "robot"
@@ -165,8 +166,8 @@ class ChangeVisual(Leaf):
 
 
 class Apply(Leaf):
-    """A leaf that requests given changes of the simulation, for trees that are created in
-    Python."""
+    """A leaf that requests the given changes of the simulation. It is available only in trees that
+    are created in Python."""
 
     def __init__(self, name: str, actor: Actor, changes: Sequence[Change]) -> None:
         super().__init__(name, actor)
@@ -179,8 +180,8 @@ class Apply(Leaf):
 
 
 class Check(Leaf):
-    """A condition that a function of the step's context decides, for trees that are created in
-    Python."""
+    """A condition that is evaluated by a function of the step context. It is available only in
+    trees that are created in Python."""
 
     def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:
         super().__init__(name, actor)
@@ -192,7 +193,8 @@ class Check(Leaf):
 
 
 def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
-    """Return the functions that create the leaves of one actor, by their names in XML."""
+    """Return the functions that create the leaves of one actor, by the names of the leaves in
+    XML."""
 
     def bound(kind: Callable[..., Node]) -> MakeLeaf:
         return lambda name, **attributes: kind(name, actor, **attributes)

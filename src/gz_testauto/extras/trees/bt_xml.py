@@ -1,9 +1,9 @@
-"""Read and write behavior trees in the XML of BehaviorTree.CPP 4.
+"""Read and write behavior trees in the XML format of BehaviorTree.CPP 4.
 
 Composites and decorators have the names and semantics of BehaviorTree.CPP. ``RandomSequence`` and
-``RandomSelector`` are additional. The caller specifies the leaves by their ID: ``<GoTo x_m="1"/>``
-and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated times in ms. Ports with
-``{...}`` and scripts are rejected, since blackboards are not supported.
+``RandomSelector`` are additional composites. The caller provides the leaves by their ID: ``<GoTo
+x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated times in ms.
+Ports with ``{...}`` and scripts are rejected, since blackboards are not supported.
 """
 
 from pathlib import Path
@@ -22,8 +22,9 @@ from gz_testauto.extras.trees.nodes import Clock
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]
-"""A function that creates a leaf from its name and its XML attributes, as keyword arguments of type
-str. It raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
+"""A function that creates a leaf. Its arguments are the name of the leaf, and the XML attributes of
+the leaf as keyword arguments of type str. It raises ``ValueError`` or ``TypeError`` for an invalid
+attribute."""
 
 _LEAF_TAGS = ("Action", "Condition")
 _COMPOSITES = (
@@ -62,8 +63,8 @@ def read_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main behavior tree of an XML file. Raises ``SpecError`` with file, line and node
-    if the file cannot be read or is invalid."""
+    """Return the main behavior tree of an XML file. Raises ``SpecError`` with the file, line and
+    node if the file cannot be read or is invalid."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -78,8 +79,8 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main behavior tree of an XML text. ``source`` is the name of the text in messages.
-    Raises ``SpecError`` for invalid XML and for invalid nodes."""
+    """Return the main behavior tree of XML text. ``source`` is the name of the text in error
+    messages. Raises ``SpecError`` for invalid XML or invalid nodes."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:
@@ -248,10 +249,10 @@ class _TreeReader:
 
 
 def write_tree(root: Behaviour, name: str = "main") -> str:
-    """Return a behavior tree as XML text, which :func:`parse_tree` can read.
+    """Return a behavior tree as XML text that :func:`parse_tree` can read.
 
     Leaves are written with the names of their classes and their ``attributes``. Raises
-    ``SpecError`` for a node type that the XML of BehaviorTree.CPP does not have.
+    ``SpecError`` for a node type that the XML format of BehaviorTree.CPP does not support.
     """
     top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
     top.append(etree.Element("BehaviorTree", ID=name))

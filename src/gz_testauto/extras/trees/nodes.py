@@ -1,8 +1,8 @@
-"""Additional nodes for py_trees, and nodes with simulated time instead of wall time.
+"""Additional nodes for py_trees, and nodes that use simulated time instead of wall time.
 
-There are composites with a random order, a parallel composite with success and failure counts, a
-sequence that continues with the failed child, and decorators and leaves with a limit of simulated
-time or of ticks.
+The module contains composites with a random order, a parallel composite with success and failure
+counts, and a sequence that continues with the failed child. It also contains decorators and leaves
+with a limit of simulated time or of ticks.
 """
 
 from typing import Iterator, Optional, Sequence
@@ -14,14 +14,14 @@ from py_trees.common import Status
 
 
 class Clock:
-    """The simulated time (s), which the caller sets before each tick."""
+    """A clock of simulated time (s). The caller sets the time before each tick."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
 
 
 class _Shuffled(py_trees.composites.Composite):
-    """A mixin for composites that draw the order of their children at each start."""
+    """A mixin for composites that draw the order of their children whenever they start."""
 
     def __init__(
         self,
@@ -40,23 +40,23 @@ class _Shuffled(py_trees.composites.Composite):
                 self._in_order = list(self.children)
             order = self._random.permutation(len(self._in_order)).tolist()
             self.children[:] = [self._in_order[index] for index in order]
-        yield from super().tick()  # type: ignore[safe-super]  # the other parent's
+        yield from super().tick()  # type: ignore[safe-super]  # the method of the other base class
 
 
 class RandomSequence(_Shuffled, py_trees.composites.Sequence):
-    """A sequence whose children have a random order, which is drawn at each start."""
+    """A sequence that draws the order of its children whenever it starts."""
 
 
 class RandomSelector(_Shuffled, py_trees.composites.Selector):
-    """A selector whose children have a random order, which is drawn at each start."""
+    """A selector that draws the order of its children whenever it starts."""
 
 
 class CountingParallel(py_trees.composites.Composite):
     """A composite that ticks all running children until a given number of children has succeeded or
     failed.
 
-    As in ``Parallel`` of BehaviorTree.CPP, a negative count is relative to the number of children:
-    -1 means all children.
+    As in ``Parallel`` of BehaviorTree.CPP, a negative number is counted from the number of
+    children: -1 means all children.
     """
 
     def __init__(
@@ -104,14 +104,15 @@ class CountingParallel(py_trees.composites.Composite):
 
 
 class ParallelSelector(CountingParallel):
-    """A composite that succeeds when one child succeeds, and fails when all have failed."""
+    """A composite that succeeds as soon as one child succeeds, and fails when all children have
+    failed."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, 1, -1, children)
 
 
 class SequenceWithMemory(py_trees.composites.Composite):
-    """A sequence that, after a failure, continues with the failed child in the next tick."""
+    """A sequence that continues with the failed child in the next tick after a failure."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, list(children or ()))
@@ -141,7 +142,8 @@ class SequenceWithMemory(py_trees.composites.Composite):
 
 
 class TickLimit(py_trees.decorators.Decorator):
-    """A decorator that fails and stops its child if the child still runs after ``limit`` ticks."""
+    """A decorator that fails and stops its child if the child is still running after ``limit``
+    ticks."""
 
     def __init__(self, name: str, child: Behaviour, limit: int) -> None:
         """Create the decorator. Raises ``ValueError`` if ``limit`` is less than 1."""
@@ -155,7 +157,7 @@ class TickLimit(py_trees.decorators.Decorator):
         self._ticks = 0
 
     def update(self) -> Status:
-        """Return the child's status, or failure if the limit is reached."""
+        """Return the status of the child, or FAILURE if the limit is reached."""
         self._ticks += 1
         if self.decorated.status == Status.RUNNING and self._ticks >= self.limit:
             self.decorated.stop(Status.INVALID)
@@ -164,7 +166,7 @@ class TickLimit(py_trees.decorators.Decorator):
 
 
 class UntilFail(py_trees.decorators.Decorator):
-    """A decorator that ticks its child repeatedly until it fails, and then succeeds."""
+    """A decorator that ticks its child repeatedly until the child fails, and then succeeds."""
 
     ends_with = Status.SUCCESS
 
@@ -174,20 +176,20 @@ class UntilFail(py_trees.decorators.Decorator):
 
 
 class KeepRunningUntilFailure(UntilFail):
-    """A decorator that ticks its child repeatedly until it fails, and then fails."""
+    """A decorator that ticks its child repeatedly until the child fails, and then fails."""
 
     ends_with = Status.FAILURE
 
 
 class Wait(Behaviour):
-    """A leaf that runs for a simulated time (s), then succeeds."""
+    """A leaf that runs for a simulated time (s) and then succeeds."""
 
     def __init__(self, name: str, clock: Clock, duration_s: float) -> None:
         super().__init__(name)
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start the timer of simulated time."""
+        """Start measuring the simulated time for which the leaf runs."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
@@ -197,19 +199,19 @@ class Wait(Behaviour):
 
 
 class Timeout(py_trees.decorators.Decorator):
-    """A decorator that fails and stops its child if the child still runs after a simulated time
-    (s)."""
+    """A decorator that fails and stops its child if the child is still running after a simulated
+    time (s)."""
 
     def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
         super().__init__(name=name, child=child)
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start the timer of simulated time."""
+        """Start measuring the simulated time."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Return the child's status, or failure if the time has passed."""
+        """Return the status of the child, or FAILURE if the time has passed."""
         over = self._clock.now_s >= self._until_s - 1e-9
         if self.decorated.status == Status.RUNNING and over:
             self.decorated.stop(Status.INVALID)

@@ -1,4 +1,4 @@
-"""The specification of the actor type ``tree``, which a behavior tree moves."""
+"""The specification of the actor type ``tree``, which executes a behavior tree."""
 
 import inspect
 from typing import Tuple
@@ -16,15 +16,15 @@ _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
 class TreeSpec(PlacedActorSpec):
-    """An actor that executes a behavior tree in BehaviorTree.CPP's XML."""
+    """An actor that executes a behavior tree in the XML format of BehaviorTree.CPP."""
 
     behavior: Literal["tree"]
     file: SpecPath
-    """The XML file of the tree."""
+    """The XML file of the behavior tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """Return the actor and its start. Raises ``MissingDependencyError`` without py_trees 2.2 or
-        later."""
+        """Return the actor and its start. Raises ``MissingDependencyError`` if py_trees 2.2 or
+        later is not installed."""
         _require_py_trees()
         from gz_testauto.extras.trees.actor import TreeActor  # requires py_trees
 

@@ -52,7 +52,7 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "kinematic": lambda element: _is_off(element),
     "self_collide": lambda element: _is_off(element),
     "velocity_decay": lambda element: _is_zero(element),
-    "link/velocity": lambda element: True,  # has an effect in a saved <state> only
+    "link/velocity": lambda element: True,  # has an effect only in a saved <state>
     "bounce": lambda element: _is_zero(element.find("restitution_coefficient")),
     "collide_without_contact": lambda element: _is_off(element),
     "torsional": lambda element: (
