@@ -256,7 +256,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
             "--force"
         )
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
-    known = [key for key in {**inputs, **before} if key != "missing"]  # 'missing' is an output, not an input
+    known = [key for key in {**inputs, **before} if key != "missing"]  # it is a result
     differing = [key for key in known if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(

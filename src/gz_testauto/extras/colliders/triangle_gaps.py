@@ -77,7 +77,7 @@ class TriangleGap:
     def _to(self, triangle: np.ndarray) -> float:
         model, data = self._scene
         middle = triangle.mean(axis=0)
-        model.mesh_vert[:3] = triangle - middle  # relative to the middle, since MuJoCo stores single precision
+        model.mesh_vert[:3] = triangle - middle  # MuJoCo stores single precision
         model.mesh_vert[3] = model.mesh_vert[0]
         data.geom_xpos[_TRIANGLE] = middle
         return float(mujoco.mj_geomDistance(model, data, _TRIANGLE, _OWN, 1e6, None))
