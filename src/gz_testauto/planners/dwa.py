@@ -34,9 +34,10 @@ class DynamicWindow(ReactivePlanner):
 
         G(v, ω) = σ(α heading + β dist + γ velocity)
 
-    with each term scaled to 0...1: heading is 1 − |bearing of the local goal| / π from the robot's
-    pose if it brakes after the coming period, dist is dist / ``reach_m``, velocity is v / v_max. σ
-    smooths over neighbors in the window. The footprint is that of ``task.limits``, a
+    with each term scaled to 0...1. The heading term is 1 − |bearing of the local goal| / π, from
+    the pose at which the robot stops if it brakes after the coming period. The distance term is
+    dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
+    The footprint is that of ``task.limits``, a
     :class:`~gz_testauto.planners.interface.RobotLimits`. If no command leads forward, the robot
     turns in place, as in the paper, until it can drive again.
 
@@ -44,15 +45,15 @@ class DynamicWindow(ReactivePlanner):
     Parameters
     ----------
     heading_weight, clearance_weight, velocity_weight
-        α, β and γ; no unit.
+        The weights α, β and γ, without a unit.
     reach_m
-        Length of the arcs; obstacles at a larger distance are ignored; meters.
+        Length (m) of the arcs. Obstacles at a larger distance are ignored.
     margin_m
-        Least distance of the footprint from every point of the scan; meters.
+        Least distance (m) of the footprint from every point of the scan.
     linear_samples, angular_samples
         Size of the grid of commands in the window.
     lookahead_m
-        Distance of the local goal along the waypoints; meters.
+        Distance (m) of the local goal along the waypoints.
     """
 
     memory_m = 1.5

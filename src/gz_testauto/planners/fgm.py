@@ -157,38 +157,38 @@ class FollowTheGap(ReactivePlanner):
     """A planner that drives towards a weighted mean of the largest gap's center and the goal.
 
 
-    1. Obstacles are enlarged by the robot's circumscribed radius; the robot is a point.
+    1. Obstacles are enlarged by the robot's circumscribed radius, so that the robot is a point.
     2. The gap array is built and its widest gap is selected.
     3. The gap center angle is that of the median of the triangle between robot and borders.
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
-       distance from the point robot to the nearest enlarged obstacle: far from obstacles the
-       heading is the goal's, near an obstacle it is the center of the gap.
+       distance from the point robot to the nearest enlarged obstacle. Far from obstacles, the
+       heading is that of the goal. Near an obstacle, it is that of the center of the gap.
 
     As published, the method always selects the widest gap, independent of the goal. It can select
     another gap in each cycle, and the mean of the two headings is not always free. The vehicle of
-    the paper drives at constant speed. Here the speed decreases with the heading (cos²) and with
-    d_min, down to ``slowest``, but the robot never stops for an obstacle. If there is no gap, the
-    robot turns in place towards the goal.
+    the paper drives at constant speed. In this planner, the speed decreases with the heading (cos²)
+    and with d_min, down to ``slowest``, but the robot never stops for an obstacle. If there is no
+    gap, the robot turns in place towards the goal.
 
 
     Parameters
     ----------
     alpha_m
-        α, the weight of the gap center at 1 m from the nearest obstacle; meters.
+        The weight α (m), which is the weight of the gap center at 1 m from the nearest obstacle.
     horizon_m
-        Distance beyond which obstacles are ignored; meters.
+        Distance (m) beyond which obstacles are ignored.
     field_of_view_rad
-        Angle of the sector in which gaps are searched, centered ahead; radians.
+        Angle (rad) of the sector in which gaps are searched. It is centered on the x axis.
     margin_m
-        Added to the robot's circumscribed radius; meters.
+        Distance (m) that is added to the robot's circumscribed radius.
     slowdown_m
-        Distance d_min below which the robot drives slower; meters.
+        Distance d_min (m) below which the robot drives slower.
     slowest
-        Least share of the speed near an obstacle; 0 to 1.
+        Least fraction of the speed near an obstacle, from 0 to 1.
     lookahead_m
-        Distance of the local goal along the waypoints; meters.
+        Distance (m) of the local goal along the waypoints.
     turn_gain_per_s
-        Yaw rate per radian of heading; 1/s.
+        Yaw rate per radian of heading (1/s).
     """
 
     def __init__(

@@ -14,7 +14,8 @@ Sources:
   Scenarios", IEEE Transactions on Robotics and Automation 20(1), 2004.
 - The speeds come from the dynamic window, checked for the robot's true outline: after
   A. Özdemir, V. Sezer, "Follow the Gap with Dynamic Window Approach", International Journal of
-  Semantic Computing 12(1), 2018. Here the window filters and the gap's heading decides.
+  Semantic Computing 12(1), 2018. In this planner, the window only excludes commands,
+  and the heading of the gap determines the command.
 """
 
 import math
@@ -73,28 +74,30 @@ class ImprovedFollowTheGap(ReactivePlanner):
     Parameters
     ----------
     alpha_m
-        α, the weight of the gap center at 1 m from the nearest obstacle; meters.
+        The weight α (m), which is the weight of the gap center at 1 m from the nearest obstacle.
     horizon_m
-        Distance beyond which obstacles are ignored; meters.
+        Distance (m) beyond which obstacles are ignored.
     field_of_view_rad
-        Angle of the sector in which gaps are searched, centered ahead; radians.
+        Angle (rad) of the sector in which gaps are searched. It is centered on the x axis.
     margin_m
-        Least side distance in a gap, and of the outline; meters.
+        Free distance (m) on each side of the robot in a gap. On its arc, the outline keeps half
+        of this distance from obstacles.
     memory
-        Weight of the previous heading in the choice of a gap, relative to the goal; 0 to 1.
+        Weight, from 0 to 1, of the previous heading in the selection of a gap. The weight of
+        the goal is 1.
     inset_rad
-        Largest angle between the border of a wide gap and the desired heading; radians.
+        Largest angle (rad) between the border of a wide gap and the desired heading.
     slowdown_m
-        Distance to an obstacle below which the robot drives slower; meters.
+        Distance (m) to an obstacle below which the robot drives slower.
     slowest
-        Least share of the speed near an obstacle; 0 to 1.
+        Least fraction of the speed near an obstacle, from 0 to 1.
     passage_m
-        Distance within which a place for a turn in place must exist before the robot enters a
-        passage without one; meters.
+        Distance (m) within which a place for a turn in place must exist before the robot enters a
+        passage in which it cannot turn.
     lookahead_m
-        Distance of the local goal along the waypoints; meters.
+        Distance (m) of the local goal along the waypoints.
     turn_gain_per_s
-        Yaw rate per radian of heading; 1/s.
+        Yaw rate per radian of heading (1/s).
 
 
     """

@@ -16,9 +16,9 @@ class StraightPlanner(ReactivePlanner):
     Parameters
     ----------
     lookahead_m
-        Distance of the local goal along the waypoints; meters.
+        Distance (m) of the local goal along the waypoints.
     turn_gain_per_s
-        Yaw rate per radian of heading error; 1/s.
+        Yaw rate per radian of heading error (1/s).
 
 
     """

@@ -268,7 +268,8 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _snapshot(self) -> Snapshot:
-        """Return a snapshot; see :meth:`snapshot`. Also called at the end of a step."""
+        """Return a snapshot; see :meth:`snapshot`. This method is also called at the end of a
+        step."""
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
@@ -437,7 +438,7 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _close(self) -> None:
-        """Close the simulator; see :meth:`close`. Called at most once."""
+        """Close the simulator; see :meth:`close`. This method is called at most once."""
 
     def _end_current(self, why: str) -> None:
         if self._current is not None:

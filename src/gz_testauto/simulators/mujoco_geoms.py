@@ -54,8 +54,8 @@ def cast_fan(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the distance (m) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first
     geom, shape (n,), and the id of that geom, shape (n,). Both are -1 if a ray hits no geom. Geoms
-    beyond ``range_max_m`` can be omitted. ``groups`` (6,) selects the groups of geoms; None selects
-    all."""
+    beyond ``range_max_m`` can be omitted. ``groups`` (6,) selects the groups of geoms, and None
+    selects all groups."""
     import mujoco
 
     count = len(directions)

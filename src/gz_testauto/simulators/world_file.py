@@ -70,7 +70,7 @@ class LoadedWorld:
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """Return the physics settings of a world file; Gazebo's defaults replace missing settings."""
+    """Return the physics settings of a world file. Gazebo's defaults replace missing settings."""
     world = document.world
     assert world is not None, "checked by the caller"
     step_s = read_physics(document, world, "max_step_size")

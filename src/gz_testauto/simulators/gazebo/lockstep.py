@@ -288,8 +288,8 @@ def _close(files: List[int]) -> None:
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:
-    """Return the CPU time (s) of each awake thread by its file; see ``proc(5)``. A thread that no
-    longer exists counts as asleep."""
+    """Return the CPU time (s) of each awake thread, by the thread's ``stat`` file (see
+    ``proc(5)``). A thread that no longer exists counts as asleep."""
     awake = {}
     for file in files:
         with contextlib.suppress(OSError):

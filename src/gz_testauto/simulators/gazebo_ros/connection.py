@@ -42,7 +42,7 @@ class ServiceTimeoutError(SimulatorError):
 
 
 class MasterLink:
-    """A connection to a ROS master, which looks up services; by default the master of
+    """A connection to a ROS master, which looks up services. The default is the master of
     ``ROS_MASTER_URI``."""
 
     def __init__(self, uri: Optional[str] = None, timeout_s: float = 5.0) -> None:

@@ -1,8 +1,8 @@
 """The simulator ``kinematic``, in which a robot moves exactly as commanded and all other models
 keep their poses.
 
-The robot's x, y and yaw follow the velocity command; its height, roll and pitch follow the ground.
-The simulator starts no process.
+The robot's x, y and yaw follow the velocity command, while its height, roll and pitch follow the
+ground. The simulator starts no process.
 """
 
 from dataclasses import replace

@@ -38,7 +38,8 @@ from gz_testauto.report.plain import interval_text
 from gz_testauto.results.store import load_campaign
 
 MOST_WORLDS = 2000
-"""The gate is simulated for each world; more take too long."""
+"""Largest number of worlds for which the gate is simulated, since its simulation after each world
+takes long."""
 OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
