@@ -1,9 +1,9 @@
 """Compare planners in pairs, world by world.
 
 A world counts in a comparison if it contains a valid trial of both planners. Success is the primary
-endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted together over
-all pairs of planners; Metrics of completed trials are compared in worlds in which both planners
-succeeded. Every estimate states its number of worlds.
+endpoint. The metrics that declare ``in_comparison`` are secondary and are Holm-adjusted together
+over all pairs of planners. Metrics of completed trials are compared in worlds in which both
+planners succeeded. Every estimate states its number of worlds.
 
 With one trial of each planner per world, only discordant worlds, in which exactly one of them
 succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the
@@ -94,11 +94,11 @@ class MetricComparison:
 class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
-    ``counts`` is None with repetitions. ``difference`` is the first's success rate minus the
-    second's; ``p_adjusted`` is Holm-adjusted over all pairs of planners; ``significant`` and
-    ``relevant`` are those of :class:`MetricComparison`. ``first_won`` and
-    ``second_won`` are the worlds in which one succeeded (with repetitions: succeeded more
-    often) and the other did not.
+    ``counts`` is None for trials with repetitions. ``difference`` is the first planner's success
+    rate minus the second's. ``p_adjusted`` is the p-value after Holm's adjustment over all pairs of
+    planners. ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
+    ``first_won`` and ``second_won`` are the worlds in which only that planner succeeded (with
+    repetitions, in which it succeeded more often).
     """
 
     first: str

@@ -39,7 +39,7 @@ class Estimate(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        """True if there is an interval; its ends can be infinite."""
+        """True if the estimate has an interval, even one with infinite ends."""
         return not math.isnan(self.low)
 
 

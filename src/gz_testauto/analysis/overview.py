@@ -14,8 +14,11 @@ from gz_testauto.results.records import CampaignResults
 
 @dataclass(frozen=True)
 class WorldGroup:
-    """Worlds with the same ``winners``: the planners that succeeded (with repetitions: most often),
-    in the campaign's order; empty if none did."""
+    """A group of worlds with the same ``winners``.
+
+    ``winners`` are the planners that succeeded or, with repetitions, succeeded most often, in the
+    campaign's order. It is empty if no planner succeeded.
+    """
 
     winners: Tuple[str, ...]
     worlds: Tuple[str, ...]

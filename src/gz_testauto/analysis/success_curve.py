@@ -29,8 +29,8 @@ _TOLERANCE = 1e-9
 class SuccessCurve:
     """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
 
-    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``; below 0, success
-    decreases with ``x``. ``worlds`` is the number of fitted worlds.
+    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``. If it is negative,
+    success decreases with ``x``. ``worlds`` is the number of fitted worlds.
     """
 
     x: np.ndarray

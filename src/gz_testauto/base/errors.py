@@ -73,7 +73,7 @@ class PlacementError(GzTestautoError):
 
 
 class SimulatorError(GzTestautoError):
-    """Raised if the simulator exits, stalls or rejects a request; the trial is invalid."""
+    """Raised if the simulator exits, stalls or rejects a request, which makes the trial invalid."""
 
 
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
@@ -133,8 +133,8 @@ class PluginError(GzTestautoError):
     def of(cls, failure: str, error: Exception) -> "PluginError":
         """Return the ``PluginError`` for an exception ``error`` that a plug-in has raised.
 
-        The message is ``failure``, which names the plug-in, and the type, text and location of
-        ``error``.
+        The message consists of ``failure``, which names the plug-in, and of the type, text and
+        location of ``error``.
         """
         frames = traceback.extract_tb(error.__traceback__)
         inside = frames and not isinstance(error, SyntaxError)  # whose text states the location

@@ -203,7 +203,8 @@ class Registry:
 def _exported(manifest: Path, attribute: str) -> List[str]:
     """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
 
-    rospkg is not used for this: it requires a configured rosdep to list dependent packages.
+    rospkg is not used for this purpose, because it requires a configured rosdep to list dependent
+    packages.
     """
     try:
         content = manifest.read_bytes()

@@ -11,7 +11,7 @@ from typing import Sequence
 MAX_LENGTH = 500
 """Largest number of characters that are displayed of one line."""
 MAX_NAMES = 5
-"""Largest number of names that a message lists; it states only the number of the others."""
+"""Largest number of names that a message lists. Of further names, it states only the number."""
 _LEFT_OUT = " [...] "
 _END = 150
 _BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)

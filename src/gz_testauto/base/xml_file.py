@@ -18,8 +18,8 @@ def parse_xml(
     """Parse XML and return the root element. White space and CDATA are kept, and by default
     comments, too.
 
-    With ``recover``, XML that is not well-formed is repaired, as TinyXML does; the result is None
-    if that is impossible. Without it, such XML raises ``etree.XMLSyntaxError``.
+    If ``recover`` is true, XML that is not well-formed is repaired, as TinyXML does. The result is
+    None if that is impossible. Otherwise such XML raises ``etree.XMLSyntaxError``.
     """
     parser = etree.XMLParser(
         resolve_entities=False,

@@ -15,7 +15,7 @@ class Progress:
     """The progress of a campaign: ``done`` of ``total`` selected trials are finished.
 
     Earlier calls of ``run_campaign`` finished ``done_before`` of them. ``elapsed_s`` is the wall
-    time of this call, and ``running`` the trial that has just started.
+    time (s) of the current call, and ``running`` the trial that has just started.
     """
 
     total: int

@@ -118,9 +118,9 @@ class EarlyStopMonitor:
     campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
-    ones; a world with an invalid trial is skipped, and evaluated once that trial is valid. Without
-    ``stop`` in ``spec``, ``is_decided`` stays False. ``trials`` are all trials of the plan that can
-    be run, ``pending`` those that this call of :func:`run_campaign` executes.
+    ones; a world with an invalid trial is skipped, and is evaluated as soon as that trial is valid.
+    Without ``stop`` in ``spec``, ``is_decided`` stays False. ``trials`` are all trials of the plan
+    that can be run, ``pending`` those that this call of :func:`run_campaign` executes.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from gz_testauto.workers.interface import ExecutorFactory
 
 
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
-    """Return the campaign with the simulator ``name``; the default is ``spec.simulator``.
+    """Return the campaign with the simulator ``name``, by default ``spec.simulator``.
 
     If ``name`` means "the first installed simulator", it is replaced by the name of that simulator,
     which is also stored in the results. ``simulator_options`` of ``spec`` are kept only if the

@@ -96,8 +96,9 @@ def acceleration(
     description="RMS of planar acceleration, low-passed",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the comfort ``f_c`` (m/s²), the RMS of planar acceleration; NaN for fewer than two
-    samples.
+    """Return the comfort ``f_c`` (m/s²); NaN for fewer than two samples.
+
+    It is the RMS of planar acceleration.
     """
     if len(recording.time_s) < 2:
         return math.nan

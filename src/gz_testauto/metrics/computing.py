@@ -94,7 +94,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time over wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Return the simulated time divided by the wall time; NaN if the wall time is unknown."""
+    """Return simulated time divided by wall time; NaN if the wall time is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

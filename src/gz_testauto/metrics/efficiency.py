@@ -99,8 +99,9 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """Return the SPL ``S · L / max(P, L)``; NaN for a successful trial with an unknown shortest
-    path.
+    """Return the SPL ``S · L / max(P, L)``.
+
+    It is NaN for a successful trial with an unknown shortest path.
     """
     if not recording.completed:
         return 0.0
@@ -118,8 +119,9 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
-    """Return the BARN score ``S · OT / clip(AT, k OT, 8 OT)``; NaN for a successful trial with
-    unknown paths.
+    """Return the BARN score ``S · OT / clip(AT, k OT, 8 OT)``.
+
+    It is NaN for a successful trial if neither the published nor the shortest path is known.
     """
     if not recording.completed:
         return 0.0

@@ -275,8 +275,7 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
-    """Return the largest intrusion into the space around a person, in [0, 1], which is 1 at its
-    center.
+    """Return the largest intrusion into the space around a person, from 0 to 1 at the center.
 
     The intrusion is a Gaussian function centered at the person. Its standard deviation ahead of the
     person is 2 s times the person's speed, but at least 0.5 m. Behind the person it is half, and to

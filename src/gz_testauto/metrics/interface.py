@@ -63,9 +63,9 @@ class Metric:
 
     It is usually created by the decorator :func:`metric`, and accepts only keyword arguments.
 
-    ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a pure number).
-    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if the
-    value of a trial that did not reach the goal is incomplete. Such a value is computed for the
+    ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a dimensionless
+    number). ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if
+    the value of a trial that did not reach the goal is incomplete. Such a value is computed for the
     part driven, and is never averaged or compared with those of completed trials.
 
     Tables show the metric under ``heading`` (by default its name) with ``decimals``. If

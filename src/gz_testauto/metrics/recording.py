@@ -66,10 +66,10 @@ class Recording:
     ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle in
     this world, through all goals in order. ``published_path_m`` is the length of the best path that
     a benchmark has published. Both are None if unknown. ``z_m`` and ``roll_pitch_rad`` are None in
-    older recordings without them. ``wall_time_s`` is the wall time of the trial's simulation, for
-    the real-time factor. ``goal_times_s``, shape (k,), is the time at which each of several goals
-    was reached, or NaN for a goal that was not reached. It is None if there was only one goal.
-    ``completed`` is true if the last goal was reached. ``series`` contains further arrays
+    older recordings, which do not contain them. ``wall_time_s`` is the wall time of the trial's
+    simulation, for the real-time factor. ``goal_times_s``, shape (k,), is the time at which each of
+    several goals was reached, or NaN for a goal that was not reached. It is None if there was only
+    one goal. ``completed`` is true if the last goal was reached. ``series`` contains further arrays
     (trajectories of actors, data of a navigation stack), and ``numbers`` further numbers (randomly
     drawn values, data of a stack), by name. The modules that record them document them.
     """

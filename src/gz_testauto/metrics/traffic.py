@@ -176,9 +176,7 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) in which the robot yields to a moving object; NaN without moving
-    objects.
-    """
+    """Return the time (s) in which the robot yields; NaN without moving objects."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)

@@ -25,7 +25,7 @@ FIRST = 6
 def means_table(analysis: Analysis) -> Table:
     """Return the first table of means.
 
-    Metrics that are defined for completed trials only are next to the number of these trials.
+    The metrics of completed trials are placed next to the number of these trials.
     """
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)

@@ -84,8 +84,9 @@ def extent_text(results: CampaignResults) -> str:
 
 
 def running_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the process that runs the campaign, with its trials; empty if it is not
-    running.
+    """Return a note on the process that runs the campaign, with its trials.
+
+    The list is empty if the campaign is not running.
     """
     runner = results.running
     if runner is None:
@@ -165,8 +166,9 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
 
 
 def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return a note with the BARN challenge's score; empty if no best paths of the worlds are
-    published.
+    """Return a note with the score of the BARN challenge.
+
+    The list is empty if no best paths of the worlds are published.
     """
     if not any(world.published_path_m for world in results.worlds):
         return []
@@ -193,8 +195,9 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
 
 
 def overall_notes(comparisons: Comparisons) -> List[Note]:
-    """Return a note on the test of whether the success rates of all planners differ; empty for two
-    planners.
+    """Return a note on the test of whether the success rates of all planners differ.
+
+    The list is empty for two planners.
     """
     if not comparisons.overall_test or math.isnan(comparisons.overall_p):
         return []

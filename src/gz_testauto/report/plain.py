@@ -40,8 +40,9 @@ def count_text(number: int, noun: str) -> str:
 
 
 def joined(items: Sequence[str], last: str = " and ") -> str:
-    """Return items joined as ``a``, ``a and b`` or ``a, b and c``; ``last`` precedes the last
-    item.
+    """Return the items joined as ``a``, ``a and b`` or ``a, b and c``.
+
+    ``last`` is the word before the last item.
     """
     return last.join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 

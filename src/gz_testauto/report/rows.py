@@ -34,8 +34,9 @@ class Notation:
     interval_form: str = "[{}, {}]"
 
     def number(self, value: float, decimals: int, sign: str = "") -> str:
-        """Return a number with ``decimals`` decimals; ``sign`` is the sign option of Python's
-        ``format``.
+        """Return a number with the given decimals.
+
+        ``sign`` is the sign option of Python's ``format``.
         """
         if math.isnan(value):
             return self.missing
@@ -138,8 +139,9 @@ def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
 def metric_differences(
     pair: Comparison, metrics: Mapping[str, Metric], notation: Notation
 ) -> List[Tuple[Metric, DifferenceRow]]:
-    """Return one row per metric in which two planners are compared; ``metrics`` maps names to
-    metrics.
+    """Return one row per metric in which two planners are compared.
+
+    ``metrics`` maps names to metrics.
     """
     rows = []
     for found in pair.metrics:

@@ -108,13 +108,16 @@ def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
 
 
 def _not_significant(ahead: str, behind: str, adjusted: bool = False) -> str:
-    """Return the sentence; ``adjusted``: only the unadjusted p-value is significant."""
+    """Return the sentence for a difference that is not significant.
+
+    ``adjusted`` is true if only the unadjusted p-value is significant.
+    """
     after = " after Holm's correction" if adjusted else ""
     return f"The success rates of {ahead} and {behind} did not differ significantly{after}."
 
 
 def _signed(points: float) -> str:
-    """Return percentage points with a sign; 0 has none."""
+    """Return percentage points with a sign, which is omitted for 0."""
     return f"{points:+.1f}" if round(points, 1) else "0.0"
 
 
@@ -221,8 +224,9 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
 
 
 def _rates(pair: Comparison, ahead: str) -> str:
-    """Return text with the two success rates in the common worlds; empty for trials with
-    repetitions.
+    """Return text with the two success rates in the common worlds.
+
+    The text is empty for trials with repetitions.
     """
     if pair.counts is None:
         return ""

@@ -65,7 +65,7 @@ def run_attempts(
 
 
 class Attempts:
-    """The attempts at the trials of one campaign, including those of earlier runs.
+    """The attempts at the trials of one campaign, including the attempts of earlier runs.
 
     A trial that was abandoned in an earlier run is attempted again in three cases:
     ``retry_invalid`` is true, no trial of the campaign is valid yet, or the limits have been

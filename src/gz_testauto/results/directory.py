@@ -46,9 +46,7 @@ class RunDirectory:
     COMMAND: ClassVar[str]
     """Name that messages use for the command that starts this kind of run."""
     MARKER: ClassVar[str]
-    """Marker file, which the command writes first, and which identifies a directory of this kind of
-    run.
-    """
+    """Name of the file that the command writes first. It marks a directory of this kind of run."""
     EARLIER: ClassVar[Tuple[str, ...]] = ()
     """Patterns of files that can exist although the marker file does not."""
     UNFINISHED: ClassVar[Tuple[str, ...]]

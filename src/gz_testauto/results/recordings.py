@@ -35,8 +35,9 @@ _ARRAYS = (
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
 """Arrays that a file does not always contain. ``goal_times_s`` is stored only for several goals."""
 _HEADER_BYTES = 16_384
-"""Largest accepted size (bytes) of an array's header; ``numpy.savez`` writes a few hundred
-bytes.
+"""Largest accepted size (bytes) of an array's header.
+
+``numpy.savez`` writes a few hundred bytes.
 """
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}

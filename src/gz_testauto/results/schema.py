@@ -181,7 +181,7 @@ def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """The campaign that a store belongs to; the table has one row.
+    """The campaign to which a store belongs. The table has one row.
 
     ``smallest_relevant_success`` is the smallest difference of two success rates that is
     practically relevant. The limits are those of the last call of ``ResultStore.reopen``, or None
@@ -197,14 +197,14 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner of the campaign; the table has one row per planner."""
+    """A planner of the campaign. The table has one row per planner."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class MetricValue:
-    """The value of a metric of a trial; None if unknown."""
+    """The value of a metric in a trial, or None if the value is unknown."""
 
     trial: int
     name: str
@@ -220,7 +220,7 @@ class JudgedWorld:
 
 @dataclass(frozen=True)
 class SchemaRow:
-    """The version of the tables; the table has one row."""
+    """The version of the tables. This table has one row."""
 
     version: int
 

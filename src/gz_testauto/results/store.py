@@ -71,7 +71,7 @@ class ResultStore:
 
     @classmethod
     def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
-        """Open the store for writing; return None if no store was completely created."""
+        """Open the store for writing, or return None if no store was completely created."""
         if not os.path.isfile(directory.results):
             return None
         return cls(directory, connect(directory.results))._upgraded()
@@ -165,8 +165,9 @@ class ResultStore:
             )
 
     def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
-        """Store a finished trial durably; it replaces an invalid record of that trial.
-        ``recording`` is written to ``record.trajectory``."""
+        """Store a finished trial durably, and replace any invalid record of the same trial.
+        ``recording`` is written to ``record.trajectory``.
+        """
         if recording is not None:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
         self.finish_all([record])
@@ -303,7 +304,7 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
-    """Read a results directory; the default label is the name of the directory.
+    """Read a results directory. The default of ``label`` is the name of the directory.
 
     Raises ``ResultsError`` if the directory contains no results, if the results are damaged, or if
     this version cannot read them.

@@ -71,8 +71,8 @@ class ObstacleField:
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
         """Return the nearest obstacle and its exact distance to ``shape``, both in the world frame.
 
-        The distance is 0 for an overlap. ``states`` contains the poses of movable models; a movable
-        model without a state is ignored.
+        The distance is 0 if they overlap. ``states`` contains the poses of movable models; a
+        movable model without a state is ignored.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -156,7 +156,7 @@ class ObstacleField:
 
 
 class _Mover:
-    """A model that can be pushed or driven; it computes its outline at any pose."""
+    """A model that can be pushed or driven, with the computation of its outline at any pose."""
 
     def __init__(self, model: SceneModel, outline: BaseGeometry, heights: Heights) -> None:
         self.name = model.name
