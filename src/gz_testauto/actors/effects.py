@@ -160,7 +160,7 @@ class Effects(Hook):
                 one.on_end(one)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start new effects, and return the effects that have ended, which are removed."""
+        """Start new effects. Return the effects that have ended, and remove them."""
         ended = []
         for one in self._running:
             if one.started_s is None:

@@ -87,7 +87,7 @@ class PolynomialSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
-        """Return the actor and its start. The polynomial is drawn until its start is free."""
+        """Return the actor and its start. The polynomial is drawn again until its start is free."""
         mean = new.draw(self.mean_speed_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)

@@ -66,8 +66,8 @@ class Obstacle:
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """Return the outline (m, world frame) of the part of the obstacle at these heights. Its
-        core is empty if the obstacle has no part there."""
+        """Return the outline (m, world frame) of the part of the obstacle at these heights. The
+        core of the outline is empty if there is no such part."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
@@ -199,7 +199,7 @@ class Placer:
 
 
 class _Shape:
-    """The values of a proposal that do not depend on its position."""
+    """The properties of a proposed obstacle that do not depend on its position."""
 
     def __init__(self, proposal: Proposal) -> None:
         model, size = proposal.slot.model, proposal.size

@@ -136,8 +136,8 @@ def _is_upright_rectangle(region: BaseGeometry) -> bool:
 
 
 def _along(area: float, first: float, second: float, width: float) -> float:
-    """Return the position in a trapezium, as a share of ``width`` from the left, up to which the
-    trapezium has the area ``area``."""
+    """Return the distance from the left side of a trapezium, as a share of ``width``, up to which
+    the trapezium has the area ``area``."""
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)

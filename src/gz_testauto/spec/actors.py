@@ -37,7 +37,8 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
-"""Largest ``count`` of an entry, since each actor costs time in every step."""
+"""Largest ``count`` of an entry. It is limited because each actor needs computing time in every
+step."""
 
 BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
@@ -60,9 +61,9 @@ CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginA
 :class:`ActorSpec`."""
 
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
-"""``[x, y, z]`` in meters."""
+"""A position as ``[x, y, z]`` (m)."""
 Size = Annotated[Tuple[Positive, Positive, Positive], BeforeValidator(as_tuple)]
-"""``[length, width, height]`` in meters."""
+"""The size of a box as ``[length, width, height]`` (m)."""
 Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 
@@ -89,7 +90,7 @@ class BodySpec(Spec):
 
 
 class ActorSpec(Spec):
-    """The keys that the entries of all types of actors have in common."""
+    """The keys that entries of ``actors`` have in common, whatever their type."""
 
     name: str = Field(pattern=NAME)
     """The name of the actor's model. If ``count`` is greater than 1, the models are named
@@ -102,8 +103,8 @@ class ActorSpec(Spec):
     body: BodySpec = BodySpec()
     """The shape and mass of an actor without ``model``."""
     height_above_ground_m: float = Field(0.02, ge=0, le=100)
-    """Height (m) of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A
-    gap avoids friction on the ground."""
+    """Height (m) above z = 0 of the lowest point of ``body``, or of the origin of ``model``. A
+    small gap above the ground avoids friction."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
     """Labels by which the behaviors of other actors select this actor."""
     behavior: str
@@ -234,7 +235,7 @@ class TrackingSpec(Spec):
     """Largest distance (m) between the origins of the robot and a reported object; null: no
     limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """Age (s) of the reported state, which is rounded up to a control period."""
+    """Age (s) of the reported state. It is rounded up to a multiple of the control period."""
     occlusion: bool = False
     """True if an object is not reported while another object occludes it, seen from the robot's
     origin in the plane."""
@@ -243,8 +244,8 @@ class TrackingSpec(Spec):
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
     """Noise of the reported state; default: none."""
     prediction: Literal["script", "constant_velocity"] = "script"
-    """Method that predicts the path of an object. ``script`` uses the scripted path of the object,
-    if it has one; ``constant_velocity`` extrapolates its velocity."""
+    """Method that predicts the path of an object. ``script`` uses the object's scripted path, if it
+    exists. ``constant_velocity`` extrapolates the object's velocity."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
     """Duration (s) of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1

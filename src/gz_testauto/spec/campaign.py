@@ -60,7 +60,8 @@ class GoalSpec(ViaSpec):
     y_m: Optional[Bounded] = None
     """y coordinate (m) in the world frame."""
     yaw_rad: Bounded = 0.0
-    """Heading (rad) that the planner receives. The goal can be reached with any heading."""
+    """Heading (rad) that the planner receives as part of the goal. The goal counts as reached with
+    any heading."""
     tolerance_m: float = Field(0.5, gt=0)
     """Largest distance (m) from a goal at which the goal counts as reached, measured to the true
     position of the robot's base."""
@@ -179,8 +180,8 @@ class MetricsSpec(Spec):
     which metrics are measured."""
 
     safety_distance_m: float = Field(1.0, gt=0)
-    """Distance (m) to an obstacle below which the robot counts as in danger. It is the parameter
-    d_0 of the safety metric."""
+    """Distance (m) to the nearest obstacle below which the robot counts as in danger. It is the
+    parameter d_0 of the safety metric."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
     """Cut-off frequency (Hz) of the zero-phase low-pass filter that is applied to velocities before
     they are differentiated."""
@@ -225,8 +226,8 @@ class StopSpec(Spec):
     """Name of the planner with which all other planners are compared. By default, each pair of
     planners is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
-    """Largest difference of success rates that has no practical meaning. By default, no difference
-    is negligible."""
+    """Largest difference of success rates that has no practical meaning. By default, every
+    difference counts."""
 
 
 class CampaignSpec(LocatedSpec):
@@ -424,7 +425,7 @@ class BuiltinCampaignSpec(CampaignSpec):
     """The registered name of the simulator. ``auto`` is ``gazebo`` if Gazebo is installed,
     otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
-    """Options of the simulator, which docs/simulators.md lists."""
+    """Options of the simulator. docs/simulators.md lists the options of each simulator."""
 
 
 class _OnStack(Spec):
@@ -432,7 +433,7 @@ class _OnStack(Spec):
     the fields of the subclass refer to ``stack``."""
 
     stack: StackSpec
-    """The user's simulator, robot and navigation, in place of those of this package."""
+    """The user's simulator, robot and navigation, which replace those of this package."""
 
 
 class StackCampaignSpec(CampaignSpec, _OnStack):
@@ -457,7 +458,7 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
         return self.stack.min_real_time_factor
 
     def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:
-        """Return the launch of the navigation with the changes of one planner."""
+        """Return the launch file of the navigation with the changes of one planner applied."""
         own = self.stack.navigation
         return planner.launch if own is None else own.overridden_by(planner.launch)
 

@@ -92,7 +92,8 @@ class TruncatedNormal(_Range):
 
 
 class Choice(Spec):
-    """One value of a list, with equal probabilities or with ``weights``."""
+    """A value from a list. All values have the same probability, unless ``weights`` are
+    specified."""
 
     choice: List[Bounded] = Field(min_length=1)
     """The possible values, in the unit of the key."""

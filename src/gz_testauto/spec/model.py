@@ -189,7 +189,7 @@ Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 
 Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
-"""``[x, y]`` in meters."""
+"""A point in the plane as ``[x, y]`` (m)."""
 
 Interval = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """An interval as ``[lowest, highest]``."""

@@ -219,7 +219,7 @@ class ObstacleSpec(Spec):
     """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
-    """Groups of obstacles; all obstacles of a group are of the same obstacle kind."""
+    """Groups of obstacles. All obstacles of a group have the same obstacle kind."""
     region: Optional[Regions] = None
     """The area of the obstacles' centers in groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)

@@ -117,7 +117,8 @@ def _several(value: Any) -> Any:
 
 
 Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
-"""A region, or a list of regions that stands for their union."""
+"""A list of regions, which stands for the union of the regions. In YAML, a single region can be
+written without a list."""
 
 
 def union_of(regions: List[Region]) -> shapely.Geometry:

@@ -117,8 +117,8 @@ class StackRobotSpec(RobotSpec):
 
 
 class CompanionSpec(Spec):
-    """A further robot. The velocity limits, tolerance and time limits are those of ``robot:`` and
-    ``goal:``."""
+    """A further robot. It has the velocity limits of ``robot:``, and the tolerance and time limits
+    of ``goal:`` and ``limits:``."""
 
     name: str = Field(pattern=NAME)
     """Name of the robot's model in the simulator, and prefix of the robot's results."""

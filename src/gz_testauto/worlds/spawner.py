@@ -234,8 +234,8 @@ class ObstacleSpawner:
     def _place_under_unused_names(
         self, drawn: Tuple[Obstacle, ...], taken: Set[str]
     ) -> Tuple[Obstacle, ...]:
-        """Place obstacles under unused names. If an obstacle has a wrong pose, all are placed again
-        under names that were never used."""
+        """Place obstacles under unused names. If the pose of an obstacle is wrong, place the
+        obstacles again under names that were never used."""
         named = _renamed(drawn, taken | self._avoided)
         try:
             self._place(named)

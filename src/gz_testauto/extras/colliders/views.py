@@ -99,8 +99,8 @@ class Frustum:
 
     @property
     def planes(self) -> Tuple[HalfSpace, ...]:
-        """Return the six half spaces that bound the field of view, with outward normals: near, far,
-        left, right, upper, lower."""
+        """Return the six half spaces that bound the field of view, with outward normals, in the
+        order near, far, left, right, upper, lower."""
         sideways, up = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
         ahead = turn[:, 0]

@@ -25,7 +25,7 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
 MIN_INERTIA_KGM2 = 1e-12
-"""Minimum moment of inertia of a moving body; MuJoCo treats a thousandth of it as zero."""
+"""Smallest moment of inertia (kg m²) of a moving body. MuJoCo treats a thousandth of it as zero."""
 
 
 @dataclass(frozen=True)

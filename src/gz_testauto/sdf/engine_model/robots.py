@@ -79,8 +79,8 @@ class EngineRobot:
     lidar_noise_m: Tuple[float, float]
 
     def at(self, start: Pose2D) -> EngineModel:
-        """Return the model of the robot at a start pose. Height, roll and pitch are those in the
-        SDF of the robot."""
+        """Return the model of the robot at a start pose. The height, roll and pitch of the pose are
+        those in the SDF of the robot."""
         return replace(self.model, pose=self.model.pose.moved_to(start))
 
 

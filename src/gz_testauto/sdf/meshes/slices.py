@@ -24,7 +24,7 @@ coincide."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
-    """Return the union of outlines; a single outline is returned unchanged."""
+    """Return the union of outlines. A single outline is returned unchanged."""
     parts = [geometry for geometry in geometries if not geometry.is_empty]
     if len(parts) < 2:
         return parts[0] if parts else EMPTY
