@@ -149,8 +149,8 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     @abc.abstractmethod
     def _add(self, models: Dict[str, EngineModel]) -> None:
-        """Add models to the world. If one of them is not supported, raises ``SdfError`` and adds
-        none of them."""
+        """Add models to the world. If one of them is not supported,
+        ``SdfError`` is raised and none of them is added."""
 
     @abc.abstractmethod
     def _remove(self, names: Sequence[str]) -> None:

@@ -74,8 +74,8 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model to the world. If an element is not supported, raises ``SdfError`` and adds
-    nothing."""
+    """Add a model to the world. If an element is not supported, ``SdfError`` is
+    raised and nothing is added."""
     built = BulletModel(model)
     try:
         if model.static:

@@ -148,8 +148,8 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add models. If Bullet does not support one of them, raises ``SdfError`` and adds none of
-        them."""
+        """Add models. If Bullet does not support one of them, ``SdfError`` is raised and
+        none of them is added."""
         added: List[str] = []
         try:
             for model in models:
