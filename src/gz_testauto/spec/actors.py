@@ -220,11 +220,11 @@ class TrackingNoiseSpec(Spec):
     for each object and time stamp, and is identical for all planners."""
 
     position_m: NotNegative = 0.0
-    """Noise (m) of the position along x and along y."""
+    """Standard deviation (m) of the position noise along x and along y."""
     yaw_rad: NotNegative = 0.0
-    """Noise (rad) of the heading."""
+    """Standard deviation (rad) of the heading noise."""
     speed_mps: NotNegative = 0.0
-    """Noise (m/s) of the velocity along x and along y."""
+    """Standard deviation (m/s) of the velocity noise along x and along y."""
 
 
 class TrackingSpec(Spec):

@@ -172,7 +172,7 @@ class LimitsSpec(Spec):
 
 
 Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
-"""``[[x, y], [x, y]]``: a line on the ground between two posts."""
+"""A line on the ground between two end points, as ``[[x, y], [x, y]]`` (m)."""
 
 
 class MetricsSpec(Spec):

@@ -53,9 +53,9 @@ class CountRange(Spec):
     probability."""
 
     min: int = Field(ge=0)
-    """The smallest count."""
+    """Smallest number of obstacles."""
     max: int = Field(ge=0, le=MOST_OBSTACLES)
-    """The largest count."""
+    """Largest number of obstacles."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "CountRange":
@@ -95,9 +95,10 @@ class ObstacleGroup(Spec):
     """The area of the obstacles' centers. The default is the ``region`` of the whole specification.
     Without ``x_m`` and ``y_m``, the centers are uniformly distributed in the area."""
     x_m: Optional[Distribution] = None
-    """x coordinate (m, world frame) of a center. A center outside the region is drawn again."""
+    """x coordinate (m, world frame) of the obstacle's center. A center outside the region is drawn
+    again."""
     y_m: Optional[Distribution] = None
-    """y coordinate (m, world frame) of a center."""
+    """y coordinate (m, world frame) of the obstacle's center."""
     yaw_rad: Distribution = FULL_TURN
     """Heading (rad). By default, all headings have the same probability."""
     static: Optional[bool] = None
@@ -158,9 +159,9 @@ class SolvableMissionSpec(Spec):
     outline, since such a robot can turn anywhere."""
 
     start: Optional[Point] = None
-    """Start ``[x, y]`` (m, world frame)."""
+    """Start position ``[x, y]`` (m, world frame) of the robot."""
     goal: Optional[Point] = None
-    """Goal ``[x, y]`` (m, world frame)."""
+    """Goal position ``[x, y]`` (m, world frame) of the robot."""
     robot: Optional[SpecPath] = None
     """The SDF file of the robot's model, from which its outline and height are read."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
@@ -179,7 +180,7 @@ class SolvableSpec(Spec):
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
-    """Distance (m) by which the radius of the circle is enlarged."""
+    """Distance (m) by which the radius of the robot's circle is enlarged."""
 
 
 class SamplingSpec(Spec):

@@ -109,7 +109,7 @@ class PushTerm(_Selecting):
 
     term: Literal["push"]
     duration_s: PositiveDistribution = Fixed(value=0.1)
-    """Duration (s) of the force."""
+    """Duration (s) for which the force acts."""
 
 
 class PoseTerm(_Selecting):
