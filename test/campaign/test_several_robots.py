@@ -86,7 +86,7 @@ def test_two_workers_with_several_robots_give_identical_results(alone, tmp_path)
     [
         ([robot("robot", (2, 2, 0), (0, 2))], {}, "a robot is named 'robot'; rename the robot"),
         ([robot("a", (2, 2, 0), (0, 2))] * 2, {}, "these appear twice: a"),
-        ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' overlap at their starts"),
+        ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' overlap"),
         ([robot("a", (50, 50, 0), (0, 2))], {}, "robot 'a': "),
         ([robot("a", (2, 2, 0), (0, 2), planner="nobody")], {}, "unknown planner 'nobody'"),
         ([robot("a", (2, 2, 0), (0, 2), parameters={"x": 1})], {}, "a has parameters"),
@@ -105,7 +105,7 @@ def test_simulator_for_one_robot_rejects_a_campaign_with_several_robots(tmp_path
     file = campaign(tmp_path, [GUEST], simulator="gazebo_ros")
     assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 2
     told = capsys.readouterr().err
-    assert "has one robot in a scene; use" in told or "No module named" in told
+    assert "'gazebo_ros'" in told or "No module named" in told
 
 
 def test_companion_robot_with_a_separate_model_has_the_outline_of_that_model(tmp_path):

@@ -94,7 +94,7 @@ def test_replay_with_actors_is_identical_bit_by_bit(alone, capsys):
         ),
         (
             {"actors": [{"name": "walls", "behavior": "patrol", "waypoints_m": [[0, 0], [1, 0]]}]},
-            "has a model 'walls' already; rename the actor",
+            "the model 'walls' exists already",
         ),
         (
             {"randomize": [{"name": "x", "term": "mass", "select": {"names": "nobody"}, "set": 1}]},

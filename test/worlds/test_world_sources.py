@@ -154,7 +154,7 @@ def test_a_campaign_in_worlds_of_a_source_is_continued_and_replayed(
     spec = campaign()
     first = run_campaign(spec, out, chosen_executor(spec, out))
     assert [trial.outcome.valid for trial in first.trials] == [True, True]
-    monkeypatch.setattr(WORLD_SOURCES.get("slalom"), "make", None)  # the worlds exist
+    monkeypatch.setattr(WORLD_SOURCES.get("slalom"), "generate", None)  # the worlds exist
     again = run_campaign(spec, out, chosen_executor(spec, out))
     assert [trial.outcome for trial in again.trials] == [trial.outcome for trial in first.trials]
     assert read_campaign(CampaignDirectory(out))[0] == spec

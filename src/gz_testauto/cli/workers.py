@@ -52,7 +52,7 @@ def whole_number(text: str, least: int = 0, below: float = math.inf) -> int:
     than ``below``.
     """
     if not text.isdecimal() or not least <= int(text) < below:
-        limit = f" and less than {below:g}" if below < math.inf else ""
+        limit = f" and at most {int(below) - 1}" if below < math.inf else ""
         raise argparse.ArgumentTypeError(
             f"{text!r} is invalid; it must be a whole number of at least {least}{limit}"
         )

@@ -174,7 +174,7 @@ def test_a_policy_in_its_training_worlds_is_rejected_unless_allowed(trained, tmp
     judged = tmp_path / "judged.yaml"
     judged.write_text(yaml.safe_dump(data))
     assert main(["run", str(judged), "--out", str(tmp_path / "out")]) == 2
-    assert "planner 'learned' was trained in it" in capsys.readouterr().err
+    assert "planner 'learned' was trained in" in capsys.readouterr().err
     parameters["allow_training_worlds"] = True
     judged.write_text(yaml.safe_dump(data))
     assert main(["run", str(judged), "--out", str(tmp_path / "out2"), "--workers", "1"]) == 0

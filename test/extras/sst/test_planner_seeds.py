@@ -99,4 +99,4 @@ def test_an_invalid_seed_option_is_rejected(first, tmp_path, capsys, seed):
     with pytest.raises(SystemExit) as ended:
         main(["run", str(first[0]), "--out", str(tmp_path / "out"), "--seed", seed])
     assert ended.value.code == 2
-    assert "is not a seed" in capsys.readouterr().err
+    assert f"--seed: {seed!r}" in capsys.readouterr().err
