@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ignore-differences",
         action="store_true",
-        help="also compare campaigns with different robots, goals, limits or simulators",
+        help="compare campaigns even if they have different robots, goals, limits or simulators",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print everything as JSON instead of tables"
+        "--json", action="store_true", help="print all results as JSON instead of tables"
     )
 
 

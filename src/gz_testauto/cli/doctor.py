@@ -75,7 +75,7 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("--json", action="store_true", help="print a JSON list for programs")
+    parser.add_argument("--json", action="store_true", help="print the results as a JSON list")
 
 
 def run(arguments: argparse.Namespace) -> int:

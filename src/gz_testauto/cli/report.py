@@ -89,8 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--complete",
         action="store_true",
-        help="exit with status 1 if trials are unfinished or invalid, except trials after an early "
-        "stop",
+        help="exit with status 1 if trials are unfinished or invalid; trials that an early stop "
+        "omitted do not count",
     )
 
 

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds between two updates (default: %(default)s)",
     )
-    parser.add_argument("--once", action="store_true", help="print the present state and exit")
+    parser.add_argument("--once", action="store_true", help="print the current state and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:

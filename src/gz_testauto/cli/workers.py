@@ -21,7 +21,7 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of parallel trials, each with a separate simulator, and of processes that "
         f"generate worlds of scenarios (default: number of processors, here {processors()}; 1 for "
-        "a simulator that is already running); only the measured wall times depend on it",
+        "a simulator that is already running); this number changes only the measured wall times",
     )
     parser.add_argument(
         "--scheduler",

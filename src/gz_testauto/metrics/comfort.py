@@ -93,7 +93,7 @@ def acceleration(
     completed_only=True,
     in_table=True,
     in_comparison=True,
-    description="RMS of planar acceleration, low-passed",
+    description="RMS of the low-pass filtered planar acceleration",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
     """Return the comfort ``f_c`` (m/s²); NaN for fewer than two samples.
@@ -125,7 +125,7 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
     decimals=3,
     better="lower",
     completed_only=True,
-    description="RMS of planar jerk",
+    description="RMS of the planar jerk",
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     """Return the RMS of planar jerk (m/s³); NaN for fewer than five samples."""
@@ -139,7 +139,7 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     heading="smoothness",
     better="higher",
     completed_only=True,
-    description="log dimensionless jerk, the larger the smoother",
+    description="negative logarithm of the dimensionless jerk; larger values are smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
     """Return the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``.

@@ -71,7 +71,7 @@ def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
     decimals=4,
     better="lower",
     completed_only=False,
-    description="share of cycles over the period",
+    description="share of planning cycles that take longer than the control period",
 )
 def cycle_missed_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of cycles, in [0, 1], that took longer than the control period."""
@@ -91,7 +91,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     decimals=1,
     better="neither",
     completed_only=False,
-    description="simulated time over wall time",
+    description="simulated time divided by wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
     """Return simulated time divided by wall time; NaN if the wall time is unknown."""

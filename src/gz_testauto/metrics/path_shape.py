@@ -125,7 +125,7 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     decimals=3,
     better="lower",
     completed_only=True,
-    description="mean curvature over the path's length",
+    description="mean curvature over the length of the path",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     """Return the mean curvature (1/m) over the path's length; NaN if no part is longer than
@@ -190,7 +190,7 @@ def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     decimals=3,
     better="lower",
     completed_only=True,
-    description="change of yaw per meter driven",
+    description="total change of yaw per meter of path",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     """Return the change of yaw per length (rad/m); NaN for a path shorter than 0.2 m."""
@@ -208,7 +208,7 @@ def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     decimals=1,
     better="lower",
     completed_only=True,
-    description="changes between driving ahead and back",
+    description="number of changes between forward and backward motion",
 )
 def reversals(recording: Recording, context: MetricContext) -> float:
     """Return the number of changes between forward and backward motion."""

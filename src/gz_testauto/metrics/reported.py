@@ -65,7 +65,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
         better=better,
         completed_only=True,
         in_table=True,
-        description="published by the stack",
+        description="value that the navigation stack published",
     )
 
 

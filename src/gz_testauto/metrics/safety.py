@@ -62,7 +62,7 @@ def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
     unit="m",
     better="higher",
     completed_only=True,
-    description="clearance undercut for 5 % of the time",
+    description="5th percentile of the clearance over time",
 )
 def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
     """Return the 5th percentile of the clearance over time (m)."""
@@ -86,7 +86,7 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     completed_only=True,
     in_table=True,
     in_comparison=True,
-    description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
+    description="RMS over time of 1/clearance − 1/d_0 where the clearance is below d_0",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
     """Return the safety metric ``f_s`` (1/m), which is 0 if the clearance was never below d_0."""
@@ -97,7 +97,7 @@ def safety(recording: Recording, context: MetricContext) -> float:
     heading="danger",
     better="lower",
     completed_only=True,
-    description="share of the time nearer than d_0",
+    description="share of the time in which the clearance is below d_0",
 )
 def danger_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time, in [0, 1], in which the clearance was below d_0."""
@@ -108,7 +108,7 @@ def danger_share(recording: Recording, context: MetricContext) -> float:
     decimals=0,
     better="lower",
     completed_only=False,
-    description="contact episodes",
+    description="number of contact episodes",
 )
 def collisions(recording: Recording, context: MetricContext) -> float:
     """Return the number of contact episodes."""
@@ -120,7 +120,7 @@ def collisions(recording: Recording, context: MetricContext) -> float:
     unit="m/s",
     better="lower",
     completed_only=False,
-    description="speed at the first touch",
+    description="speed of the robot at its first contact",
 )
 def impact_speed_mps(recording: Recording, context: MetricContext) -> float:
     """Return the robot's speed (m/s) at its first contact; NaN without a contact."""

@@ -210,7 +210,7 @@ def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
     for trial in (2, 3):
         (tmp_path / f"wait-{trial}").touch()
     try:
-        with pytest.raises(SimulatorError, match=r"cannot be reached.*the same command continues"):
+        with pytest.raises(SimulatorError, match=r"cannot be reached.*run the same command again"):
             run_campaign(
                 smoke,
                 tmp_path / "out",
@@ -230,7 +230,7 @@ def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_worker_with_other_code_is_refused(eventful, monkeypatch):
     monkeypatch.setattr(dask_module, "__version__", "0.0.0")
-    with pytest.raises(ResultsError, match=r"the campaign is run by 0\.0\.0; install the same"):
+    with pytest.raises(ResultsError, match=r"started with 0\.0\.0; install the same"):
         eventful()
 
 

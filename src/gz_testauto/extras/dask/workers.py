@@ -105,16 +105,18 @@ class DaskWorkers(WorkerPool):
             )
             addresses = self._addresses()
             if not addresses:
-                raise SimulatorError(f"{self._where} has no workers; start some (dask worker)")
+                raise SimulatorError(
+                    f"{self._where} has no workers; start at least one with 'dask worker'"
+                )
             identities = self._open_on(addresses, should_stop)
         first = next(iter(identities))
         self._identity = identities[first]
         for address, identity in identities.items():
             if identity != self._identity:
                 raise ResultsError(
-                    f"Dask's worker {address} has {identity.name} {identity.version}, "
-                    f"{first} has {self._identity.name} {self._identity.version}; results "
-                    "of a campaign come from one"
+                    f"Dask's worker {address} has {identity.name} {identity.version}, but worker "
+                    f"{first} has {self._identity.name} {self._identity.version}; all workers of a "
+                    "campaign must have the same simulator"
                 )
 
     @property
@@ -267,8 +269,8 @@ class DaskWorkers(WorkerPool):
             yield
         except self._lost as error:
             raise SimulatorError(
-                f"{self._where} cannot be reached: {error}; finished trials are safe, the same "
-                "command continues"
+                f"{self._where} cannot be reached: {error}; finished trials are stored; run the "
+                "same command again to continue"
             ) from error
 
 
@@ -283,7 +285,7 @@ def _distributed() -> Any:
         import distributed
     except ImportError as error:
         raise MissingDependencyError(
-            "Dask is not installed; get it with: pip install 'gz_testauto[dask]'"
+            "Dask is not installed; install it with pip install 'gz_testauto[dask]'"
         ) from error
     return distributed
 
@@ -307,14 +309,14 @@ def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) 
     own = _open(assignment)
     if own != identity:
         raise ResultsError(
-            f"{_here()} has {own.name} {own.version}, the campaign runs on {identity.name} "
-            f"{identity.version}"
+            f"{_here()} has the simulator {own.name} {own.version}, but the campaign uses "
+            f"{identity.name} {identity.version}"
         )
     world = assignment.campaign.world(trial)
     path = world.path
     if not path.is_file() or file_sha256(path) != world.sha256:
         raise ResultsError(
-            f"{_here()} does not have {world.path} as the campaign has it; share the results "
+            f"{_here()} does not have the campaign's version of {world.path}; share the results "
             "directory with the workers, under the same path"
         )
     executor = _executors[assignment.token]
@@ -335,13 +337,15 @@ def _close(token: str) -> None:
 def _check_code(assignment: Assignment) -> None:
     if assignment.version != __version__:
         raise ResultsError(
-            f"{_here()} has gz_testauto {__version__}, the campaign is run by "
-            f"{assignment.version}; install the same on both"
+            f"{_here()} has gz_testauto {__version__}, but the campaign was started with "
+            f"{assignment.version}; install the same version on both machines"
         )
     own = further_files(assignment.campaign.spec, assignment.campaign.robot)
     for name, digest in assignment.files.items():
         if own.get(name) != digest:
-            raise ResultsError(f"{_here()} has another {name} than the campaign; install the same")
+            raise ResultsError(
+                f"{name} on {_here()} differs from the campaign's; install the same version"
+            )
 
 
 def _here() -> str:

@@ -36,13 +36,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="results directory; new or empty"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="results directory to create; it must not exist, or be empty",
     )
     parser.add_argument(
-        "--name", default="", help="name of the campaign (default: name of the file)"
+        "--name", default="", help="name of the campaign (default: name of the table's file)"
     )
     parser.add_argument(
-        "--simulator", default="", metavar="TEXT", help="name and version of the simulator"
+        "--simulator",
+        default="",
+        metavar="TEXT",
+        help="name and version of the simulator that ran the trials",
     )
     parser.add_argument(
         "--world-files",
@@ -66,14 +73,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WORD=OUTCOME",
-        help="meaning of a word in the outcome column; repeatable",
+        help="outcome that a word in the outcome column stands for; repeatable",
     )
     columns.add_argument(
         "--outcome-column",
         action="append",
         default=[],
         metavar="COLUMN=OUTCOME",
-        help="column with 0 and 1 for one outcome, instead of an outcome column; repeatable",
+        help="column that contains 1 for trials with this outcome and 0 otherwise; replaces the "
+        "outcome column; repeatable",
     )
     columns.add_argument(
         "--metric",

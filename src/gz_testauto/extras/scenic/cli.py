@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--download",
         action="store_true",
-        help="download missing models from Gazebo's model database, Fuel, or the key url",
+        help="download missing models from Gazebo's model database, from Fuel, or from the key "
+        "'url' of the model",
     )
     parser.add_argument(
         "--workers",
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest number of processes that generate worlds in parallel; the worlds do not "
         "depend on it (default: one per processor, here %(default)s)",
     )
-    parser.add_argument("--no-plots", action="store_true", help="write no plan views")
+    parser.add_argument("--no-plots", action="store_true", help="do not write plan views")
     parser.add_argument(
         "--no-pruning", action="store_true", help="do not prune regions before positions are drawn"
     )

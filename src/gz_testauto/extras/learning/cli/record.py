@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters",
         default="{}",
         metavar="YAML",
-        help="parameters of the planner, such as '{lookahead_m: 2.0}'",
+        help="YAML mapping with parameters of the planner, such as '{lookahead_m: 2.0}'",
     )
     parser.add_argument("--worlds", type=int, metavar="N", help="number of worlds (default: all)")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="output file")

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=default.steps,
         metavar="N",
-        help=f"largest number of control periods (default {default.steps})",
+        help=f"largest number of control periods of the training (default {default.steps})",
     )
     parser.add_argument(
         "--kind",
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sigma",
         type=float,
         default=default.sigma,
-        help="standard deviation of the weights of the first candidates "
-        f"(default {default.sigma:g})",
+        help="standard deviation of the weights in the first generation (default "
+        f"{default.sigma:g})",
     )
     parser.add_argument(
         "--selection",

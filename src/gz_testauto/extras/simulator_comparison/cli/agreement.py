@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--open-loop",
         action="store_true",
-        help="run only the maneuvers, not the trials; --out is then optional",
+        help="run only the maneuvers and no trials; --out is then optional",
     )
     parser.add_argument(
         "--simulators",

@@ -41,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory for both results"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="directory for the results of both simulators",
     )
     parser.add_argument(
         "--fast", required=True, metavar="NAME", help="simulator that runs all trials"
@@ -61,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number,
         default=20,
         metavar="N",
-        help="number of other trials that are drawn at random (default: %(default)s)",
+        help="number of other trials, which are selected at random (default: %(default)s)",
     )
     add_selection_arguments(parser)
     add_campaign_arguments(parser)

@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the verb ``simulators``."""
     what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
     compare = what.add_parser(
-        "compare", help="run the maneuvers, compute measures and scores, and rank the entries"
+        "compare",
+        help="run the maneuvers, compute measures and scores, and rank the compared simulators",
     )
     compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
     compare.add_argument(
@@ -64,18 +65,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of simulators that run in parallel (default: number of processors, "
         "%(default)s)",
     )
-    report = what.add_parser("report", help="compute and write the reports again from stored runs")
+    report = what.add_parser(
+        "report", help="write the reports again from the stored runs, without new runs"
+    )
     report.add_argument(
         "out", type=Path, metavar="DIR", help="results directory of `simulators compare`"
     )
     probe = what.add_parser("probe", help="measure the ground of each simulator")
     probe.add_argument("bench", type=Path, help="specification with simulators and terrains (YAML)")
-    probe.add_argument("--entry", metavar="NAME", help="measure only this entry (default: all)")
+    probe.add_argument(
+        "--entry",
+        metavar="NAME",
+        help="measure only the simulator of this entry of the specification (default: all)",
+    )
     imported = what.add_parser("import", help="validate recordings and write them as CSV files")
     imported.add_argument(
         "bench", type=Path, help="specification with the format of the recordings (YAML)"
     )
-    imported.add_argument("entry", help="name of the entry whose recordings are read")
+    imported.add_argument(
+        "entry", help="name of the entry of the specification whose recordings are read"
+    )
     imported.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the CSV files"
     )

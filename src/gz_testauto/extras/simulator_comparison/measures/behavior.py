@@ -113,7 +113,7 @@ register_measures(
     Measure(
         name="box_pushed",
         unit="m",
-        description="difference of the displacements of a pushed box of 5 kg",
+        description="difference of the displacements of a box of 5 kg that the robot pushes",
         formula="|d - d_ref|",
         source="friction of the box and of the tires together",
         needs=("box",),
@@ -144,14 +144,16 @@ register_measures(
     ),
     _planner_measure(
         "planner_spearman",
-        description="correlation of the ranks of planners by SPL in simulator and reference",
+        description="correlation of the ranks of planners by SPL in the simulator and in the "
+        "reference",
         formula="Spearman's coefficient over (planner, world), each the mean of its trials",
         source="C. Spearman, Am. J. Psychol. 15, 1904",
         planners=PlannerMeasure("spl", lambda found: found.spearman),
     ),
     _planner_measure(
         "planner_same_winner",
-        description="share of pairs of planners in which the same one has the greater SPL in both",
+        description="share of pairs of planners in which the same planner has the greater SPL in "
+        "the simulator and in the reference",
         formula="pairs with the same sign of the difference of means over worlds / pairs",
         source="definition of this package",
         planners=PlannerMeasure("spl", lambda found: found.same_winner),

@@ -176,7 +176,7 @@ register_measures(
     _imu_measure(
         name="vertical_spectrum",
         unit="dB",
-        description="log-spectral distance of vertical acceleration within the band",
+        description="log-spectral distance of the vertical accelerations within the frequency band",
         formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
         source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
         between=_spectral,
@@ -200,7 +200,8 @@ register_measures(
     _imu_measure(
         name="vertical_sigma",
         unit="m/s²",
-        description="standard deviation of vertical acceleration on a plane: noise of the solver",
+        description="standard deviation of the vertical acceleration on a plane, which is noise of "
+        "the solver",
         formula="sigma(a_z)",
         source="on a plane only the solver causes vibration",
         own=_sigma,
