@@ -54,7 +54,7 @@ def test_lengths_are_compared_where_both_succeeded_and_spl_everywhere():
     assert by_name["spl"].worlds == 5
 
 
-def test_repetitions_are_rates_of_their_world():
+def test_repetitions_in_a_world_are_aggregated_to_its_success_rate():
     (pair,) = compare(campaign(a="RR RC CC RR", b="RC RC CC CC")).pairs
     assert pair.counts is None
     assert pair.worlds == 4

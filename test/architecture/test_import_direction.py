@@ -186,7 +186,7 @@ def test_ros_is_imported_only_in_the_ros_modules():
     assert {path: names for path, names in elsewhere.items() if names} == {}
 
 
-def test_module_names_state_a_subject():
+def test_no_module_has_a_generic_name():
     assert [where(path) for path in MODULES if path.stem in WITHOUT_SUBJECT] == []
 
 

@@ -128,7 +128,7 @@ def test_nested_include_can_be_missing(tmp_path, monkeypatch):
     assert "model://lost" not in scene.document.to_bytes().decode()
 
 
-def test_model_directory_without_a_file_can_be_missing(tmp_path, monkeypatch):
+def test_model_directory_without_a_model_file_can_be_listed_in_allow_missing(tmp_path, monkeypatch):
     (tmp_path / "models" / "bare").mkdir(parents=True)
     (tmp_path / "models" / "drone").mkdir()
     (tmp_path / "models" / "drone" / "model.config").write_text(

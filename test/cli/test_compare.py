@@ -100,7 +100,7 @@ def test_error_for_campaigns_without_common_worlds_has_remedies(run, tmp_path, c
     assert "import those trials again with --world-files" in printed
 
 
-def test_error_without_common_worlds_states_a_different_start_as_the_cause(tmp_path):
+def test_error_for_no_common_worlds_names_different_start_poses_as_the_cause(tmp_path):
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.world").write_text("the same")
     one, other = (

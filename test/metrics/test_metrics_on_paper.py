@@ -212,7 +212,7 @@ def test_clearance_statistics_of_a_ramp():
     assert value("clearance_p05_m", ramp) == pytest.approx(1.1, abs=1e-3)
 
 
-def test_mean_clearance_weighs_time_and_not_samples():
+def test_mean_clearance_is_weighted_by_time_and_not_by_samples():
     time_s = np.array([0.0, 8.0, 8.5, 9.0, 9.5, 10.0])
     uneven = drive(time_s, clearance=np.array([1.0, 1.0, 3.0, 3.0, 3.0, 3.0]))
     assert value("clearance_mean_m", uneven) == pytest.approx((8.0 + 1.0 + 4.5) / 10.0)

@@ -116,7 +116,7 @@ def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
         ("\x00", "cannot be read"),
     ],
 )
-def test_json_without_an_object_is_rejected_with_its_file(directory, text, complaint):
+def test_error_for_json_whose_top_level_is_not_an_object_names_the_file(directory, text, complaint):
     for path in (directory.manifest, directory.campaign, directory.path / "worlds.json"):
         path.write_text(text)
     for read in (

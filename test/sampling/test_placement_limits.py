@@ -242,7 +242,7 @@ def test_the_ground_includes_the_extent_of_the_largest_obstacle():
     assert sampler.area_m2() == 0.0
 
 
-def test_region_area_in_an_error_is_that_of_the_largest_region():
+def test_error_reports_the_area_of_the_largest_region():
     text = (
         "obstacles:\n"
         "  - {type: sphere, count: 1, region: {rectangle: {x_m: [0, 2], y_m: [0, 3]}}}\n"

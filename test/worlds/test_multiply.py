@@ -80,7 +80,7 @@ def test_density_is_computed_in_an_empty_base_world_and_with_one_wall(tmp_path, 
         assert entry.difficulty.density == pytest.approx(covered / 6.8**2, rel=0.03)
 
 
-def test_a_base_world_in_utf_16_is_multiplied(tmp_path):
+def test_worlds_are_generated_from_a_base_world_in_utf_16(tmp_path):
     base = tmp_path / "wide.world"
     text = ROOM.read_text().replace(
         '<?xml version="1.0"?>', '<?xml version="1.0" encoding="UTF-16"?>'

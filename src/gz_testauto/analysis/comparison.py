@@ -40,7 +40,7 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
-"""Level of significance of adjusted p-values."""
+"""Significance level for adjusted p-values."""
 
 SHUFFLED_UP_TO = 200
 """Largest number of worlds with differences for which names are shuffled; above it, the χ²

@@ -171,9 +171,9 @@ def _comparison(
     lines: List[RenderableType] = [title, Text(f"{verdict.lead} {verdict.evidence}")]
     if pair.counts is not None:
         lines.append(
-            f"Both planners reached the goal in {count_text(pair.counts.both, 'world')}, only "
-            f"{pair.first} in {pair.counts.first_only}, only {pair.second} in "
-            f"{pair.counts.second_only}, and neither in {pair.counts.neither}."
+            f"Number of worlds in which the goal was reached by both planners: {pair.counts.both}; "
+            f"only by {pair.first}: {pair.counts.first_only}; only by {pair.second}: "
+            f"{pair.counts.second_only}; by neither: {pair.counts.neither}."
         )
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
 

@@ -24,7 +24,7 @@ POINTS = "percentage points"
 class VerdictText:
     """The result of one comparison in words.
 
-    ``lead`` is the sentence with the result, and ``evidence`` are its numbers. ``decided`` is true
+    ``lead`` is the sentence with the result, ``evidence`` states its numbers. ``decided`` is true
     if a difference is significant and relevant, or if the planners are equivalent. ``won`` pairs
     each planner with the worlds in which only this planner succeeded. ``better`` is the planner
     with the higher success rate if the difference is significant and relevant, and otherwise empty.

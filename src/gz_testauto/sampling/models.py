@@ -34,7 +34,7 @@ Factors = Tuple[float, float, float]
 """The factors that stretch a model along x, y and z."""
 
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""A function that returns the text of a model. Its arguments are the name, the pose, the size, the
+"""A function that returns a model's SDF. Its arguments are the name, the pose, the size, the
 mass (kg), and whether the model is static."""
 
 

@@ -57,12 +57,12 @@ class TrialActors:
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """Return the models of all hooks that exist at the start of the trial."""
+        """Return the models, from all hooks, that exist at the start of the trial."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
     def spare_models(self) -> Tuple[NamedModel, ...]:
-        """Return the models of all hooks that can be spawned during the trial."""
+        """Return the models, from all hooks, that can be spawned during the trial."""
         return tuple(model for hook in self.hooks for model in hook.spare_models)
 
     @property

@@ -95,7 +95,7 @@ def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(re
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED: time_s of fgm (new) is 10.000 s higher than that")
+    assert said[0].startswith("FAILED: the time (time_s) of fgm (new) is 10.000 s higher than that")
     assert "the allowed increase is 2 s" in said[0]
     assert "bounds +10.000 and +10.000 s with a confidence of " in said[0]
     assert "90 worlds; 10 worlds excluded" in said[0]

@@ -116,7 +116,7 @@ def test_a_difference_larger_than_the_discordant_share_is_rejected(discordant, d
         DiscordantRate(discordant, difference)
 
 
-def test_differences_are_drawn_with_their_shares():
+def test_outcome_differences_are_drawn_with_their_probabilities():
     apart = DiscordantRate(0.4, 0.3)
     assert apart.first_only == pytest.approx(0.35)
     drawn = apart.draw(np.random.default_rng(1), (100, 200))

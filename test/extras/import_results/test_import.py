@@ -109,7 +109,7 @@ def test_csv_export_of_a_report_can_be_imported_without_loss(imported, run, tmp_
         }
 
 
-def test_line_ends_in_imported_names_become_spaces(imported):
+def test_line_breaks_in_imported_names_are_replaced_by_spaces(imported):
     out = imported(
         'world,planner,outcome,detail\n"a\nb",p\u2028q,reached,"why\nso"\r\nc\x1dd,p,1,\n'
     )

@@ -40,7 +40,7 @@ def test_each_round_uses_the_same_share_of_the_steps():
     assert all(abs(steps - 50_000 / 3) < 8 * WORLDS * 200 for steps in spent.values())
 
 
-def test_only_the_last_eight_means_are_candidates_for_the_policy():
+def test_policy_is_chosen_among_the_means_of_the_last_eight_generations():
     _, batches = played(list(range(20)), generations=20)
     assert batches[0].means == tuple(range(12, 20))
 

@@ -33,7 +33,7 @@ def campaign(*outcomes_of_worlds, clearances=()):
 FINE = (Outcome.REACHED, Outcome.REACHED)
 
 
-def test_trials_are_selected_with_their_first_reason():
+def test_each_trial_is_selected_once_with_the_first_matching_reason():
     results = campaign(
         FINE,
         (Outcome.REACHED, Outcome.STUCK),
@@ -65,7 +65,7 @@ def test_lowest_clearances_of_the_others_are_selected():
     assert {i for i, reason in found.reasons.items() if reason == "lowest clearance"} == {3, 5}
 
 
-def test_the_control_sample_is_drawn_from_the_rest_by_the_seed():
+def test_control_sample_is_drawn_from_the_remaining_trials_with_the_seed():
     results = campaign(*[FINE] * 50, (Outcome.REACHED, Outcome.STUCK))
     first, again, other = (choose_trials(results, seed, 5, 10) for seed in (1, 1, 2))
     drawn = {i for i, reason in first.reasons.items() if reason == "control sample"}

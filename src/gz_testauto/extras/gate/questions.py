@@ -21,6 +21,7 @@ from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.names import metric_heading
 
 
 class Verdict(enum.Enum):
@@ -346,7 +347,7 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
-    subject = f"{metric.name} of {pair.planner}"
+    subject = f"the {metric_heading(metric)} ({metric.name}) of {pair.planner}"
     worse = "lower" if metric.better == "higher" else "higher"
     return _Question(
         f"{subject} is at most {margin:g}{unit} {worse} than that of {pair.baseline}",

@@ -252,9 +252,10 @@ def _bounds(answer: QuestionVerdict) -> str:
         failed = f"; {count_text(len(answer.failed), 'world')} excluded because a planner did not "
         failed += "reach the goal"
     levels = " and ".join(dict.fromkeys(f"{100 * level:.3g} %" for level in answer.levels))
+    method = "Hodges–Lehmann estimate with " if answer.kind is QuestionKind.METRIC else ""
     return (
-        f"one-sided bounds {low} and {high}{unit} with a confidence of {levels}, valid at any "
-        f"number of worlds; {worlds}{failed}"
+        f"{method}one-sided bounds {low} and {high}{unit} with a confidence of {levels}, valid "
+        f"at any number of worlds; {worlds}{failed}"
     )
 
 

@@ -24,7 +24,7 @@ def possible_reasons() -> Tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Screening:
-    """The selected trials, each index with its reason, of ``screened`` trials."""
+    """The trials selected from ``screened`` trials: the index of each with the reason."""
 
     reasons: Mapping[int, str]
     screened: int

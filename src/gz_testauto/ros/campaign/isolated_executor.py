@@ -87,8 +87,7 @@ class IsolatedNodesExecutor(SessionExecutor):
 
 
 def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a master and a simulator node in the process of the session, and return the handler of
-    requests.
+    """Start a master and a simulator node in the session's process, and return the request handler.
 
     The response to a trial is its result. The response to :data:`IDENTITY` is the simulator's
     identity.

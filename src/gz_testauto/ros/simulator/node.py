@@ -104,8 +104,8 @@ class SimulatorNode:
         self._loop.run()
 
     def _handler(self, name: str) -> Handler:
-        """Return the handler of a service, by the name of the service. The handler runs on the
-        thread of the simulation loop."""
+        """Return the handler of the service ``name``, which runs on the thread of the simulation
+        loop."""
         owners = (self._services, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
 

@@ -103,8 +103,11 @@ class LockstepScheduler(StepScheduler):
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """Return a time in the past if a command has arrived. Otherwise, return the end of the
-        timeout or, if the controller is inactive, the end of a period in real time."""
+        """Return the wall time until which to wait for a command.
+
+        It is in the past if the command has arrived. Otherwise, it is the end of the timeout or, if
+        the controller is inactive, the time at which the period ends in real time.
+        """
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()

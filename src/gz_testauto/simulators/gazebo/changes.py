@@ -194,7 +194,7 @@ class _GazeboPush:
 
 
 class Impulses:
-    """The pushes and impulses on links that start with the next interval of physics.
+    """The pushes and impulses on links that start with the next physics interval.
 
     A push acts for many physics steps, but Gazebo applies a wrench for one step only. So the
     impulse of each interval is divided. The first part acts at the start of the interval and causes
