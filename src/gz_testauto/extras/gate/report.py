@@ -251,11 +251,11 @@ def _bounds(answer: QuestionVerdict) -> str:
     if answer.failed:
         failed = f"; {count_text(len(answer.failed), 'world')} excluded because a planner did not "
         failed += "reach the goal"
-    levels = " and ".join(dict.fromkeys(f"{100 * level:.3g} %" for level in answer.levels))
-    method = "Hodges–Lehmann estimate with " if answer.kind is QuestionKind.METRIC else ""
+    method = "Hodges–Lehmann estimate; " if answer.kind is QuestionKind.METRIC else ""
+    lower, upper = (f"{100 * level:.3g} % confidence" for level in answer.levels)
     return (
-        f"{method}one-sided bounds {low} and {high}{unit} with a confidence of {levels}, valid "
-        f"at any number of worlds; {worlds}{failed}"
+        f"{method}anytime-valid one-sided bounds: lower {low}{unit} at {lower}, upper {high}{unit} "
+        f"at {upper}; {worlds}{failed}"
     )
 
 
