@@ -4,11 +4,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from scripted import record
 
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.agreement import agreement, confirmation
-from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
@@ -16,18 +17,12 @@ WORLDS = tuple(WorldRecord(i, f"world_{i:04d}", f"{i}.world", f"sha{i}") for i i
 
 
 def trial(index, planner, outcome=Outcome.REACHED, length_m=10.0, repetition=0):
-    return TrialRecord(
-        trial=0,
+    return record(
         world=f"world_{index:04d}",
         world_index=index,
         planner=planner,
         repetition=repetition,
-        seed=1,
         outcome=outcome,
-        detail="",
-        attempts=1,
-        wall_s=1.0,
-        finished_at="2024-01-01T00:00:00+00:00",
         metrics={"distance_m": length_m, "time_s": 2 * length_m},
     )
 

@@ -5,28 +5,23 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
+from scripted import record
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.correlation import SUCCESS, correlation
 from gz_testauto.metrics.interface import METRICS
-from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 
 def trial(world, planner, value, repetition=0, outcome=Outcome.REACHED):
-    return TrialRecord(
-        trial=0,
+    return record(
         world=f"world_{world:04d}",
         world_index=world,
         planner=planner,
         repetition=repetition,
-        seed=1,
         outcome=outcome,
-        detail="",
-        attempts=1,
-        wall_s=1.0,
-        finished_at="2024-01-01T00:00:00+00:00",
         metrics={"spl": value, "distance_m": 10.0 * value},
     )
 
