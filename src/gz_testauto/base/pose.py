@@ -11,10 +11,24 @@ from typing import Iterable, NamedTuple, Tuple
 
 import numpy as np
 
+Quaternion = Tuple[float, float, float, float]
+
 
 def wrap_angle(angle_rad: float) -> float:
     """Return the equivalent angle in [-pi, pi]."""
     return math.remainder(angle_rad, 2.0 * math.pi)
+
+
+def quaternion_product(first: Quaternion, second: Quaternion) -> Quaternion:
+    """Return the Hamilton product of two quaternions, xyzw."""
+    ax, ay, az, aw = first
+    bx, by, bz, bw = second
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
 
 
 class Pose2D(NamedTuple):
@@ -47,7 +61,7 @@ class Pose:
     """
 
     position: Tuple[float, float, float] = (0.0, 0.0, 0.0)
-    quaternion: Tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    quaternion: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
     @classmethod
     def from_rpy(
@@ -155,16 +169,8 @@ class Pose:
         return Pose((px, py, pz), (-x, -y, -z, w))
 
     def __mul__(self, other: "Pose") -> "Pose":
-        ax, ay, az, aw = self.quaternion
-        bx, by, bz, bw = other.quaternion
-        quaternion = (
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-            aw * bw - ax * bx - ay * by - az * bz,
-        )
         px, py, pz = map(float, self.apply(np.asarray(other.position)))
-        return Pose((px, py, pz), quaternion)
+        return Pose((px, py, pz), quaternion_product(self.quaternion, other.quaternion))
 
     def to_text(self) -> str:
         """Return the SDF text ``x y z roll pitch yaw`` with enough digits to preserve the values

@@ -198,6 +198,29 @@ def outlines(generator):
         yield shapely.Point(y, x).buffer(0.5).difference(shapely.Point(y, x).buffer(0.4))
 
 
+@pytest.mark.parametrize(
+    "outline",
+    [
+        shapely.box(1, -1, 3, 2),
+        shapely.box(1, -1, 3, 2).reverse(),
+        shapely.Point(3, 1).buffer(0.5),
+        shapely.Point(3, 1).buffer(0.5).difference(shapely.Point(3, 1).buffer(0.4)),
+        shapely.Point(0, 0).buffer(2).difference(shapely.box(-1, -1, 3, 1)),
+        shapely.box(-2, -2, 4, 1),
+        shapely.union(shapely.box(2, 0, 3, 1), shapely.box(4, 0, 5, 3)),
+    ],
+    ids=["box", "clockwise box", "circle", "ring", "C-shape", "box around the lidar", "two parts"],
+)
+def test_rays_end_at_the_first_edge_of_an_outline(outline):
+    angles = np.linspace(-math.pi, math.pi, 181)
+    ranges = Outlines.of([outline]).cast(0.0, 0.0, 0.01, angles, 10.0)
+    for angle, distance in zip(angles + 0.01, ranges):
+        end = (10 * math.cos(angle), 10 * math.sin(angle))
+        met = shapely.LineString([(0, 0), end]).intersection(outline.boundary)
+        expected = np.inf if met.is_empty else met.distance(shapely.Point(0, 0))
+        assert distance == pytest.approx(expected, abs=1e-9)
+
+
 def test_clearance_matches_the_distance_of_shapely():
     """The polygons are separate, touch, overlap, or are inside each other or in a hole."""
     generator = np.random.default_rng(5)

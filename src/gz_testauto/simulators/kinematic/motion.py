@@ -6,12 +6,12 @@ use them.
 """
 
 import math
-from typing import List, Sequence, Tuple, Union
+from typing import List, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
-from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base.pose import Pose, Pose2D, quaternion_product, wrap_angle
 from gz_testauto.simulators.kinematic.stance import GroundedStance
 
 EARLIER_POSES = 2
@@ -28,15 +28,15 @@ def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
 def arc(pose: Pose2D, twist: Twist2D, times_s: np.ndarray) -> np.ndarray:
     """Return the poses (n, 3), x, y and yaw, of a unicycle at times (n,) after ``pose``."""
     turn = twist.angular_radps * times_s
-    chord = twist.linear_mps * times_s * np.sinc(turn / (2 * np.pi))
+    chord = twist.linear_mps * times_s
+    if twist.angular_radps:
+        chord *= np.sinc(turn / (2 * np.pi))
     direction = pose.yaw_rad + turn / 2
-    return np.column_stack(
-        [
-            pose.x_m + chord * np.cos(direction),
-            pose.y_m + chord * np.sin(direction),
-            pose.yaw_rad + turn,
-        ]
-    )
+    poses = np.empty((len(times_s), 3))
+    poses[:, 0] = pose.x_m + chord * np.cos(direction)
+    poses[:, 1] = pose.y_m + chord * np.sin(direction)
+    poses[:, 2] = pose.yaw_rad + turn
+    return poses
 
 
 class PoseHistory:
@@ -60,9 +60,10 @@ class PoseHistory:
     @property
     def state(self) -> ModelState:
         """The pose at the last step, and the twist during that step."""
-        before, pose = self._at(-2), self._at(-1)
+        before, pose = self._last(2)
         moved = np.subtract(pose.position, before.position) / self._step_s
-        *axis, cosine = (pose * before.inverse()).quaternion
+        x, y, z, w = before.quaternion
+        *axis, cosine = quaternion_product(pose.quaternion, (-x, -y, -z, w))
         sine = math.hypot(*axis)
         turn_rad = 2 * math.atan2(math.copysign(sine, cosine), abs(cosine))
         rate = (turn_rad / sine if sine else 0.0) / self._step_s
@@ -71,7 +72,7 @@ class PoseHistory:
     @property
     def pose(self) -> Pose:
         """The pose at the last step."""
-        return self._at(-1)
+        return self._last(1)[0]
 
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
@@ -97,14 +98,14 @@ class PoseHistory:
             )
         ]
 
-    def _at(self, row: int) -> Pose:
-        (x, y, yaw), (z, roll, pitch) = self._poses[row].tolist(), self._attitude(row).tolist()
-        return Pose.from_rpy(x, y, z, roll, pitch, yaw)
+    def _last(self, count: int) -> List[Pose]:
+        rows = np.hstack([self._poses[-count:], self._attitude(slice(-count, None))]).tolist()
+        return [Pose.from_rpy(x, y, z, roll, pitch, yaw) for x, y, yaw, z, roll, pitch in rows]
 
-    def _attitude(self, rows: Union[int, slice]) -> np.ndarray:
+    def _attitude(self, rows: slice) -> np.ndarray:
         if self._attitudes is None:
-            self._attitudes = self._stance.attitude(self._poses)
-        return np.asarray(self._attitudes[rows])
+            return self._stance.attitude(self._poses[rows])
+        return self._attitudes[rows]
 
 
 def _triple(values: np.ndarray) -> Tuple[float, float, float]:

@@ -37,6 +37,7 @@ class Outlines:
         self._edges = np.concatenate(pieces)
         self._ends = np.cumsum([len(piece) for piece in pieces])
         self._circles = _bounding_circles(self._edges, self._ends)
+        self._turns = _turning_directions(self._edges, self._ends)
 
     @classmethod
     def of(cls, shapes: Iterable[BaseGeometry]) -> "Outlines":
@@ -58,6 +59,7 @@ class Outlines:
             self._edges,
             self._ends,
             self._circles,
+            self._turns,
             view,
             np.cos(directions),
             np.sin(directions),
@@ -91,7 +93,27 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
+    """Return 1 for each outline that is one convex ring in counter-clockwise order, -1 for
+    clockwise order, and 0 for any other outline, shape (n,)."""
+    turns = np.zeros(len(ends))
+    for group in range(1, len(ends)):
+        first, end = ends[group - 1], ends[group]
+        lefts = rights = gaps = 0
+        for edge in range(first, end):
+            after = edge + 1 if edge + 1 < end else first
+            gaps += edges[edge, 2] != edges[after, 0] or edges[edge, 3] != edges[after, 1]
+            ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
+            fx, fy = edges[after, 2] - edges[after, 0], edges[after, 3] - edges[after, 1]
+            lefts += ex * fy - ey * fx > 0.0
+            rights += ex * fy - ey * fx < 0.0
+        if gaps == 0 and (lefts == 0 or rights == 0):
+            turns[group] = 1.0 if lefts else -1.0
+    return turns
+
+
+@compiled
+def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
     """Reduce each distance in ``ranges`` to the distance of the first edge on its ray."""
     x, y, first_rad, spacing, range_max = view
     count = len(ranges)
@@ -103,13 +125,16 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
         half = math.asin(radius / away) if away > radius else math.pi
         low, width = _wrapped(math.atan2(dy, dx) - half - first_rad), 2 * half
         few = width / spacing < FEW_RAYS
+        turn = turns[group] if away > radius else 0.0
         for edge in range(ends[group - 1], ends[group]):
             px, py = edges[edge, 0] - x, edges[edge, 1] - y
             ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
+            if turn * (px * ey - py * ex) > 0.0:
+                continue  # an edge on the far side of a convex outline
             if not few:
                 bearing = math.atan2(py, px) - first_rad
-                turn = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
-                low, width = _wrapped(min(bearing, bearing + turn)), abs(turn)
+                change = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
+                low, width = _wrapped(min(bearing, bearing + change)), abs(change)
             for image in range(-1, 2):  # the bearing, and the bearing minus and plus a full turn
                 start = (low + image * 2 * math.pi) / spacing
                 first = max(0, math.floor(start))
@@ -117,9 +142,10 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
                 for ray in range(first, last + 1):
                     across = cosines[ray] * ey - sines[ray] * ex
                     along_ray = (px * ey - py * ex) / across
-                    along_edge = (px * sines[ray] - py * cosines[ray]) / across
-                    if along_ray >= 0 and along_edge >= -1e-9 and along_edge <= 1 + 1e-9:
-                        ranges[ray] = min(ranges[ray], along_ray)
+                    if along_ray >= 0 and along_ray < ranges[ray]:
+                        along_edge = (px * sines[ray] - py * cosines[ray]) / across
+                        if along_edge >= -1e-9 and along_edge <= 1 + 1e-9:
+                            ranges[ray] = along_ray
     for ray in range(count):
         if ranges[ray] > range_max:
             ranges[ray] = np.inf

@@ -13,13 +13,20 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence
 import numpy as np
 
 from gz_testauto.base.errors import SdfError, SimulatorError
-from gz_testauto.base.observation import Contact, LaserScan, ModelState, Snapshot, Twist2D
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    Snapshot,
+    Twist2D,
+)
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.scene import SceneModel, placed_model
 from gz_testauto.simulators.engine_robot import LazyImuSamples, due_steps
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.simulators.kinematic.ground import GroundSurface
-from gz_testauto.simulators.kinematic.motion import PoseHistory, arc
+from gz_testauto.simulators.kinematic.motion import EARLIER_POSES, PoseHistory, arc
 from gz_testauto.simulators.kinematic.obstacles import Obstacles
 from gz_testauto.simulators.kinematic.stance import GroundedStance, Stance
 from gz_testauto.simulators.world_file import LoadedWorld
@@ -119,11 +126,9 @@ class KinematicSimulation(Simulation):
             self._history = self._history.followed_by(poses, self._grounded)
             x, y, yaw = poses[-1].tolist()
             self._planar = Pose2D(x, y, wrap_angle(yaw))
-            due = sorted(step for step in samples if before < step <= self._steps)
-            if due and robot.imu is not None:
-                rows, stamps_s = [step - before + 1 for step in due], list(map(self._time_s, due))
-                samples_at, mount = self._history.samples, robot.imu.mount
-                self._imu.add(len(due), partial(samples_at, mount, self._gravity, rows, stamps_s))
+            due = [step for step in samples if before < step <= self._steps]
+            if due:
+                self._imu.add(len(due), partial(self._imu_samples, self._history, before, due))
             if before < scan <= self._steps:
                 self._measure_ranges(Pose2D(*poses[scan - before - 1].tolist()), scan)
 
@@ -196,6 +201,17 @@ class KinematicSimulation(Simulation):
     def _measure_ranges(self, base: Pose2D, step: int) -> None:
         if self.robot is not None and self.robot.lidar is not None:
             self._scan = self._obstacles.scan(base, self.robot.lidar, self._time_s(step))
+
+    def _imu_samples(
+        self, history: PoseHistory, before: int, steps: Sequence[int]
+    ) -> List[ImuSample]:
+        """Return the samples at the ends of ``steps``, in a history that starts with the poses of
+        the steps ``before - 1`` and ``before``."""
+        assert self.robot is not None and self.robot.imu is not None
+        steps = sorted(steps)
+        rows = [step - before + EARLIER_POSES - 1 for step in steps]
+        stamps_s = list(map(self._time_s, steps))
+        return history.samples(self.robot.imu.mount, self._gravity, rows, stamps_s)
 
     def _time_s(self, step: int) -> float:
         return round(step * self.step_size_s, 9)
