@@ -22,6 +22,7 @@ _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
     r"|metrics\.smallest_relevant\b"
     r"|planner (?!of robot )"
+    r"|not followed: planners\b"
 )
 """Inputs that can differ: the compared planners with their files, except those of further robots,
 the numbers of trials, and the relevant differences. The simulator is compared by the manifest.

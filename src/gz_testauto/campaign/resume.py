@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
@@ -33,7 +34,7 @@ from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomization.terms import PREFIX
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
-from gz_testauto.results.inputs import PLANNER_CODE, further_files
+from gz_testauto.results.inputs import NOT_FOLLOWED, PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -91,6 +92,24 @@ def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> Prepare
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
     return prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
+
+
+def not_followed_notice(directory: CampaignDirectory) -> str:
+    """Return a warning about input files that the manifest does not contain, since their paths are
+    unknown; empty if there are none.
+    """
+    inputs = Manifest.read(directory).inputs
+    found = [
+        f"{text} in {name[len(NOT_FOLLOWED) :]}"
+        for name, text in inputs.items()
+        if name.startswith(NOT_FOLLOWED)
+    ]
+    if not found:
+        return ""
+    return (
+        f"{NOT_FOLLOWED}{join_truncated(found)}. These paths depend on the trial or on a program, "
+        f"so changes of their files are not detected; do not change them during the campaign"
+    )
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:

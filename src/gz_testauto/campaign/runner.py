@@ -16,7 +16,7 @@ from typing import Deque, Dict, List, Optional, Sequence, Set
 from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.base.truncation import truncate
 from gz_testauto.campaign.progress import CampaignListener, Progress
-from gz_testauto.campaign.resume import open_or_create_campaign
+from gz_testauto.campaign.resume import not_followed_notice, open_or_create_campaign
 from gz_testauto.metrics.interface import measure
 from gz_testauto.results.attempts import Attempts
 from gz_testauto.results.directory import CampaignDirectory
@@ -91,8 +91,8 @@ def run_campaign(
             log.rewrite(_without_pending(store.results().trials, pending))
             listener = listener or CampaignListener()
             if pending and not (decision.is_decided or should_stop()):
-                notice = unmeasured_notice(campaign.worlds)
-                if notice:
+                notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
+                for notice in filter(None, notices):
                     listener.noticed(notice)
                 for warning in check_trials(campaign, pending):
                     listener.noticed(warning)

@@ -7,8 +7,8 @@ from typing import Dict, Iterable
 
 from lxml import etree
 
-from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.base.registry import Registry
+from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
+from gz_testauto.base.registry import Registry, load_object
 from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
@@ -18,10 +18,11 @@ from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.randomize import PluginTerm
-from gz_testauto.trial.launch_files import launch_inputs
 from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
+NOT_FOLLOWED = "not followed: "
+"""Prefix of the name of an input that describes paths whose files are unknown."""
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
@@ -29,13 +30,14 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     not name.
 
     These are the files that the models of robot and actors refer to; the imports and possible
-    models of a scenario; the launch files of a stack; the code of behaviors, of terms and of
-    planners (with the prefix :data:`PLANNER_CODE`); and the files that planners' parameters name.
+    models of a scenario; the launch files of a stack and their input files; the code of behaviors,
+    of terms and of planners (with the prefix :data:`PLANNER_CODE`); and the files that planners'
+    parameters name.
     The origin of a planner is a description instead of a hash.
     """
-    found = {}
+    found: Dict[str, str] = {}
     if isinstance(spec, StackCampaignSpec):
-        found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
+        found.update(_launch_contents(spec))
     if isinstance(spec, BuiltinCampaignSpec):
         found = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
         found.update(_planner_files(spec))
@@ -45,6 +47,26 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     if isinstance(robot, RobotModel):
         found.update(_model_files(robot))
     return found
+
+
+def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
+    """Return the hashes of the input files of launch files, and descriptions of unknown paths.
+
+    Raises ``MissingDependencyError`` if ROS is not installed.
+    """
+    try:
+        launch_inputs = load_object("gz_testauto.ros.stack.launch_contents:launch_inputs")
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"campaign {spec.name}: a campaign with stack needs ROS, but the Python package "
+            f"{error.name} is not found; source the setup.bash of your workspace, or use "
+            "./bootstrap exec gz_testauto run ..."
+        ) from error
+    inputs = launch_inputs(spec)
+    return {
+        name: file_sha256(found) if isinstance(found, Path) else found
+        for name, found in inputs.items()
+    }
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:

@@ -1,4 +1,4 @@
-"""Launch files: how deep they are followed, which are read, and their arguments."""
+"""Launch files of a stack: where they are found, and their arguments."""
 
 from pathlib import Path
 
@@ -8,14 +8,11 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.trial import launch_files as launch
 from gz_testauto.trial.launch_files import (
     check_launches,
-    files_of,
     fill_in,
     find_launch_file,
     launch_files,
-    launch_inputs,
     placeholder_values,
 )
 from gz_testauto.trial.setup import prepare, read_body, require_builtin
@@ -43,132 +40,6 @@ def include(path, *arguments, **attributes):
 
 def arg(name, **attributes):
     return f'<arg name="{name}"' + "".join(f' {k}="{v}"' for k, v in attributes.items()) + "/>"
-
-
-def found(path, **arguments):
-    return list(files_of(path, arguments).values())
-
-
-def test_includes_are_followed_to_a_depth_of_twenty_files(tmp_path):
-    paths = [tmp_path / f"level_{number}.launch" for number in range(25)]
-    for path, inner in zip(paths, paths[1:]):
-        write(path, include(inner))
-    write(paths[-1])
-    assert found(paths[0]) == paths[1:21]
-    assert found(paths[4]) == paths[5:]
-    assert found(paths[5]) == paths[6:]
-
-
-@pytest.mark.parametrize(("excess", "followed"), [(0, True), (1, False)])
-def test_includes_of_a_launch_file_above_two_megabytes_are_ignored(tmp_path, excess, followed):
-    data = write(tmp_path / "data.xml", include(write(tmp_path / "inner.launch")))
-    size = data.stat().st_size
-    write(data, include(tmp_path / "inner.launch"), pad=2_000_000 - size + excess)
-    assert data.stat().st_size == 2_000_000 + excess
-    inner = [tmp_path / "inner.launch"] if followed else []
-    assert found(write(tmp_path / "top.launch", include(data))) == [data, *inner]
-
-
-def test_only_files_that_can_include_other_files_are_read(tmp_path):
-    inner = write(tmp_path / "inner.txt")
-    outer = [tmp_path / f"a.{kind}" for kind in ("launch", "xml", "xacro", "urdf", "yaml", "rviz")]
-    for path in outer:
-        write(path, f'<a file="{inner}"/>')
-        top = write(tmp_path / "top.launch", include(path))
-        followed = [] if path.suffix in (".yaml", ".rviz") else [inner]
-        assert found(top) == ([] if path.suffix == ".rviz" else [path]) + followed
-
-
-def test_files_with_the_same_name_are_numbered(tmp_path):
-    paths = [tmp_path / folder / "map.yaml" for folder in "abc"]
-    for path in paths:
-        write(path)
-    top = write(tmp_path / "top.launch", *map(include, [*paths, paths[0]]))
-    assert files_of(top, {}) == {
-        "map.yaml": paths[0], "map.yaml (2)": paths[1], "map.yaml (3)": paths[2]
-    }  # fmt: skip
-
-
-def test_passed_argument_replaces_a_default_but_not_a_fixed_value(tmp_path):
-    for name in "abc":
-        write(tmp_path / f"{name}.yaml")
-    use = '<rosparam file="$(dirname)/$(arg x).yaml"/>'
-    for declared, given, name in (
-        ({"default": "a"}, {}, "a"),
-        ({"default": "a"}, {"x": "b"}, "b"),
-        ({"value": "c"}, {"x": "b"}, "c"),
-        ({"value": "c", "default": "a"}, {}, "c"),
-        ({}, {"x": "b"}, "b"),
-        ({"default": "$(arg other)"}, {"x": "b"}, "b"),
-        ({"value": "$(arg other)"}, {"x": "b"}, "b"),
-    ):
-        top = write(tmp_path / "top.launch", arg("x", **declared), use)
-        assert found(top, **given) == [tmp_path / f"{name}.yaml"], (declared, given)
-    assert found(write(tmp_path / "top.launch", arg("x"), use)) == []
-
-
-def test_launch_include_gets_only_its_own_arguments_without_pass_all_args(tmp_path):
-    for name in "ab":
-        write(tmp_path / f"{name}.yaml")
-    inner = write(tmp_path / "inner.launch", '<rosparam file="$(dirname)/$(arg x).yaml"/>')
-    for element, name in (
-        (include(inner), None),
-        (include(inner, pass_all_args="false"), None),
-        (include(inner, pass_all_args="true"), "a"),
-        (include(inner, arg("x", value="b"), pass_all_args="true"), "b"),
-        (include(inner, arg("x", value="b")), "b"),
-        (include(inner, arg("x", default="b")), "b"),
-        (include(inner, arg("x", value="$(arg none)")), None),
-        (include(inner, arg("x", value="$(arg x)")), "a"),
-    ):
-        top = write(tmp_path / "top.launch", arg("x", value="a"), element)
-        followed = [] if name is None else [tmp_path / f"{name}.yaml"]
-        assert found(top) == [inner, *followed], element
-
-
-def test_environment_variables_in_launch_files_are_replaced(tmp_path, monkeypatch):
-    write(tmp_path / "a b.yaml")
-    write(tmp_path / "c.yaml")
-    monkeypatch.setenv("FOLDER", str(tmp_path))
-    monkeypatch.delenv("NONE", raising=False)
-    for text, name in (
-        ("$(env FOLDER)/c.yaml", "c"),
-        ("$(env NONE)/c.yaml", None),
-        ("$(optenv FOLDER /none)/c.yaml", "c"),
-        (f"$(optenv NONE {tmp_path})/c.yaml", "c"),
-        ("$(eval 1)$(env FOLDER)/c.yaml", None),
-        ("${folder}$(env FOLDER)/c.yaml", None),
-        ("file://$(env FOLDER)/c.yaml", "c"),
-        ("$(env FOLDER)/a b.yaml", "a b"),
-        ("-f '$(env FOLDER)/a b.yaml'", "a b"),
-        ("_map:=$(env FOLDER)/c.yaml", "c"),
-        ("it's $(env FOLDER)/c.yaml", "c"),
-        ("c.yaml", None),
-        ("$(env FOLDER)/none.yaml", None),
-        ("$(env FOLDER)", None),
-    ):
-        top = write(tmp_path / "top.launch", f'<node args="{text}"/>')
-        files = [] if name is None else [tmp_path / f"{name}.yaml"]
-        assert found(top) == files, text
-
-
-def test_text_with_4096_characters_is_not_a_path():
-    assert launch._path_in("/" + "a" * 4094) == Path("/" + "a" * 4094)
-    assert launch._path_in("/" + "a" * 4095) is None
-    assert launch._path_in("/a\0") is None
-
-
-def test_input_file_in_a_package_has_the_name_of_the_package(tmp_path):
-    package = tmp_path / "folder"
-    package.mkdir()
-    inner = write(package / "launch" / "a.launch")
-    top = write(tmp_path / "top.launch", include(inner))
-    (package / "package.xml").write_text("<package><name> nav </name></package>")
-    assert list(files_of(top, {})) == ["nav/launch/a.launch"]
-    (package / "package.xml").write_text("<package/>")
-    assert list(files_of(top, {})) == ["folder/launch/a.launch"]
-    (package / "package.xml").write_text("<package>")
-    assert list(files_of(top, {})) == ["a.launch"]
 
 
 @pytest.fixture
@@ -221,17 +92,11 @@ def test_launch_file_must_declare_its_arguments(stack, tmp_path):
         check_launches(stack())
 
 
-def test_launch_files_are_listed_once_with_their_inputs(stack, tmp_path):
-    write(tmp_path / "a.yaml")
-    write(tmp_path / "nav.launch", '<rosparam file="$(dirname)/$(arg plugin).yaml"/>')
+def test_launch_files_are_listed_once(stack, tmp_path):
     robot = LaunchSpec(file=str(write(tmp_path / "robot.launch")))
     spec = stack(None, {"plugin": "a"}, robot)
     names = ["sim.launch", "robot.launch", "nav.launch"]
     assert launch_files(spec) == tuple(tmp_path / name for name in names)
-    assert launch_inputs(spec) == {
-        f"planners[{index}].launch needs a.yaml": tmp_path / "a.yaml"
-        for index in range(len(spec.planners))
-    }
 
 
 def test_launch_file_of_a_package_is_searched_first_in_its_launch_folder(tmp_path):

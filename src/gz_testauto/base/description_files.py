@@ -1,0 +1,143 @@
+"""Find the files that a robot description (URDF, xacro or SDF) includes or names.
+
+The files are part of a campaign's identity. They are found in the text of the description, so that
+no program runs: ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and properties
+of xacro with a constant value are replaced. A path that contains another expression is reported.
+"""
+
+import functools
+import os
+import re
+from pathlib import Path
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from lxml import etree
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.xml_file import read_xml
+
+SUFFIXES = {".xacro", ".urdf", ".sdf", ".xml", ".world"}
+"""Suffixes of the files that are searched for further files."""
+_PATH_ATTRIBUTES = ("filename", "file", "uri", "url", "textfile")
+_LARGEST_READ_B = 2_000_000
+"""Largest file (bytes) that is searched."""
+_DEPTH = 20
+_REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
+_PROPERTY = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
+_UNSOLVED = re.compile(r"\$\(|\$\{")
+_QUOTED = re.compile(r"'([^']+)'")
+_SCHEMES = ("file://", "package://", "model://")
+
+
+class DescriptionFiles(NamedTuple):
+    """The files of a description, without the description itself, in the order of their
+    discovery.
+
+    ``not_followed`` are the texts of paths whose values are unknown, by the file that contains
+    them.
+    """
+
+    files: Tuple[Path, ...]
+    not_followed: Mapping[Path, Tuple[str, ...]]
+
+
+def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFiles:
+    """Return the files that a description and its includes name.
+
+    ``arguments`` are the arguments of xacro. Missing files, and files that are not valid XML, are
+    omitted, since the program that reads the description reports them.
+    """
+    search = _NamedFileSearch()
+    search.follow(path, dict(arguments), _DEPTH)
+    unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
+    return DescriptionFiles(tuple(search.found), unknown)
+
+
+def find_file(word: str) -> Optional[Path]:
+    """Return the path that a word names, whether or not it exists.
+
+    A word is an absolute path or a URI. Return None for other words.
+    """
+    if word.startswith(_SCHEMES):
+        found = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
+        return Path(found) if found else None
+    return Path(word) if word.startswith("/") and "\0" not in word and len(word) < 4096 else None
+
+
+class _NamedFileSearch:
+    def __init__(self) -> None:
+        self.found: List[Path] = []
+        self.unknown: Dict[Path, List[str]] = {}
+        self._properties: Dict[str, str] = {}
+
+    def follow(self, file: Path, scope: Dict[str, str], depth: int) -> None:
+        if depth == 0 or not os.path.isfile(file) or file.stat().st_size > _LARGEST_READ_B:
+            return
+        try:
+            root = read_xml(file)
+        except (OSError, etree.XMLSyntaxError):
+            return
+        for element in root.iter(etree.Element):
+            kind = etree.QName(element).localname
+            name, value = element.get("name"), element.get("value", element.get("default"))
+            if kind == "arg" and name and value is not None:
+                scope.setdefault(name, self._replaced(value, scope, file))
+            elif kind == "property" and name and value is not None:
+                self._properties[name] = self._replaced(value, scope, file)
+            for word in self._words(element, scope, file):
+                path = find_file(word)
+                if path is None and kind == "include" and word in element.attrib.values():
+                    path = file.parent / word
+                if path is None or not os.path.isfile(path) or path.resolve() in self.found:
+                    continue
+                self.found.append(path.resolve())
+                if path.suffix in SUFFIXES:
+                    self.follow(path.resolve(), scope, depth - 1)
+
+    def _words(
+        self, element: "etree._Element", scope: Mapping[str, str], file: Path
+    ) -> Iterator[str]:
+        texts = [(name, str(text)) for name, text in element.attrib.items()]
+        if element.text and element.text.strip():
+            texts.append((etree.QName(element).localname, element.text.strip()))
+        for name, text in texts:
+            value = self._replaced(text, scope, file)
+            if _UNSOLVED.search(value):
+                quoted = [word for word in _QUOTED.findall(value) if find_file(word) is not None]
+                yield from quoted
+                is_path = name in _PATH_ATTRIBUTES or value.startswith(_SCHEMES)
+                if (is_path or "load_yaml(" in value) and not quoted:
+                    self.unknown.setdefault(file, []).append(text)
+                continue
+            yield value
+            yield from value.split()
+
+    def _replaced(self, text: str, scope: Mapping[str, str], file: Path) -> str:
+        """Return the text with the substitutions that have a known value replaced."""
+
+        def value_of(match: "re.Match[str]") -> str:
+            kind, name, rest = match.groups()
+            if kind == "find":
+                found = find_file(f"package://{name}")
+                return match.group() if found is None else str(found)
+            if kind == "arg":
+                return scope.get(name, match.group())
+            if kind == "dirname":
+                return str(file.parent)
+            return os.environ.get(name, rest if kind == "optenv" else match.group())
+
+        text = _PROPERTY.sub(lambda match: self._properties.get(match[1], match[0]), text)
+        return _REFERENCE.sub(value_of, text)
+
+
+@functools.lru_cache(maxsize=None)
+def _resource(uri: str, package_path: str) -> str:
+    """Return the path of a URI; empty if its package or model does not exist.
+
+    The result is cached, since a search of ``package_path`` is slow.
+    """
+    try:
+        return str(resources.resolve(uri, Path("/")))
+    except ResourceError:
+        return ""

@@ -1,0 +1,304 @@
+"""Find the input files of the launch files of a stack with roslaunch's own loader.
+
+The input files are part of a campaign's identity. They are the included launch files, the files in
+``<rosparam>`` and ``<param>``, the files in the arguments and environment of nodes, and the files
+that these name: includes and meshes of a robot description, the image of a map, and files in
+parameter files. No program runs, so the files that a program opens by itself are not found. A
+text whose value depends on the trial, or that roslaunch cannot replace, is reported.
+"""
+
+import contextlib
+import math
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+import yaml
+from lxml import etree
+from roslaunch import substitution_args
+from roslaunch.xmlloader import XmlLoader
+
+from gz_testauto.base.description_files import SUFFIXES, description_files, find_file
+from gz_testauto.base.xml_file import read_xml
+from gz_testauto.results.inputs import NOT_FOLLOWED
+from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.spec.stack import PLACEHOLDERS, LaunchSpec
+from gz_testauto.trial.launch_files import argument_text, find_launch_file, launches_of
+
+_DISPLAY_SUFFIXES = {".rviz"}
+_PARAMETER_SUFFIXES = {".yaml", ".yml"}
+_LARGEST_READ_B = 2_000_000
+_UNRESOLVED = "{unresolved}"
+_NUMBER = "{seed}"
+"""A number that depends on the trial."""
+_TRIAL_VALUE = re.compile(r"\{(?:unresolved|" + "|".join(PLACEHOLDERS) + r")\}")
+_WORD = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\S)+")
+
+
+def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
+    """Return the input files of the launch files of a campaign, by name.
+
+    Launch files that the campaign names by path are not included. Inputs whose names start with
+    :data:`NOT_FOLLOWED` are texts instead of paths.
+    """
+    inputs: Dict[str, Union[Path, str]] = {}
+    for where, launch, planners in launches_of(spec):
+        file = find_launch_file(launch, where)
+        if launch.package is not None:
+            inputs[f"launch {launch.named}"] = file
+        for planner in planners:
+            contents = LaunchContents(file, _arguments(spec, launch, planner))
+            for name, path in contents.named_files().items():
+                inputs[f"{where} needs {name}"] = path
+            for name, texts in contents.not_followed.items():
+                inputs[f"{NOT_FOLLOWED}{where} {name}"] = " ".join(texts)
+    return inputs
+
+
+def _arguments(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
+    """Return the arguments with the values of those placeholders that are the same in all
+    trials."""
+    constant = {
+        "robot": spec.robot.name,
+        "robot_model": str(spec.robot.model or ""),
+        "planner": planner,
+        "goal_tolerance": f"{spec.goal.tolerance_m}",
+        "control_period": f"{spec.control_period_s}",
+    }
+    arguments = {}
+    for name, value in launch.args.items():
+        text = argument_text(value)
+        for word, known in constant.items():
+            text = text.replace("{" + word + "}", known)
+        arguments[name] = text
+    return arguments
+
+
+class LaunchContents:
+    """The input files of a launch file that is called with ``arguments``.
+
+    ``files`` are in the order of their discovery. ``not_followed`` are the texts of paths and
+    conditions whose values are unknown, by the name of the file that contains them. Missing files,
+    and files that are not valid XML, are omitted; roslaunch reports them.
+    """
+
+    def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
+        self.files: List[Path] = []
+        self.not_followed: Dict[str, List[str]] = {}
+        # The package path can have changed since the last call in this process.
+        substitution_args._rospack = None
+        argv = [f"{name}:={value}" for name, value in arguments.items()]
+        with contextlib.suppress(Exception):  # roslaunch raises the error when it starts
+            _InputFileLoader(self).load(
+                str(file), _IgnoredConfiguration(), argv=argv, verbose=False
+            )
+        for value in arguments.values():
+            self.add_words(value, file)
+
+    def named_files(self) -> Dict[str, Path]:
+        """Return the files by name.
+
+        The name of a file consists of its ROS package and the path in the package; outside of
+        packages, it is the file name. It therefore does not depend on the location of the package.
+        """
+        named: Dict[str, Path] = {}
+        for path in self.files:
+            name, number = name_of(path), 1
+            while named.get(name, path) != path:
+                number += 1
+                name = f"{name_of(path)} ({number})"
+            named[name] = path
+        return named
+
+    def note(self, file: Path, text: str) -> None:
+        """Record a text of ``file`` whose value is unknown."""
+        texts = self.not_followed.setdefault(name_of(file), [])
+        text = " ".join(text.split())
+        if text not in texts:
+            texts.append(text)
+
+    def add_words(self, text: str, file: Path, raw: str = "") -> None:
+        """Add the files that a text of ``file`` names. ``raw`` is the text before its
+        substitutions."""
+        words = list(_words(text))
+        for word in words:
+            if _TRIAL_VALUE.search(word):
+                if word.startswith(("/", "package://", "file://")):
+                    self.note(file, raw or text)
+                continue
+            path = find_file(word)
+            if path is not None and os.path.isfile(path):
+                self._add(path.resolve(), words)
+
+    def _add(self, path: Path, words: Sequence[str]) -> None:
+        """Add a file and the files that it names. ``words`` can contain arguments of xacro."""
+        if path in self.files or path.suffix in _DISPLAY_SUFFIXES:
+            return
+        self.files.append(path)
+        if path.suffix in _PARAMETER_SUFFIXES:
+            for named in _named_in_yaml(path):
+                self._add(named.resolve(), ())
+        elif path.suffix in SUFFIXES and not _is_launch_file(path):
+            given = dict(word.split(":=", 1) for word in words if ":=" in word)
+            inner = description_files(path, given)
+            self.files += [one for one in inner.files if one not in self.files]
+            for one, texts in inner.not_followed.items():
+                for text in texts:
+                    self.note(one, text)
+
+
+class _IgnoredConfiguration:
+    """A configuration that ignores the nodes and parameters of a launch file."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+class _InputFileLoader(XmlLoader):  # type: ignore[misc]
+    """roslaunch's loader, which adds the files of a launch file to ``contents``.
+
+    It executes no commands, and continues after an element that it cannot load.
+    """
+
+    ignore_unset_args = True
+
+    def __init__(self, contents: LaunchContents) -> None:
+        super().__init__()
+        self._contents = contents
+        self._adds = True
+
+    def resolve_args(self, args: Optional[str], context: Any) -> Optional[str]:
+        """Return a text with its substitutions replaced, and add the files that it names."""
+        if not args:
+            return args
+        file = Path(context.filename)
+        resolved = self._resolved(args, context)
+        if self._adds:
+            if _UNRESOLVED in resolved:
+                self._contents.note(file, args)
+            self._contents.add_words(resolved, file, args)
+        return resolved
+
+    def _resolved(self, text: str, context: Any) -> str:
+        """Return the text, in which :data:`_UNRESOLVED` replaces words that cannot be resolved."""
+        known = context.resolve_dict.get("arg") or {}
+        unknown = [name for name, value in known.items() if _TRIAL_VALUE.search(str(value))]
+        if "$(eval" in text and any(re.search(rf"\b{re.escape(name)}\b", text) for name in unknown):
+            return _NUMBER if self._is_number(text, known) else _UNRESOLVED
+        try:
+            return str(super().resolve_args(text, context))
+        except Exception:  # an expression of the user can raise any error
+            words = _WORD.findall(text)
+            if len(words) < 2:
+                return _UNRESOLVED
+            return " ".join(self._resolved(word, context) for word in words)
+
+    def _is_number(self, text: str, arguments: Mapping[str, str]) -> bool:
+        """Return whether an expression that depends on the trial has a number as its value."""
+        sample = {name: _TRIAL_VALUE.sub("0.5", str(value)) for name, value in arguments.items()}
+        with contextlib.suppress(Exception):
+            return math.isfinite(float(substitution_args.resolve_args(text, {"arg": sample})))
+        return False
+
+    def opt_attrs(self, tag: Any, context: Any, attrs: Sequence[str]) -> List[Optional[str]]:
+        """Return the attributes. A condition with an unknown value is omitted, so that the files
+        of both cases are found."""
+        if list(attrs) != ["if", "unless"]:
+            return list(super().opt_attrs(tag, context, attrs))
+        with self._adding_nothing():
+            values = super().opt_attrs(tag, context, attrs)
+        return [None if _TRIAL_VALUE.search(value or "") else value for value in values]
+
+    def param_value(self, *arguments: Any) -> str:
+        """Return an empty value instead of the content of a file or the output of a command."""
+        return ""
+
+    def load_rosparam(self, *arguments: Any, **keywords: Any) -> None:
+        """Load nothing, since the file of the parameters is already added."""
+
+    def _arg_tag(self, *arguments: Any, **keywords: Any) -> Any:
+        with self._adding_nothing(), contextlib.suppress(Exception):
+            return super()._arg_tag(*arguments, **keywords)
+
+    def _include_tag(self, *arguments: Any, **keywords: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return super()._include_tag(*arguments, **keywords)
+
+    def _node_tag(self, *arguments: Any, **keywords: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return super()._node_tag(*arguments, **keywords)
+
+    def _param_tag(self, *arguments: Any, **keywords: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return super()._param_tag(*arguments, **keywords)
+
+    def _rosparam_tag(self, *arguments: Any, **keywords: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return super()._rosparam_tag(*arguments, **keywords)
+
+    @contextlib.contextmanager
+    def _adding_nothing(self) -> Iterator[None]:
+        before, self._adds = self._adds, False
+        try:
+            yield
+        finally:
+            self._adds = before
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield ``text``, each of its words, and the value of each word of the form ``name:=value``."""
+    yield text
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        yield word
+        yield word.rpartition(":=")[2]
+
+
+def _named_in_yaml(path: Path) -> Iterator[Path]:
+    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs."""
+    try:
+        if path.stat().st_size > _LARGEST_READ_B:
+            return
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return
+    if isinstance(content, dict) and isinstance(content.get("image"), str):
+        image = path.parent / content["image"]
+        if os.path.isfile(image):
+            yield image
+    for text in _texts(content):
+        found = find_file(text)
+        if found is not None and os.path.isfile(found):
+            yield found
+
+
+def _texts(value: Any, depth: int = 20) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)) and depth:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, depth - 1)
+
+
+def _is_launch_file(path: Path) -> bool:
+    """Return whether roslaunch follows the includes of a file."""
+    try:
+        return bool(read_xml(path).tag == "launch")
+    except (OSError, etree.XMLSyntaxError):
+        return True
+
+
+def name_of(path: Path) -> str:
+    """Return the ROS package and the path in the package, or the file name outside of packages."""
+    for directory in path.parents:
+        manifest = directory / "package.xml"
+        if os.path.isfile(manifest):
+            with contextlib.suppress(OSError, etree.XMLSyntaxError):
+                package = (read_xml(manifest).findtext("name") or directory.name).strip()
+                return str(Path(package) / path.relative_to(directory))
+    return path.name
