@@ -177,13 +177,29 @@ def test_horizontal_plane_covers_everything_up_to_its_height():
 
 
 @settings(max_examples=50, deadline=None)
-@given(ANGLES, PLACES, PLACES)
-def test_upright_plane_is_the_half_plane_behind_it(yaw, x, y):
-    plane = Plane(normal=(math.cos(yaw), math.sin(yaw), 0.0))
-    outline = plane.footprint(Pose((x, y, 0)), 0, 1)
-    towards = np.array([math.cos(yaw), math.sin(yaw)])
-    assert outline.contains(shapely.Point(*(np.array([x, y]) - 0.01 * towards)))
-    assert not outline.contains(shapely.Point(*(np.array([x, y]) + 0.01 * towards)))
+@given(ANGLES, PLACES, PLACES, PLACES, SIZES, PLACES)
+def test_z_of_an_upright_plane_is_its_distance_along_the_normal(yaw, x, y, z, length, along):
+    """ODE divides the distance by the length of the normal, and ignores x and y."""
+    towards, aside = np.array([math.cos(yaw), math.sin(yaw)]), (-math.sin(yaw), math.cos(yaw))
+    plane, pose = Plane(normal=(*(length * towards), 0.0)), Pose((x, y, z))
+    outline = plane.footprint(pose, 0, 1)
+    surface = z / length * towards + along * np.asarray(aside)
+    assert outline.contains(shapely.Point(*(surface - 0.01 * towards)))
+    assert not outline.contains(shapely.Point(*(surface + 0.01 * towards)))
+    assert plane.surface_point(pose)[:2] @ towards == pytest.approx(z / length)
+
+
+def test_ceiling_is_at_the_negative_height_of_its_pose():
+    ceiling = Plane(normal=(0.0, 0.0, -1.0))
+    assert list(ceiling.bounds(Pose((1, 2, -3)))[2]) == [3, math.inf]
+    assert ceiling.footprint(Pose((1, 2, -3)), 2.0, 2.9).is_empty
+    assert not ceiling.footprint(Pose((1, 2, -3)), 2.0, 3.1).is_empty
+
+
+def test_wall_plane_ends_at_the_position_that_ode_reads():
+    assert list(Plane((-1.0, 0.0, 0.0)).bounds(Pose((2, 5, 0)))[0]) == [0, math.inf]
+    assert list(Plane((-1.0, 0.0, 0.0)).bounds(Pose((7, 5, -2)))[0]) == [2, math.inf]
+    assert list(Plane((0.0, 0.5, 0.0)).bounds(Pose((7, 5, -2)))[1]) == [-math.inf, -4]
 
 
 @settings(max_examples=50, deadline=None)

@@ -194,11 +194,11 @@ def levels(text):
 def test_lowest_level_is_the_local_plane_or_the_lowest_shape():
     found = levels(LEVELS)
     assert found.bottom_m(1.0, 2.0) == pytest.approx(-7.5)
-    assert found.bottom_m(-99.0, 2.0) == pytest.approx(3.0 - 75.0)
+    assert found.bottom_m(-99.0, 2.0) == pytest.approx((3.0 - 0.6 * 99.0) / 0.8)
     slope = levels(LEVELS[: LEVELS.index('<model name="floor">')] + "</world></sdf>")
-    assert slope.bottom_m(1.0, 2.0) == pytest.approx(3.0)
-    assert slope.floor_m(5.0, 8.0) == pytest.approx(6.0)
-    assert slope.floor_m(-3.0, 2.0) == pytest.approx(0.0)
+    assert slope.bottom_m(1.0, 2.0) == pytest.approx((3.0 + 0.6) / 0.8)
+    assert slope.floor_m(5.0, 8.0) == pytest.approx((3.0 + 0.6 * 5.0) / 0.8)
+    assert slope.floor_m(-3.0, 2.0) == pytest.approx((3.0 - 0.6 * 3.0) / 0.8)
     empty = levels('<sdf version="1.6"><world name="w"/></sdf>')
     assert empty.bottom_m(0.0, 0.0) == empty.floor_m(0.0, 0.0) == -math.inf
 

@@ -171,8 +171,8 @@ def test_level_of_a_sloped_plane_depends_on_the_position():
         "s", "0 0 1 0 0 0", static=1, shape="<plane><normal>-0.5 0 0.866</normal></plane>"
     )
     levels = LowestLevels(scene_of(slope))
-    assert levels.bottom_m(0.0, 0.0) == pytest.approx(1.0)
-    assert levels.bottom_m(2.0, 7.0) == pytest.approx(1.0 + 2.0 * 0.5 / 0.866)
+    assert levels.bottom_m(0.0, 0.0) == pytest.approx(1.0 / 0.866)
+    assert levels.bottom_m(2.0, 7.0) == pytest.approx((1.0 + 2.0 * 0.5) / 0.866)
 
 
 TABLE = model("table", "4 0 0.5 0 0 0", "1 1 1")

@@ -177,3 +177,12 @@ class Pose:
         exactly.
         """
         return " ".join(map(repr, self.values))
+
+
+def rotation_from_z(direction: np.ndarray) -> Tuple[float, float, float, float]:
+    """Return the quaternion (xyzw) of the smallest rotation from z to a direction."""
+    x, y, z = (direction / np.linalg.norm(direction)).tolist()
+    if z < -1 + 1e-12:
+        return (1.0, 0.0, 0.0, 0.0)
+    length = float(np.sqrt(2 * (1 + z)))
+    return (-y / length, x / length, 0.0, length / 2)

@@ -342,10 +342,11 @@ def _concave_maximum(function, first: float, last: float, count: int) -> np.ndar
 
 @dataclass(frozen=True)
 class Plane(Geometry):
-    """The half space below an infinite plane through the origin, as in Gazebo's collisions.
+    """The half space below an infinite plane, as Gazebo's default engine ODE places it.
 
-    ``normal`` points out of the solid, in the world frame, since ODE in Gazebo applies only the
-    position of a plane's pose, not the rotation. ``size`` (m) is used for the visual only.
+    ``normal`` points out of the solid, in the world frame, and can have any length. Of the pose in
+    the world, ODE uses only z: the plane contains the points p with ``normal`` · p = z. Neither x
+    and y nor the rotation have an effect. ``size`` (m) is used for the visual only.
     """
 
     normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -357,6 +358,15 @@ class Plane(Geometry):
         normal = np.asarray(self.normal, dtype=float)
         return normal / np.linalg.norm(normal)
 
+    def surface_point(self, pose: Pose) -> np.ndarray:
+        """Return the point (3,) of the surface, in meters in the world frame, that is nearest to
+        the position of ``pose``, which must also be in the world frame."""
+        position, normal = np.asarray(pose.position), np.asarray(self.normal)
+        if self.normal == (0.0, 0.0, 1.0):
+            return position  # exact, without rounding of a sum
+        above = pose.position[2] - normal @ position
+        return np.asarray(position + above / (normal @ normal) * normal)
+
     def bounds(self, pose: Pose) -> np.ndarray:
         """Return the axis-aligned bounds (m), shape (3, 2). All bounds are infinite except the
         surface of a plane that is parallel to two axes."""
@@ -364,13 +374,13 @@ class Plane(Geometry):
         normal = self.world_normal
         for axis in range(3):
             if abs(normal[axis]) > 1 - 1e-12:
-                bounds[axis, 1 if normal[axis] > 0 else 0] = pose.position[axis]
+                bounds[axis, 1 if normal[axis] > 0 else 0] = self.surface_point(pose)[axis]
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """Return the outline of the part between two heights, clipped to ± ``UNBOUNDED_M``."""
         normal = self.world_normal
-        x, y, z = pose.position
+        x, y, z = self.surface_point(pose).tolist()
         # the half plane in which the slab's deepest point is below the surface
         deepest = z_min if normal[2] > 0 else z_max
         offset = normal[2] * (deepest - z) - normal[0] * x - normal[1] * y

@@ -94,7 +94,8 @@ class LowestLevels:
                 if isinstance(shape.geometry, Plane):
                     normal = shape.geometry.world_normal
                     if normal[2] > MIN_UPWARD:
-                        self._planes.append((normal.tolist(), [*shape.pose.position]))
+                        point = shape.geometry.surface_point(shape.pose)
+                        self._planes.append((normal.tolist(), point.tolist()))
                     continue
                 low_m, high_m = map(float, shape.bounds[2])
                 self._bottom_m = min(self._bottom_m, low_m)

@@ -77,6 +77,13 @@ def test_robot_is_supported_by_slabs_and_planes(simulator, rover, tmp_path):
     assert there.rpy[1] == pytest.approx(-math.atan(0.1), abs=1e-3)  # a wheel touches ahead
 
 
+def test_slope_is_moved_along_its_normal_by_z_of_its_pose(simulator, rover, tmp_path):
+    slope = scenes.model("slope", "<plane><normal>-0.1 0 2</normal></plane>", "9 0 0.5 0 0 0")
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, slope, floor=""), rover)
+    heights = simulation.ground_m(np.array([0.0, 4.0]), np.zeros(2))
+    assert heights == pytest.approx([0.5 / 2, (0.5 + 0.1 * 4) / 2])
+
+
 def test_kinematic_imu_measures_gravity_on_a_slope_and_the_turn(simulator, rover, tmp_path):
     slope = scenes.FLOOR.replace("0 0 1<", "-0.1 0 1<")
     gravity = f"<gravity>0 0 -{G}</gravity>"

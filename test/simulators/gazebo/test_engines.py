@@ -38,6 +38,9 @@ PROBE = """<model name="p{number}"><pose>{x} {y} {z} 0 0 0</pose><link name="l">
 <ode><mu>0</mu><mu2>0</mu2></ode></friction></surface></collision></link>
 <joint name="j" type="prismatic"><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>
 <dynamics><damping>2</damping></dynamics></axis></joint></model>"""
+WALL = """<model name="wall"><static>true</static><pose>{pose}</pose><link name="l">
+<collision name="c"><pose>{own}</pose><geometry><plane><normal>{normal}</normal></plane></geometry>
+</collision></link></model>"""
 LUMP = """<sdf version="1.6"><model name="lump"><link name="l">{parts}</link></model></sdf>"""
 PART = """<collision name="c{number}"><pose>0 0 {z} 0 0 0</pose><geometry><box><size>1 1 0.1</size>
 </box></geometry><surface><friction><ode><mu>{mu}</mu></ode></friction></surface></collision>"""
@@ -155,6 +158,51 @@ class TestTerrain:
     def test_dart_rejects_a_height_map(self, tmp_path, terrain):
         with pytest.raises(SimulatorError, match="hills::l::c is a height map, and in DART"):
             split_text(write(tmp_path, terrain()), "dart")
+
+    def test_bullet_plane_is_placed_as_in_ode(self, tmp_path):
+        text = WALL.format(pose="5 1 0.5 0 1 0.3", normal="0 2 0", own="1 0 0 0.2 0 0")
+        split = split_text(write(tmp_path, text), "bullet")
+        saved = etree.fromstring(split.base).find("world")
+        (collision,) = saved.iterfind(".//collision")
+        place = Pose.from_rpy(5, 1, 0.5, 0, 1, 0.3)
+        z = (place * Pose.from_rpy(1, 0, 0, 0.2, 0, 0)).position[2]
+        own = Pose.from_values(map(float, collision.findtext("pose").split()))
+        assert (place * own).position[1] == pytest.approx(z / 2)
+        assert (place * own).rotation[:, 2] == pytest.approx((0, 1, 0))
+        assert collision.findtext("geometry/plane/normal") == "0 0 1"
+        restore_collisions(saved, split.before)
+        assert collision.findtext("pose") == "1 0 0 0.2 0 0"
+        assert collision.findtext("geometry/plane/normal") == "0 2 0"
+
+    @pytest.mark.parametrize("engine", ["ode", "bullet", "dart"])
+    def test_level_ground_is_not_changed(self, tmp_path, engine):
+        text = WALL.format(pose="5 1 0.5 0 0 0.3", normal="0 0 1", own="1 0 0 0 0 0")
+        assert split_text(write(tmp_path, text), engine).before == {}
+
+    @pytest.mark.parametrize(
+        "pose, normal, own",
+        [
+            ("0 0 0 0 0 0", "1 0 0", "0 0 0 0 0 0"),
+            ("0 0 0 0 0 0", "0 0 1", "0 0 0.1 0 0 0"),
+            ("0 0 0.5 0 0.1 0", "0 0 1", "0 0 0 0 0 0"),
+            ("0 0 0.5 0 0 0", "0 0 2", "0 0 0 0 0 0"),
+        ],
+    )
+    def test_dart_rejects_a_plane_that_it_places_elsewhere(self, tmp_path, pose, normal, own):
+        text = WALL.format(pose=pose, normal=normal, own=own)
+        with pytest.raises(
+            SimulatorError, match=r"hall.world:\d+: wall::l::c is a plane, and DART"
+        ):
+            split_text(write(tmp_path, text), "dart")
+
+    @pytest.mark.gazebo
+    @pytest.mark.parametrize("engine", ["ode", "bullet"])
+    def test_ball_rests_on_a_plane_at_the_distance_along_its_normal(self, tmp_path, engine):
+        slope = WALL.format(pose="5 1 1 0 0.3 0", normal="-0.2 0 1", own="0 0 0 0 0 0")
+        world = write(tmp_path, slope + PROBE.format(number=0, x=1, y=0, z=1.5), engine)
+        with GazeboSimulator(engine=engine) as simulator:
+            ball = simulator.load(Scene(world)).step(2.0).models["p0"].pose
+        assert ball.position[2] == pytest.approx(1 + 0.2 * 1 + 0.02, abs=0.01)
 
     def test_restored_collisions_equal_the_original_ones(self, tmp_path, terrain):
         rail = PART.format(number=2, z=1, mu=0.2).replace("c2", "rail")

@@ -218,8 +218,9 @@ def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
     """Return the pose at which Gazebo computes collisions with a plane or a height map.
 
     ``placed`` is the specified pose of the collision in the world frame. Gazebo centers a height
-    map at the origin of the world and rotates it by the yaw only. It does not rotate a plane.
+    map at the origin of the world and rotates it by the yaw only. It does not rotate a plane, and
+    moves it along its normal only.
     """
     if isinstance(ground, Plane):
-        return Pose(placed.position)
+        return Pose(tuple(ground.surface_point(placed).tolist()))
     return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)

@@ -12,7 +12,7 @@ from typing import Dict, Iterator, List, Mapping, Tuple
 import numpy as np
 
 from gz_testauto.base.errors import SdfError
-from gz_testauto.base.pose import Pose
+from gz_testauto.base.pose import Pose, rotation_from_z
 from gz_testauto.sdf.engine_model.bodies import BodyShape
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.meshes import hulls
@@ -243,15 +243,6 @@ def _primitive(name: str, geometry: Geometry) -> Geom:
         f"{name} is a {type(geometry).__name__.lower()}, which 'embedded' cannot simulate; use a "
         "box, cylinder, sphere or mesh"
     )
-
-
-def rotation_from_z(direction: np.ndarray) -> Tuple[float, float, float, float]:
-    """Return the quaternion (xyzw) of the smallest rotation from z to a direction."""
-    x, y, z = (direction / np.linalg.norm(direction)).tolist()
-    if z < -1 + 1e-12:
-        return (1.0, 0.0, 0.0, 0.0)
-    length = float(np.sqrt(2 * (1 + z)))
-    return (-y / length, x / length, 0.0, length / 2)
 
 
 def stl(triangles: np.ndarray) -> bytes:

@@ -13,6 +13,9 @@ its vertices, but not by its edges: a wheel at the edge of a step sinks into the
 height. So height maps can become meshes in ODE. In DART, bodies fall through height maps, and rays
 do not detect them.
 
+The engines place planes differently. ODE ignores the rotation of a plane's pose, and its x and y.
+Bullet rotates and moves a plane with its pose. DART places it at z = 0 of its link.
+
 The adaptations are reverted in a saved world.
 """
 
@@ -30,12 +33,13 @@ from trimesh.exchange.stl import export_stl
 
 from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import SdfError
-from gz_testauto.base.pose import Pose
+from gz_testauto.base.pose import Pose, rotation_from_z
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import chosen_physics, read_surface
 from gz_testauto.sdf.edit import find_link
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
+from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.values import ensure_child, number, set_numbers
 from gz_testauto.simulators.changes import ChangeKind, Push, SetFriction, SetMass, SetModel
 
@@ -63,6 +67,10 @@ SIMBODY = (
 
 CHANGED = ("pose", "geometry", "surface")
 """The elements of a collision that an adaptation can change."""
+
+_PLANE_TOLERANCE = 1e-6
+"""Largest distance (m) of a plane from the origin of its link, and difference of their axes, with
+which DART places the plane as ODE does."""
 
 _Collision = Tuple[CollisionShape, Element]
 
@@ -144,6 +152,15 @@ def adapt_model(
             before[shape.scoped_name] = copy.deepcopy(element)
             yaw_rad = (place * shape.local_pose).yaw_rad
             _lift(document, element, shape.geometry, place * scene.links[shape.link], yaw_rad)
+        elif isinstance(shape.geometry, Plane):
+            link = place * scene.links[shape.link]
+            if engine == "dart":
+                placed = place * shape.local_pose
+                _require_plane_of_link(document, element, shape, shape.geometry, placed, link)
+                continue
+            was = _set_plane(element, shape.geometry, shape, place, link)
+            if was is not None:
+                before[shape.scoped_name] = was
     for parts in by_link.values():
         for name, was in _share_friction(document, scene, parts, engine).items():
             before.setdefault(name, was)
@@ -249,6 +266,45 @@ def _lift(
     wider = vertices / (vertices - 1)
     length_m, width_m, height_m = terrain.size
     set_numbers(size, length_m * wider, width_m * wider, height_m)
+
+
+def _set_plane(
+    element: Element, plane: Plane, shape: CollisionShape, place: Pose, link: Pose
+) -> Optional[Element]:
+    """Move and rotate a plane for Bullet, so that its surface is as in ODE. ``place`` is the pose
+    of the model and ``link`` that of the plane's link, in the world. Return a copy of the original
+    element, or None if no change was necessary."""
+    placed = place * shape.local_pose
+    if plane.normal == (0.0, 0.0, 1.0) and placed.rotation[2, 2] == 1.0:
+        return None
+    before = copy.deepcopy(element)
+    position = tuple(plane.surface_point(placed).tolist())
+    _move(element, link.inverse() * Pose(position, rotation_from_z(plane.world_normal)))
+    own = element.find("geometry/plane")
+    assert own is not None, "the plane was read from it"
+    set_numbers(ensure_child(own, "normal"), 0.0, 0.0, 1.0)
+    return before
+
+
+def _require_plane_of_link(
+    document: SdfDocument,
+    element: Element,
+    shape: CollisionShape,
+    plane: Plane,
+    placed: Pose,
+    link: Pose,
+) -> None:
+    """Raise ``SdfError`` for a plane that DART places elsewhere than ODE: DART uses z = 0 in the
+    frame of the link. ``placed`` and ``link`` are the poses of the collision and its link in the
+    world."""
+    normal = plane.world_normal
+    above_m = normal @ (plane.surface_point(placed) - np.asarray(link.position))
+    if abs(above_m) > _PLANE_TOLERANCE or normal @ link.rotation[:, 2] < 1 - _PLANE_TOLERANCE:
+        raise SdfError(
+            f"{document.where(element)}: {shape.scoped_name} is a plane, and DART ignores its "
+            "normal and the pose of the collision; use another engine, or set the normal to "
+            "0 0 1 and the height in the pose of the link"
+        )
 
 
 def _element_of(model: Element, shape: CollisionShape) -> Element:

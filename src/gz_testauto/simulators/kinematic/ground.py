@@ -54,7 +54,7 @@ def _surface(shape: CollisionShape) -> Surface:
 
 
 def _plane(shape: CollisionShape, plane: Plane) -> Surface:
-    x, y, z = shape.pose.position
+    x, y, z = plane.surface_point(shape.pose).tolist()
     east, north, up = plane.world_normal
     return lambda x_m, y_m: z - (east * (x_m - x) + north * (y_m - y)) / up
 
