@@ -97,8 +97,11 @@ class RecordedCommandSpec(Spec):
     """Source of recorded velocity commands: entry, case and repetition, counted from 0."""
 
     entry: str
+    """Name of the entry whose recording has the commands."""
     case: str
+    """Name of a case of this recording."""
     repetition: int = Field(0, ge=0)
+    """Repetition of the case, counted from 0."""
 
 
 class ManeuverSpec(Spec):
@@ -107,11 +110,17 @@ class ManeuverSpec(Spec):
     are used instead."""
 
     name: str = Field(pattern=NAME)
+    """Name of the maneuver in reports."""
     kind: str = ""
+    """Kind of maneuver, such as ``circle``; the default is ``name``."""
     duration_s: float = Field(0.0, ge=0, le=600)
+    """Duration (s); the default depends on the kind."""
     linear_mps: float = Field(0.0, ge=-10, le=10)
+    """Forward speed (m/s); the default depends on the kind."""
     angular_radps: float = Field(0.0, ge=-10, le=10)
+    """Yaw rate (rad/s); the default depends on the kind."""
     command: Optional[RecordedCommandSpec] = None
+    """Recorded velocity commands, which replace kind, duration and speeds."""
 
     @model_validator(mode="before")
     @classmethod
@@ -147,11 +156,17 @@ class BenchRobotSpec(Spec):
     """The robot of a comparison of simulators, with the limits of its base."""
 
     model: SpecPath
+    """SDF file or model directory of the robot."""
     name: str = Field("robot", pattern=NAME)
+    """Name of the robot in the simulators."""
     max_linear_mps: float = Field(1.0, gt=0)
+    """Highest forward speed (m/s)."""
     max_angular_radps: float = Field(1.5, gt=0)
+    """Highest yaw rate (rad/s)."""
     max_linear_accel_mps2: float = Field(1.0, gt=0)
+    """Highest forward acceleration (m/s²)."""
     max_angular_accel_radps2: float = Field(3.0, gt=0)
+    """Highest yaw acceleration (rad/s²)."""
 
 
 def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:

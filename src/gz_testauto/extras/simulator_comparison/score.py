@@ -45,15 +45,23 @@ class FeaturesSpec(Spec):
     has the scores of other features by name."""
 
     free: Optional[bool] = None
+    """True if the simulator costs nothing."""
     open_source: Optional[bool] = None
+    """True if the source code is published under an open license."""
     ros: Optional[Literal["included", "plugin", "none"]] = None
+    """Support of ROS: ``included``, by a ``plugin``, or ``none``."""
     languages: Optional[Names] = None
+    """Programming languages with an interface."""
     ui: Optional[Literal["full", "part", "view", "none"]] = None
+    """Graphical interface: ``full`` editing, editing in ``part``, ``view`` only, or ``none``."""
     formats: Optional[Names] = None
+    """File formats that can be read without plug-ins."""
     formats_by_plugin: Names = ()
     """File formats that need a manual installation of an official plug-in."""
     engines: Optional[Names] = None
+    """Physics engines that can be selected."""
     additional: Dict[str, Share] = Field(default_factory=dict)
+    """Scores from 0 to 1 of other features by name."""
     source: str = ""
     """Source of the quoted features."""
     date: str = Field("", pattern=r"^(\d{4}-\d{2}-\d{2})?$")

@@ -47,10 +47,13 @@ class EntrySpec(Spec):
     computed ones."""
 
     name: str = Field(pattern=NAME)
+    """Name of the entry in reports."""
     recording: Optional[RecordingSpec] = None
+    """Recordings of the simulator or robot."""
     campaign: Optional[SpecPath] = None
     """Results directory of a campaign in this simulator, for measures of planners."""
     simulator: Optional[str] = None
+    """Name of a simulator of this package, in which the maneuvers run."""
     options: Dict[str, Any] = Field(default_factory=dict)
     """Options of the simulator, as in ``simulator_options`` of a campaign."""
     published: Dict[str, float] = Field(default_factory=dict)
@@ -60,6 +63,7 @@ class EntrySpec(Spec):
     source: str = ""
     """Source of the published values."""
     features: FeaturesSpec = FeaturesSpec()
+    """Features of the simulator, such as its license and file formats."""
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
@@ -98,11 +102,17 @@ class ExampleSpec(Spec):
     description: str
     """Text with maneuver, simulator and source of the example."""
     measure: Literal["imu_angular_error", "imu_linear_error"]
+    """Measure whose unit the values have: ``imu_angular_error`` or ``imu_linear_error``."""
     mean: AxisValues
+    """Published means of the simulator along x, y and z."""
     range: AxisValues
+    """Published ranges (largest minus smallest value) of the simulator along x, y and z."""
     reference_mean: AxisValues
+    """Published means of the reference along x, y and z."""
     reference_range: AxisValues
+    """Published ranges of the reference along x, y and z."""
     published_error: Optional[float] = None
+    """Error that the publication states, which the report compares with the computed error."""
 
     @property
     def error(self) -> float:
@@ -115,15 +125,20 @@ class BenchSpec(Spec):
     """Specification of a comparison: simulators, maneuvers and references."""
 
     name: str = Field(pattern=NAME)
+    """Name of the comparison in reports."""
     description: str = ""
     """Introductory text of the report."""
     seed: int = Field(0, ge=0)
+    """Seed of terrains, starting poses and sensor noise."""
     robot: Optional[BenchRobotSpec] = None
+    """Robot that drives the maneuvers; required if an entry has ``simulator``."""
     terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
+    """Terrains on which the maneuvers run; required if an entry has ``simulator``."""
     maneuvers: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
     """Maneuvers that run on every terrain; the default is all ordinary kinds. ``step`` runs only on
     terrains of the same kind."""
     repetitions: int = Field(5, ge=1, le=1000)
+    """Number of runs of each maneuver on each terrain."""
     step_s: float = Field(0.001, gt=0, le=0.02)
     """Physics step (s) of the worlds. The option ``step_s`` of a simulator takes precedence."""
     measure_load: bool = True
@@ -131,6 +146,7 @@ class BenchSpec(Spec):
     half_step: bool = False
     """True to run maneuvers on flat terrain also at half the physics step."""
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
+    """Simulators and robots to compare."""
     reference: Optional[str] = None
     """Name of the entry with which all others are compared. It is not ranked."""
     reference_is_robot: bool = False

@@ -23,8 +23,11 @@ class ImuColumns(Spec):
     """Names of the columns of an IMU in a CSV file."""
 
     time: str = "time_s"
+    """Name of the column with the time."""
     angular: Three = ("wx_radps", "wy_radps", "wz_radps")
+    """Names of the columns with the angular velocities about x, y and z."""
     linear: Three = ("ax_mps2", "ay_mps2", "az_mps2")
+    """Names of the columns with the linear accelerations along x, y and z."""
 
 
 class ImuUnits(Spec):
@@ -32,8 +35,11 @@ class ImuUnits(Spec):
     not use SI units."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
+    """Unit of the time."""
     angular: Literal["rad/s", "deg/s"] = "rad/s"
+    """Unit of the angular velocities."""
     linear: Literal["m/s2", "g", "mg"] = "m/s2"
+    """Unit of the linear accelerations; ``g`` and ``mg`` are multiples of 9.80665 m/s²."""
 
 
 class ImuSpec(Spec):
@@ -43,10 +49,16 @@ class ImuSpec(Spec):
     0."""
 
     topic: Optional[str] = None
+    """Topic of the IMU; required for a rosbag."""
     columns: ImuColumns = ImuColumns()
+    """Names of the columns in a CSV file."""
     units: ImuUnits = ImuUnits()
+    """Units of the values."""
     axes: Axes = ("x", "y", "z")
+    """Axes of the sensor that point forward, left and up."""
     gravity: Literal["measured", "opposite", "subtracted"] = "measured"
+    """Effect of gravity on the accelerations at rest: ``measured``, ``opposite`` or ``subtracted``.
+    """
 
     @model_validator(mode="after")
     def _each_axis_once(self) -> Self:
@@ -74,9 +86,13 @@ class OdometryColumns(Spec):
     """Names of the columns of odometry in a CSV file."""
 
     time: str = "time_s"
+    """Name of the column with the time."""
     x: str = "x_m"
+    """Name of the column with the x coordinate (m)."""
     y: str = "y_m"
+    """Name of the column with the y coordinate (m)."""
     yaw: str = "yaw_rad"
+    """Name of the column with the yaw angle."""
     quaternion: Optional[Four] = None
     """Names of the columns x, y, z and w of the orientation, instead of ``yaw``."""
 
@@ -85,7 +101,9 @@ class OdometryUnits(Spec):
     """Units of the columns of odometry in a CSV file."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
+    """Unit of the time."""
     angle: Literal["rad", "deg"] = "rad"
+    """Unit of the yaw angle."""
 
 
 class OdometrySpec(Spec):
@@ -94,16 +112,22 @@ class OdometrySpec(Spec):
     ``TransformStamped`` of ``geometry_msgs``."""
 
     topic: Optional[str] = None
+    """Topic of the poses; required for a rosbag."""
     columns: OdometryColumns = OdometryColumns()
+    """Names of the columns in a CSV file."""
     units: OdometryUnits = OdometryUnits()
+    """Units of the columns."""
 
 
 class WheelColumns(Spec):
     """Names of the columns of wheel speeds in a CSV file."""
 
     time: str = "time_s"
+    """Name of the column with the time."""
     left: str = "left_mps"
+    """Name of the column with the speed of the left wheels."""
     right: str = "right_mps"
+    """Name of the column with the speed of the right wheels."""
 
 
 class WheelSpec(Spec):
@@ -111,19 +135,26 @@ class WheelSpec(Spec):
     a rosbag is ``sensor_msgs/JointState``; ``joints`` has the name of one joint per side."""
 
     topic: Optional[str] = None
+    """Topic of the wheel speeds; required for a rosbag."""
     columns: WheelColumns = WheelColumns()
+    """Names of the columns in a CSV file."""
     radius_m: Optional[float] = Field(None, gt=0)
+    """Radius (m) of the wheels; required if the speeds are in rad/s."""
     joints: Optional[Annotated[Tuple[str, str], BeforeValidator(as_tuple)]] = None
     """Names of one joint of the left side and one of the right side."""
     time: Literal["s", "ms", "us", "ns"] = "s"
+    """Unit of the time in a CSV file."""
 
 
 class CommandColumns(Spec):
     """Names of the columns of velocity commands in a CSV file."""
 
     time: str = "time_s"
+    """Name of the column with the time."""
     linear: str = "linear_mps"
+    """Name of the column with the forward speed (m/s)."""
     angular: str = "angular_radps"
+    """Name of the column with the yaw rate (rad/s)."""
 
 
 class CommandSpec(Spec):
@@ -131,8 +162,11 @@ class CommandSpec(Spec):
     ``TwistStamped`` of ``geometry_msgs``."""
 
     topic: Optional[str] = None
+    """Topic of the velocity commands; required for a rosbag."""
     columns: CommandColumns = CommandColumns()
+    """Names of the columns in a CSV file."""
     time: Literal["s", "ms", "us", "ns"] = "s"
+    """Unit of the time in a CSV file."""
 
 
 Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], SpecPath]]
@@ -146,12 +180,19 @@ class RecordingSpec(Spec):
     repetitions are compared."""
 
     imu: Optional[ImuSpec] = ImuSpec()
+    """Format of the IMU; null if the recordings have none."""
     odometry: Optional[OdometrySpec] = None
+    """Format of the poses."""
     wheels: Optional[WheelSpec] = None
+    """Format of the wheel speeds."""
     command: Optional[CommandSpec] = None
+    """Format of the velocity commands."""
     segment_s: Optional[float] = Field(None, ge=1.0, le=1e6)
+    """Duration (s) of the segments into which each recording is cut."""
     max_segments: int = Field(50, ge=2, le=10_000)
+    """Highest number of segments per case."""
     cases: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
+    """Files of each case, one item for each repetition."""
 
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:

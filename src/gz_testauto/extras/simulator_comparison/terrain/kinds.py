@@ -27,12 +27,19 @@ class TerrainKind(Spec):
     ``blend_m`` the relief increases to its full height."""
 
     name: str = Field(pattern=NAME)
+    """Name of the terrain in reports."""
     kind: str
+    """Kind of terrain."""
     friction: float = Field(1.0, ge=0.0, le=10.0)
+    """Friction coefficient of the ground."""
     size_m: float = Field(12.8, ge=1.0, le=1000.0)
+    """Side (m) of the square of ground."""
     pixels: int = Field(513, ge=17, le=2049)
+    """Number of grid points per side, 2^n + 1."""
     clear_m: float = Field(0.8, ge=0.0, le=100.0)
+    """Distance (m) from the origin along x and y up to which the ground is flat."""
     blend_m: float = Field(0.4, ge=0.0, le=100.0)
+    """Distance (m) over which the relief increases to its full height."""
 
     @field_validator("pixels")
     @classmethod
@@ -57,6 +64,7 @@ class FlatTerrain(TerrainKind):
     """A plane, such as a laboratory floor or artificial grass, which differ in friction."""
 
     kind: Literal["flat"] = "flat"
+    """Kind of terrain."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """Return heights of 0."""
@@ -69,9 +77,13 @@ class StepTerrain(TerrainKind):
     ends at ``position_m``."""
 
     kind: Literal["step"] = "step"
+    """Kind of terrain."""
     height_m: float = Field(0.05, gt=0.0, le=2.0)
+    """Height (m) of the step."""
     position_m: float = Field(2.0, ge=0.0, le=1000.0)
+    """x coordinate (m) of the step."""
     length_m: Optional[float] = Field(None, gt=0.0, le=1000.0)
+    """Length (m) of the higher ground along x; the default is up to the edge."""
 
     @model_validator(mode="after")
     def _on_the_square(self) -> Self:
@@ -109,10 +121,15 @@ class BumpsTerrain(TerrainKind):
     of the patches are random, not those of the paper."""
 
     kind: Literal["bumps"] = "bumps"
+    """Kind of terrain."""
     friction: float = Field(0.95, ge=0.0, le=10.0)
+    """Friction coefficient of the ground."""
     blend_m: float = Field(0.0, ge=0.0, le=100.0)
+    """Distance (m) over which the relief increases to its full height."""
     tile_m: float = Field(1.0, ge=0.2, le=100.0)
+    """Side (m) of a tile."""
     layer_m: float = Field(0.038, gt=0.0, le=1.0)
+    """Height (m) of a patch above the ground or the patch below."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """Return the heights of random patches."""
@@ -172,9 +189,13 @@ class GravelTerrain(TerrainKind):
     pitch of the grid are missing."""
 
     kind: Literal["gravel"] = "gravel"
+    """Kind of terrain."""
     friction: float = Field(0.55, ge=0.0, le=10.0)
+    """Friction coefficient of the ground."""
     relief_m: float = Field(0.097, gt=0.0, le=2.0)
+    """Height difference (m) between the lowest gap and the highest stone."""
     stone_m: Diameters = (0.1, 0.24)
+    """Smallest and largest diameter (m) of a stone."""
 
     @model_validator(mode="after")
     def _wider_than_cells(self) -> Self:
@@ -260,7 +281,9 @@ class RoadTerrain(TerrainKind):
     wave of the grid."""
 
     kind: Literal["iso8608"] = "iso8608"
+    """Kind of terrain."""
     road_class: Literal["A", "B", "C", "D", "E"] = "C"
+    """Class of the road by ISO 8608, from ``A`` (very good) to ``E`` (very poor)."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """Return random heights with the roughness of the road class."""
@@ -273,8 +296,11 @@ class FractalTerrain(TerrainKind):
     8608."""
 
     kind: Literal["fbm"] = "fbm"
+    """Kind of terrain."""
     hurst: float = Field(0.7, gt=0.0, lt=1.0)
+    """Hurst exponent; lower values give rougher ground."""
     roughness_m3: float = Field(1024e-6, gt=0.0, le=1.0)
+    """Power spectral density (m³) of the heights at 0.1 1/m."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """Return random heights with this roughness and Hurst exponent."""
@@ -292,8 +318,11 @@ class ImageTerrain(TerrainKind):
     are converted to gray."""
 
     kind: Literal["image"] = "image"
+    """Kind of terrain."""
     image: SpecPath
+    """Image file."""
     relief_m: float = Field(gt=0.0, le=100.0)
+    """Height difference (m) between the darkest and the brightest point."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
         """Return the brightness of the image as heights. Raises ``SpecError`` for an image that is
