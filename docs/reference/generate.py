@@ -337,6 +337,22 @@ def launch_section(path: Path) -> str:
     return "\n".join([f"## `{path.name}`", "", *table("argument | default | meaning", rows), ""])
 
 
+def undocumented_in_ros() -> List[str]:
+    """Return the parameters, topics, services and launch arguments without a meaning."""
+    found = [
+        f"{path.name}: {name}"
+        for path in LAUNCH_FILES.glob("*.launch")
+        for name, _, meaning in launch_arguments(path)
+        if not meaning
+    ]
+    of_extras = [node for name in extra_names() for node in nodes(extras() / name)]
+    for node in [*nodes(PACKAGE / "ros"), *of_extras]:
+        found += [f"{node.name}: ~{row[0]}" for row in keys_of(node.parameters)[1] if not row[3]]
+        entries = [*node.published, *node.subscribed, *node.services]
+        found += [f"{node.name}: {entry.name}" for entry in entries if not entry.meaning]
+    return found
+
+
 def undocumented() -> List[str]:
     """Return ``CLASS.key`` for each YAML key without a meaning."""
     classes = campaign_classes() + [one for name in extra_names() for one in classes_of_extra(name)]

@@ -77,8 +77,8 @@ def assert_rejected(result, *parts):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (SPEC + "# caf\x01e\n", "spec.yaml:5: is not YAML: it has the control character"),
-        (SPEC.encode("utf-16-le"), "is not YAML: it has the control character"),
+        (SPEC + "# caf\x01e\n", "spec.yaml:5: the file is not YAML: it contains the control"),
+        (SPEC.encode("utf-16-le"), "the file is not YAML: it contains the control character"),
         (SPEC.encode("utf-16"), "spec.yaml:1: is not UTF-8"),
         (SPEC + "{}: 1\n", "spec.yaml:5: a mapping or a list is used as a key"),
         (SPEC + "[a]: 1\n", "spec.yaml:5: a mapping or a list is used as a key"),

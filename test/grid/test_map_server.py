@@ -93,10 +93,10 @@ def test_invalid_field_of_a_map_file_is_rejected_with_its_line(tmp_path, field, 
         (b"P5 1 1 70000\n\0\0", "70000"),
         (b"P5 100000 100000 255\n\0", "ends after 1 of 10000000000 pixels"),
         (b"P5 9999999999 1 255\n\0", "is not a PGM image"),
-        (b"P2 2 1 255\n0 256\n", "value 256; its maximum is 255"),
+        (b"P2 2 1 255\n0 256\n", "value 256, but its header states the maximum 255"),
         (b"P2 2 1 255\n0 99999999999\n", "b'99999999999'"),
         (b"P2 2 1 255\n0 -1\n", "b'-1'"),
-        (b"P5 1 1 100\n\xff", "value 255; its maximum is 100"),
+        (b"P5 1 1 100\n\xff", "value 255, but its header states the maximum 100"),
     ],
 )
 def test_invalid_map_image_is_rejected_quickly(tmp_path, content, problem):

@@ -77,7 +77,7 @@ def test_lateral_offset_is_to_the_nearest_lane():
         (("[[10, 0], [10, 8]", "[[10, 1], [10, 8]"), "starts 1.00 m from the end of 'first'"),
         (("[3, 4, 4]", "[3, 4]"), "2 widths for 3 points"),
         (("[[50, 6], [60, 6]]", "[[50, 6]]"), "has 1 entries, too few; at least 2"),
-        (("[[50, 6], [60, 6]]", "[[50, 6], [50, 6]]"), "the same point twice"),
+        (("[[50, 6], [60, 6]]", "[[50, 6], [50, 6]]"), "two equal consecutive points"),
         (("width_m: 3,", "width_m: 0,"), "width_m"),
     ],
 )

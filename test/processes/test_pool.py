@@ -45,7 +45,7 @@ def test_process_pool_raises_the_exception_of_a_task_after_previous_results():
 
 @pytest.mark.slow
 def test_death_of_a_pool_process_is_reported():
-    with pytest.raises(ResourceError, match=r"a process died while trying.*--workers"):
+    with pytest.raises(ResourceError, match=r"a worker process exited .*while trying.*--workers"):
         list(map_in_processes(Task(dies=2), range(5), 2, "trying"))
 
 

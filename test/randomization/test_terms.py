@@ -175,7 +175,7 @@ def test_terms_report_the_kinds_of_change_that_they_request():
             '{name: load, term: mass, select: {names: "floor::l"}, set: 1}',
             "randomize 'load': unknown link that can move that matches 'floor::l'",
         ),
-        ("{name: slip, term: wheel_slip, set: 0.1}", "wheel_slip needs a robot"),
+        ("{name: slip, term: wheel_slip, set: 0.1}", "'wheel_slip' needs a robot"),
         ("{name: x, term: friktion, set: 1}", "unknown term 'friktion'"),
     ],
 )
@@ -189,18 +189,24 @@ def test_a_selection_without_a_match_is_rejected_with_the_name_of_the_term(line,
     [
         ("{name: x, set: 1}", "terms.yaml:2: terms[0] has no term; add friction, mass"),
         ("{name: x, term: gravity}", "terms.yaml:2: terms[0]: x needs exactly one of"),
-        ("{name: x, term: gravity, set: 1, add: 1}", "needs exactly one of set, add and scale"),
+        ("{name: x, term: gravity, set: 1, add: 1}", "one of the keys 'set', 'add' and 'scale'"),
         (
             '{name: x, term: friction, select: {names: "("}, set: 1}',
             'select.names is "(", which is not a regular expression',
         ),
         ("{name: x, term: friction, set: 1}", "select is missing"),
-        ("{name: x, term: scan_dropout, set: 1.5}", "x: a scan_dropout must be from 0 to 1"),
-        ("{name: x, term: scan_noise, set: -0.1}", "x: a scan_noise must be from 0 to"),
-        ("{name: x, term: scan_noise, add: 0.1}", "x: a scan_noise term needs set"),
+        (
+            "{name: x, term: scan_dropout, set: 1.5}",
+            "x: the value of 'scan_dropout' must be from 0 to 1",
+        ),
+        (
+            "{name: x, term: scan_noise, set: -0.1}",
+            "x: the value of 'scan_noise' must be from 0 to",
+        ),
+        ("{name: x, term: scan_noise, add: 0.1}", "kind 'scan_noise' needs the key 'set'"),
         (
             "{name: x, term: scan_noise, set: 0.1, when: {every_s: 3}}",
-            "x: a scan_noise is drawn once; use when: trial or world",
+            "x: the value of 'scan_noise' can be drawn only once",
         ),
         ("{name: x, term: gravity, set: 1, when: sometimes}", "when"),
         ("{name: x, term: gravity, set: 1, wen: world}", "unknown key 'wen'; did you mean 'when'?"),

@@ -195,7 +195,7 @@ def test_an_array_that_contradicts_its_header_is_rejected(tmp_path, member, comp
         archive.writestr("format.npy", member)
     with pytest.raises(ResultsError) as caught:
         read_trajectory(tmp_path / "t.npz")
-    assert "t.npz: cannot be read as a trajectory" in str(caught.value)
+    assert "t.npz: the file cannot be read as a trajectory" in str(caught.value)
     assert complaint in str(caught.value)
 
 

@@ -161,7 +161,7 @@ def test_a_corridor_must_be_as_wide_as_the_robot_with_its_margin(margin_m, passe
 
 
 def test_solvable_without_a_mission_is_rejected():
-    with pytest.raises(PlacementError, match="set mission"):
+    with pytest.raises(PlacementError, match="set 'mission'"):
         DifficultyEvaluator(Site(), 0.0, GROUND)
 
 

@@ -32,7 +32,7 @@ def errors_of(text, tmp_path, spec_class=ObstacleSpec):
         ("radius_m: {choice: []}", "obstacles[2].radius_m.choice has 0 entries, too few; "
          "at least 1"),
         ("radius_m: {choice: [1, 2], weights: [1]}",
-         "obstacles[2].radius_m: choice has 2 values"),
+         "obstacles[2].radius_m: 'choice' has 2 values"),
         ("radius_m: {mean: 9, stddev: 0.1, min: 1, max: 2}",
          "obstacles[2].radius_m: a normal distribution of mean 9.0 and "
          "stddev 0.1 has practically no values between min 1.0 and max 2.0"),
@@ -40,7 +40,7 @@ def errors_of(text, tmp_path, spec_class=ObstacleSpec):
          "count, density_kgpm3, length_m, model, name, radius_m, region, static, type, x_m, y_m, "
          "yaw_rad"),
         ("static: 1", "obstacles[2].static is 1; it must be true or false"),
-        ("x_m: 3", "obstacles[2]: x_m and y_m must both be set"),
+        ("x_m: 3", "obstacles[2]: 'x_m' and 'y_m' must both be set"),
         ("model: no/such.sdf", 'obstacles[2].model is "no/such.sdf"; file not found '
          "(searched no/such.sdf)"),
         ("model: package://no_such_pkg/x.sdf", "obstacles[2].model: package://no_such_pkg/x.sdf"),
@@ -206,7 +206,9 @@ def test_worlds_need_exactly_one_source(tmp_path):
     (tmp_path / "robot.sdf").touch()
     text = CAMPAIGN.replace(", obstacles: forest.yaml, count: 3", "")
     (line,) = errors_of(text, tmp_path, CampaignSpec)
-    assert line == "forest.yaml:2: worlds: base needs obstacles and count; add the missing key"
+    assert (
+        line == "forest.yaml:2: worlds: 'base' needs 'obstacles' and 'count'; add the missing key"
+    )
 
 
 def test_planner_names_must_differ(tmp_path):
@@ -254,11 +256,11 @@ def test_path_can_start_with_an_environment_variable(tmp_path, monkeypatch):
         ("{directory: ., files: [a.world, a.world]}", "twice: a; set name"),
         ("{directory: ., files: [a.sdf]}", "must match"),
         ("{directory: ., obstacle_names: '('}", "is not a regular expression"),
-        ("{directory: ., published: {d: {}}}", "exactly one of points, match and table"),
-        ("{directory: ., published: {d: {match: easy}}}", "match has no group"),
-        ("{directory: ., published: {d: {table: robot.sdf}}}", "table and column must both be set"),
+        ("{directory: ., published: {d: {}}}", "exactly one of 'points', 'match' and 'table'"),
+        ("{directory: ., published: {d: {match: easy}}}", "'match' contains no group"),
+        ("{directory: ., published: {d: {table: robot.sdf}}}", "'table' and 'column' must both be"),
         ("{base: robot.sdf, count: 1, obstacles: {obstacles: [{type: box, count: 1}], region: "
-         "{circle: {x_m: 0, y_m: 0, radius_m: 1}}}, files: [a.world]}", "files .* base"),
+         "{circle: {x_m: 0, y_m: 0, radius_m: 1}}}, files: [a.world]}", "'files' .* 'base'"),
     ],
 )  # fmt: skip
 def test_invalid_worlds_of_a_benchmark_are_rejected(worlds, complaint, tmp_path):

@@ -227,7 +227,7 @@ def test_robot_name_in_a_stack_follows_the_rules_of_gazebo():
     for name in ("'limo::base'", "''", "' limo'"):
         message = refused(model, f"{model}\n  name: {name}")
         assert "robot.name" in message
-        assert "Gazebo allows no" in message
+        assert "not valid in Gazebo" in message
 
 
 def test_robot_name_without_a_stack_follows_the_rules_of_ros():

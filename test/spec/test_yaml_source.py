@@ -14,8 +14,11 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("a: 1\n# caf\x01e\n", "x.yaml:2: is not YAML: it has the control character '\\x01'"),
-        ("a\x00:\x00", "x.yaml:1: is not YAML: it has the control character '\\x00'"),
+        (
+            "a: 1\n# caf\x01e\n",
+            "x.yaml:2: the file is not YAML: it contains the control character '\\x01'",
+        ),
+        ("a\x00:\x00", "x.yaml:1: the file is not YAML: it contains the control character '\\x00'"),
         ("a: 1\n{}: 1\n", "x.yaml:2: a mapping or a list is used as a key"),
         ("b: {[a]: 1}\n", "x.yaml:1: a mapping or a list is used as a key"),
         ("size: {{ size }}\n", "x.yaml:1: a mapping or a list is used as a key"),
@@ -73,5 +76,7 @@ def test_too_large_yaml_file_is_rejected(tmp_path):
 @pytest.mark.parametrize("content", ["a: é\n".encode("latin-1"), "a: 1\n".encode("utf-16")])
 def test_file_that_is_not_utf8_is_reported(content, tmp_path):
     (tmp_path / "x.yaml").write_bytes(content)
-    with pytest.raises(SpecError, match=r"x\.yaml:1: is not UTF-8; save the file as UTF-8"):
+    with pytest.raises(
+        SpecError, match=r"x\.yaml:1: the file is not UTF-8; save the file as UTF-8"
+    ):
         read_yaml_text(tmp_path / "x.yaml")

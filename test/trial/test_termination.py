@@ -184,7 +184,7 @@ def test_planner_aborted_precedes_stuck_and_timed_out():
 @pytest.mark.parametrize(
     ("points", "says"),
     [
-        (((0, 0), (np.nan, 0)), "not a number"),
+        (((0, 0), (np.nan, 0)), "is not finite"),
         (((0, 0), (5, 0)), "jumped 5.00 m"),
     ],
 )

@@ -103,8 +103,8 @@ def campaign(*changes):
     [
         ("poles: 3", "poles: 0", r":4: worlds\.slalom\.poles is 0"),
         ("poles: 3", "pole: 3", r":4: worlds\.slalom: .*'pole'.*'poles'"),
-        ("  count: 2\n", "", r":3: worlds: slalom .* count"),
-        ("  count", "  repair: true\n  count", r":3: worlds: repair .* slalom"),
+        ("  count: 2\n", "", r":3: worlds: 'slalom' .* 'count'"),
+        ("  count", "  repair: true\n  count", r":3: worlds: 'repair' .* 'slalom'"),
         ("  count", "  directory: .\n  count", r":3: worlds: .*\bslalom\b"),
         ("slalom: {", "slalon: {", r":4: worlds: .*'slalon'"),
     ],

@@ -86,7 +86,7 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
     if len(links) != 1:
         raise SpecError(
             f"{place}: the model has {len(links)} links, but the model of an actor must have one; "
-            "join the links, or use another model"
+            "merge the links, or use another model"
         )
     root = etree.Element("sdf", version=version)
     root.append(parse_model(etree.tostring(model)))

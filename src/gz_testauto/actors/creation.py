@@ -183,7 +183,9 @@ def create_actors(
             new = NewActor(name, index, child_generator(seed, *path), ground, started)
             actor, start = spec.create(new)
             if name in actors:
-                raise SpecError(f"actors: the name {name!r} appears twice; rename one")
+                raise SpecError(
+                    f"actors: the name {name!r} appears twice; rename one of the actors"
+                )
             if spec.path is not None and spec.needs_free_path:
                 obstacle = ground.surroundings.touched_by(spec.path.buffer(reach_of(spec)))
                 if obstacle:

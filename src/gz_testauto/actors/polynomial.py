@@ -66,7 +66,7 @@ class PolynomialSpec(ActorSpec):
         low, high = self.order
         if not 1 <= low <= high <= MOST_ORDER:
             raise ValueError(
-                f"order must be two integers from 1 to {MOST_ORDER}, in increasing order"
+                f"'order' must be two integers from 1 to {MOST_ORDER}, in increasing order"
             )
         columns = 2 * int(self.half_size_m) + 1
         if high + 1 > columns:
@@ -76,11 +76,12 @@ class PolynomialSpec(ActorSpec):
             )
         low_mps, high_mps = self.speed_bounds_mps
         if low_mps <= 0:
-            raise ValueError("speed_bounds_mps must be above 0")
+            raise ValueError("'speed_bounds_mps' must be above 0")
         for mean in self.mean_speed_mps.support:
             if not low_mps <= mean < high_mps:
                 raise ValueError(
-                    f"mean_speed_mps can be {mean:g}, which is outside speed_bounds_mps; widen them"
+                    f"'mean_speed_mps' can be {mean:g}, which is outside 'speed_bounds_mps'; widen "
+                    "these bounds"
                 )
         return self
 
@@ -97,8 +98,8 @@ class PolynomialSpec(ActorSpec):
                 break
         else:
             raise PlacementError(
-                f"actor {new.name!r} has no path with a free start after {TRIES_TO_START} "
-                "tries; lower count or min_robot_gap_m"
+                f"actor {new.name!r} has no path with a free start after {TRIES_TO_START} tries; "
+                "reduce 'count' or 'min_robot_gap_m'"
             )
         speeds = dynabarn_speeds(
             new.random, len(points) - 1, mean, self.speed_stddev_mps, self.speed_bounds_mps

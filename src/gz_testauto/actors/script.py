@@ -68,31 +68,32 @@ class ScriptSpec(ActorSpec):
         count = len(self.waypoints_m)
         if self.repeat == "loop" and count < 3:
             raise ValueError(
-                "loop needs at least three waypoints; add some, or use repeat: back_and_forth"
+                "'repeat: loop' needs at least three waypoints; add waypoints, or use 'repeat: "
+                "back_and_forth'"
             )
         legs = count if self.repeat == "loop" else count - 1
         if self.times_s is not None:
             if len(self.times_s) != legs + 1:
                 raise ValueError(
-                    f"times_s has {len(self.times_s)} times, but {legs} legs need {legs + 1}"
+                    f"'times_s' has {len(self.times_s)} times, but {legs} legs need {legs + 1}"
                 )
             if self.times_s[0] != 0 or any(a >= b for a, b in zip(self.times_s, self.times_s[1:])):
                 raise ValueError(
-                    "times_s must start with 0, and each time must be larger than the previous"
+                    "'times_s' must start with 0, and each time must be larger than the previous"
                 )
             return self
         if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
             raise ValueError(
-                "waypoints_m has two consecutive points with the same position; remove one"
+                "'waypoints_m' has two consecutive points with the same position; remove one"
             )
         if self.repeat == "loop" and self.waypoints_m[0] == self.waypoints_m[-1]:
             raise ValueError(
-                "the first and the last waypoint are equal, but loop closes the path; remove the "
-                "last waypoint"
+                "the first and the last waypoint are equal, but 'repeat: loop' closes the path; "
+                "remove the last waypoint"
             )
         if self.speeds_mps is not None and len(self.speeds_mps) != legs:
             raise ValueError(
-                f"speeds_mps has {len(self.speeds_mps)} speeds, but {legs} legs need {legs}"
+                f"'speeds_mps' has {len(self.speeds_mps)} speeds, but {legs} legs need {legs}"
             )
         return self
 

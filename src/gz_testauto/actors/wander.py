@@ -53,9 +53,9 @@ class WanderSpec(ActorSpec):
             if new.is_free(point, reach_m, self.min_robot_gap_m):
                 return wander, Pose2D(*point, float(new.random.uniform(-math.pi, math.pi)))
         raise PlacementError(
-            f"actor {new.name!r} has no free start after {TRIES_TO_START} tries "
-            f"({reach_m:g} m around it, {self.min_robot_gap_m:g} m from the robot); enlarge the "
-            "region, or lower count or min_robot_gap_m"
+            f"actor {new.name!r} has no free start after {TRIES_TO_START} tries ({reach_m:g} m "
+            f"around it, {self.min_robot_gap_m:g} m from the robot); enlarge the region, or reduce "
+            "'count' or 'min_robot_gap_m'"
         )
 
     def wanderer(

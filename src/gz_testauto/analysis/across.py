@@ -106,7 +106,9 @@ def pair_campaigns(
 def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
     twice = [label for label, n in Counter(c.label for c in campaigns).items() if n > 1]
     if twice:
-        raise ResultsError(f"{twice[0]}: is named twice; give different directories")
+        raise ResultsError(
+            f"{twice[0]}: the directory is specified twice; specify different directories"
+        )
 
 
 def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:

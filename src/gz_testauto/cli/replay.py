@@ -139,7 +139,7 @@ def _require_trust(spec: CampaignSpec) -> None:
         print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
-        raise ResultsError("no trial was run, since the permission was denied")
+        raise ResultsError("no trial was run, because you did not confirm it")
     raise ResultsError(
         f"{says}\nno trial was run; use --yes if you trust the source of these files"
     )

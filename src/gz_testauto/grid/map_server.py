@@ -86,7 +86,7 @@ def read_map(path: Path) -> OccupancyGrid:
     fields = load(Path(path), _MapFile)
     x_m, y_m, yaw_rad = fields.origin
     if abs(yaw_rad) > 1e-9:
-        raise SpecError(f"{path}: origin is rotated by {yaw_rad} rad; it must be 0")
+        raise SpecError(f"{path}: the yaw of 'origin' is {yaw_rad} rad; it must be 0")
     return OccupancyGrid(
         _occupied(_read_pgm(fields.image), fields)[::-1], fields.resolution, x_m, y_m
     )
@@ -107,12 +107,14 @@ def _read_pgm(path: Path) -> np.ndarray:
     data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:
-        raise SpecError(f"{path}: is not a PGM image")
+        raise SpecError(f"{path}: the file is not a PGM image")
     columns, rows, highest = (int(header.group(i)) for i in (2, 3, 4))
     if not 0 < highest < 256:
-        raise SpecError(f"{path}: has the maximum value {highest}; only 8-bit images are supported")
+        raise SpecError(
+            f"{path}: the image has the maximum value {highest}; only 8-bit images are supported"
+        )
     if not (rows and columns):
-        raise SpecError(f"{path}: has {columns} x {rows} pixels; the map is empty")
+        raise SpecError(f"{path}: the image has {columns} x {rows} pixels, so the map is empty")
     body = data[header.end() :]
     if header.group(1) == b"P5":
         values = np.frombuffer(body, dtype=np.uint8)
@@ -120,11 +122,15 @@ def _read_pgm(path: Path) -> np.ndarray:
         values = _plain_values(path, body)
     if len(values) < rows * columns:
         raise SpecError(
-            f"{path}: ends after {len(values)} of {rows * columns} pixels; write the file again"
+            f"{path}: the file ends after {len(values)} of {rows * columns} pixels; write the file "
+            "again"
         )
     pixels = values[: rows * columns].reshape(rows, columns)
     if pixels.max() > highest:
-        raise SpecError(f"{path}: has the pixel value {pixels.max()}; its maximum is {highest}")
+        raise SpecError(
+            f"{path}: the image contains the pixel value {pixels.max()}, but its header states the "
+            f"maximum {highest}"
+        )
     if highest == 255:
         return pixels.astype(np.uint8, copy=False)
     return np.rint(pixels.astype(float) * (255.0 / highest)).astype(np.uint8)

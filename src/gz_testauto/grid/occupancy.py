@@ -34,7 +34,9 @@ class OccupancyGrid:
     def __post_init__(self) -> None:
         occupied = np.array(self.occupied, dtype=bool)
         if occupied.ndim != 2 or 0 in occupied.shape:
-            raise ValueError(f"a grid needs rows and columns; its shape is {occupied.shape}")
+            raise ValueError(
+                f"a grid must have at least one row and one column; its shape is {occupied.shape}"
+            )
         if not self.resolution_m > 0:
             raise ValueError(f"resolution_m is {self.resolution_m}; it must be > 0")
         occupied.setflags(write=False)
@@ -58,7 +60,9 @@ class OccupancyGrid:
         if not resolution_m > 0:
             raise ValueError(f"resolution_m is {resolution_m}; it must be > 0")
         if not (x_max > x_min and y_max > y_min):
-            raise ValueError(f"bounds {bounds} have no area")
+            raise ValueError(
+                f"bounds {bounds} have no area; specify x_min < x_max and y_min < y_max"
+            )
         columns = _cells(x_max - x_min, resolution_m)
         rows = _cells(y_max - y_min, resolution_m)
         occupied = np.zeros((rows, columns), dtype=bool)

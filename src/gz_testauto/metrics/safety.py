@@ -86,7 +86,8 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     completed_only=True,
     in_table=True,
     in_comparison=True,
-    description="RMS over time of 1/clearance − 1/d_0 where the clearance is below d_0",
+    description="RMS over time of 1/clearance − 1/d_0 while the clearance is below d_0, the safety "
+    "distance",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
     """Return the safety metric ``f_s`` (1/m), which is 0 if the clearance was never below d_0."""
@@ -97,7 +98,7 @@ def safety(recording: Recording, context: MetricContext) -> float:
     heading="danger",
     better="lower",
     completed_only=True,
-    description="share of the time in which the clearance is below d_0",
+    description="share of the time in which the clearance is below the safety distance d_0",
 )
 def danger_share(recording: Recording, context: MetricContext) -> float:
     """Return the share of the time, in [0, 1], in which the clearance was below d_0."""

@@ -73,8 +73,8 @@ class TaskPool(Generic[Item, Result]):
                 yield submitted.popleft().result()
         except BrokenProcessPool as error:
             raise ResourceError(
-                f"a process died while {self._doing}, possibly because the memory was full; reduce "
-                "--workers"
+                f"a worker process exited unexpectedly while {self._doing}, possibly because the "
+                "memory was full; reduce --workers"
             ) from error
 
 

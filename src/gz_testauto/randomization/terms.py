@@ -237,7 +237,7 @@ class _Drawing:
         if select.number > len(found):
             raise SpecError(
                 f"randomize {self.spec.name!r}: select.number is {select.number}, but only "
-                f"{len(found)} names match {select.names!r}; lower select.number"
+                f"{len(found)} names match {select.names!r}; reduce 'select.number'"
             )
         chosen = self.random.choice(len(found), select.number, replace=False)
         return [found[index] for index in sorted(chosen.tolist())]
@@ -357,7 +357,7 @@ def _add_fault(
         drive = scene.robot.drive if scene.robot is not None else None
         if drive is None:
             raise SpecError(
-                f"randomize {spec.name!r}: wheel_slip needs a robot with a drive controller; "
+                f"randomize {spec.name!r}: 'wheel_slip' needs a robot with a drive controller; "
                 "remove the term, or use another robot"
             )
         other = value

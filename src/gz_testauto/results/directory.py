@@ -65,7 +65,7 @@ class RunDirectory:
         """Raise ``ResultsError`` unless a run of this kind was started in this directory."""
         if not self.is_begun:
             raise ResultsError(
-                f"{self.path}: contains no {self.CONTENT} (no {self.MARKER}); "
+                f"{self.path}: the directory contains no {self.CONTENT} (no {self.MARKER}); "
                 f"specify the --out directory of `{self.COMMAND}`"
             )
 

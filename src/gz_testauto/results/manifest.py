@@ -150,7 +150,7 @@ class Manifest:
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
             raise ResultsError(
-                f"{directory.manifest}: has format {content.get('format')}, not {FORMAT}; "
+                f"{directory.manifest}: the file has format {content.get('format')}, not {FORMAT}; "
                 "use the version of gz_testauto that wrote it"
             )
         validate_as(_Used, content, str(directory.manifest), ResultsError)

@@ -119,7 +119,7 @@ def read_trajectory(path: Path) -> Recording:
         ValueError,
         zipfile.BadZipFile,
     ) as error:
-        raise ResultsError(f"{path}: cannot be read as a trajectory: {error}") from error
+        raise ResultsError(f"{path}: the file cannot be read as a trajectory: {error}") from error
 
 
 def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:

@@ -39,12 +39,12 @@ class CampaignParameters(NodeParameters):
         ``stack`` is true but the campaign does not.
         """
         if self.campaign is None:
-            raise SpecError("parameter ~campaign is not set; set it to a YAML file")
+            raise SpecError("the parameter ~campaign is not set; set it to a YAML file")
         if not self.stack:
             return load_builtin_campaign(self.campaign, self.simulator)
         spec = load(self.campaign, CampaignSpec)
         if isinstance(spec, BuiltinCampaignSpec):
-            raise SpecError(f"{self.campaign}: the campaign has no stack; remove stack:=true")
+            raise SpecError(f"{self.campaign}: the campaign has no key 'stack'; remove stack:=true")
         return with_simulator(spec, self.simulator) if self.simulator else spec
 
     @property
@@ -65,6 +65,7 @@ def load_builtin_campaign(path: Path, simulator: str) -> BuiltinCampaignSpec:
     spec = load(path, CampaignSpec)
     if not isinstance(spec, BuiltinCampaignSpec):
         raise SpecError(
-            f"{path}: the campaign has a stack, which starts a simulator; add stack:=true"
+            f"{path}: the campaign has the key 'stack', whose launch files start a simulator; add "
+            "stack:=true"
         )
     return with_simulator(spec, simulator)

@@ -52,7 +52,7 @@ class ModelObstacles(ObstacleKind):
     @model_validator(mode="after")
     def _require_model(self) -> "ModelObstacles":
         if self.model is None and self.count.max > 0:
-            raise ValueError("no model is set; set model to an SDF file, or count to 0")
+            raise ValueError("no model is set; set 'model' to an SDF file, or 'count' to 0")
         return self
 
     @classmethod

@@ -134,8 +134,8 @@ class Site:
                 continue
             if self.mission is None:
                 raise PlacementError(
-                    f"keep_out is around the {zone.center}, which is not known; set mission with "
-                    "start and goal, or use a circle"
+                    f"keep_out is around the {zone.center}, which is not known; set 'mission' with "
+                    "its start and goal, or use a circle"
                 )
             mission = self.mission
             centers = (mission.start,) if zone.center == "start" else mission.goals
@@ -182,7 +182,7 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
     mission = site.mission
     if mission is None:
         raise PlacementError(
-            "solvable needs a mission; set mission with start, goal, and robot or footprint_m"
+            "'solvable' needs a mission; set 'mission' with start, goal, and robot or footprint_m"
         )
     radius = mission.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))

@@ -267,8 +267,9 @@ def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[
     for plugin, file_name, stem in found[1:]:
         if {stem, found[0][2]} != {_ONE_AXLE}:
             raise SdfError(
-                f"{document.where(plugin)}: a second drive plugin, {file_name}, in addition to "
-                f"{found[0][1]}; keep one (only {_ONE_AXLE} can occur once per axle)"
+                f"{document.where(plugin)}: the robot has a second drive plugin, {file_name}, in "
+                f"addition to {found[0][1]}; keep only one (only {_ONE_AXLE} can occur once per "
+                "axle)"
             )
     axles = [_axle(document, plugin, _DRIVES[stem], parts, scene) for plugin, _, stem in found]
     axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))

@@ -194,7 +194,7 @@ class ActorSpec(Spec):
     @model_validator(mode="after")
     def _one_body(self) -> "ActorSpec":
         if self.model is not None and self.body != BodySpec():
-            raise ValueError(f"{self.name} has a model and a body; remove one of them")
+            raise ValueError(f"{self.name} has both keys 'model' and 'body'; remove one of them")
         if self.count > 1 and not self.has_several_starts:
             raise ValueError(
                 f"{self.name} has count {self.count}, but its behavior has only one start; "

@@ -105,7 +105,7 @@ class Choice(Spec):
         if self.weights is not None:
             if len(self.weights) != len(self.choice):
                 raise ValueError(
-                    f"choice has {len(self.choice)} values, but weights has {len(self.weights)}"
+                    f"'choice' has {len(self.choice)} values, but 'weights' has {len(self.weights)}"
                 )
             if not sum(self.weights) > 0:
                 raise ValueError("at least one weight must be > 0")

@@ -112,7 +112,7 @@ class ObstacleGroup(Spec):
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
         if (self.x_m is None) != (self.y_m is None):
-            raise ValueError("x_m and y_m must both be set")
+            raise ValueError("'x_m' and 'y_m' must both be set")
         return self
 
     @property

@@ -65,7 +65,7 @@ class RandomizationTermSpec(Spec):
     def _has_one_operation(self) -> "RandomizationTermSpec":
         given = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
         if len(given) != 1:
-            raise ValueError(f"{self.name} needs exactly one of set, add and scale")
+            raise ValueError(f"{self.name} needs exactly one of the keys 'set', 'add' and 'scale'")
         return self
 
 
@@ -123,7 +123,7 @@ class PoseTerm(_Selecting):
     @model_validator(mode="after")
     def _adds(self) -> "PoseTerm":
         if self.add is None:
-            raise ValueError(f"{self.name}: a pose term needs add")
+            raise ValueError(f"{self.name}: a term of kind 'pose' needs the key 'add'")
         return self
 
 
@@ -151,13 +151,16 @@ class FaultTerm(RandomizationTermSpec):
     @model_validator(mode="after")
     def _is_set_once(self) -> "FaultTerm":
         if self.set is None:
-            raise ValueError(f"{self.name}: a {self.term} term needs set")
+            raise ValueError(f"{self.name}: a term of kind {self.term!r} needs the key 'set'")
         low, high = self.set.support
         most = {"scan_dropout": 1.0, "wheel_slip": 0.9}.get(self.term, LARGEST)
         if self.term != "scan_bias" and (low < 0 or high > most):
-            raise ValueError(f"{self.name}: a {self.term} must be from 0 to {most:g}")
+            raise ValueError(f"{self.name}: the value of {self.term!r} must be from 0 to {most:g}")
         if isinstance(self.when, EverySpec):
-            raise ValueError(f"{self.name}: a {self.term} is drawn once; use when: trial or world")
+            raise ValueError(
+                f"{self.name}: the value of {self.term!r} can be drawn only once per trial or "
+                "world; use 'when: trial' or 'when: world'"
+            )
         return self
 
 

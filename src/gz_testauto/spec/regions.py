@@ -65,7 +65,7 @@ class Region(Spec):
     def _one_shape(self) -> "Region":
         given = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
         if len(given) != 1:
-            raise ValueError("exactly one of rectangle, polygon and circle is needed")
+            raise ValueError("exactly one of 'rectangle', 'polygon' and 'circle' must be set")
         if self.polygon and not shapely.Polygon(self.polygon).is_valid:
             raise ValueError("the polygon's outline crosses itself or has no area")
         return self
@@ -106,9 +106,9 @@ class KeepOut(Spec):
     @model_validator(mode="after")
     def _one_kind(self) -> "KeepOut":
         if (self.center is None) == (self.shape is None):
-            raise ValueError("either center (start or goal, with radius_m) or a shape is needed")
+            raise ValueError("set either 'center' (start or goal, with 'radius_m') or a shape")
         if (self.center is None) != (self.radius_m is None):
-            raise ValueError("center (start or goal) and radius_m must both be set")
+            raise ValueError("'center' (start or goal) and 'radius_m' must both be set")
         return self
 
 

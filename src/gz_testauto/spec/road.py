@@ -64,7 +64,7 @@ class LaneSpec(Spec):
     @model_validator(mode="after")
     def _is_a_line(self) -> "LaneSpec":
         if any(a == b for a, b in zip(self.center_m, self.center_m[1:])):
-            raise ValueError(f"lane {self.name!r} has the same point twice in a row in center_m")
+            raise ValueError(f"lane {self.name!r} has two equal consecutive points in 'center_m'")
         if isinstance(self.width_m, list) and len(self.width_m) != len(self.center_m):
             raise ValueError(
                 f"lane {self.name!r} has {len(self.width_m)} widths for {len(self.center_m)} points"
@@ -91,7 +91,9 @@ class RoadSpec(Spec):
         known = {"opendrive", "lane_types", "route"}
         if set(data) - known:
             other = ", ".join(sorted(map(str, set(data) - known)))
-            raise ValueError(f"opendrive allows only route and lane_types; remove {other}")
+            raise ValueError(
+                f"with 'opendrive', only 'route' and 'lane_types' are allowed; remove {other}"
+            )
         kinds = data.get("lane_types", ["driving"])
         file = resolve_path(data["opendrive"], info)
         try:

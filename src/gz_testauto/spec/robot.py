@@ -74,7 +74,8 @@ class RobotSpec(Spec):
     def _is_a_model_name(cls, name: str) -> str:
         if not name.strip() or "::" in name or not name.isprintable() or name != name.strip():
             raise ValueError(
-                "Gazebo allows no empty name, control characters, spaces at the ends or '::'"
+                "the name is not valid in Gazebo; it must not be empty, contain control "
+                "characters, start or end with a space, or contain '::'"
             )
         return name
 
@@ -136,5 +137,5 @@ class CompanionSpec(Spec):
     @model_validator(mode="after")
     def _parameters_of_a_planner(self) -> "CompanionSpec":
         if self.parameters and not self.planner:
-            raise ValueError(f"{self.name} has parameters but no planner; add planner")
+            raise ValueError(f"{self.name} has 'parameters' but no 'planner'; add 'planner'")
         return self

@@ -76,7 +76,7 @@ def fill(text: str, values: Mapping[str, object]) -> str:
             return match.group(0)[0]
         if word not in values:
             hint = unknown_name("placeholder", "{" + word + "}", ["{" + w + "}" for w in values])
-            raise UnknownNameError(f"{hint}; write literal braces twice")
+            raise UnknownNameError(f"{hint}; to include a literal brace, write it twice")
         return str(values[word])
 
     return _WORD.sub(value, text)
@@ -131,7 +131,9 @@ class LaunchSpec(Spec):
     @model_validator(mode="after")
     def _package_has_file(self) -> "LaunchSpec":
         if self.package is not None and self.file is None:
-            raise ValueError(f"package {self.package} has no file; add the name of the launch file")
+            raise ValueError(
+                f"package {self.package} is set without 'file'; add the name of the launch file"
+            )
         return self
 
     @property
@@ -164,7 +166,7 @@ class PartSpec(LaunchSpec):
     @model_validator(mode="after")
     def _names_file(self) -> "PartSpec":
         if self.file is None:
-            raise ValueError("no launch file is set; add package and file, or file as a path")
+            raise ValueError("no launch file is set; add 'package' and 'file', or 'file' as a path")
         return self
 
 

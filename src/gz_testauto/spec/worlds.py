@@ -106,11 +106,11 @@ class PublishedSpec(Spec):
     @model_validator(mode="after")
     def _one_source(self) -> "PublishedSpec":
         if sum(given is not None for given in (self.points, self.match, self.table)) != 1:
-            raise ValueError("exactly one of points, match and table must be set")
+            raise ValueError("exactly one of 'points', 'match' and 'table' must be set")
         if (self.table is not None) != bool(self.column):
-            raise ValueError("table and column must both be set")
+            raise ValueError("'table' and 'column' must both be set")
         if self.match is not None and re.compile(self.match).groups < 1:
-            raise ValueError("match has no group; put the number in parentheses")
+            raise ValueError("'match' contains no group; enclose the number in parentheses")
         return self
 
 
@@ -223,13 +223,13 @@ class WorldsSpec(Spec):
     def _one_source(self) -> "WorldsSpec":
         if sum(one is not None for one in (self.base, self.source, self.directory)) != 1:
             raise ValueError(
-                "set exactly one of base (with obstacles and count), directory, and a world source "
-                f"with count ({', '.join(WORLD_SOURCES.names())})"
+                "set exactly one of 'base' (with 'obstacles' and 'count'), 'directory', and a "
+                f"world source with 'count' ({', '.join(WORLD_SOURCES.names())})"
             )
         if self.base is not None and (self.obstacles is None or self.count is None):
-            raise ValueError("base needs obstacles and count; add the missing key")
+            raise ValueError("'base' needs 'obstacles' and 'count'; add the missing key")
         if self.source is not None and self.count is None:
-            raise ValueError(f"{self.source_name} needs count; add the number of worlds")
+            raise ValueError(f"{self.source_name!r} needs 'count'; add the number of worlds")
         self._reject_keys_of_other_sources()
         require_different(
             [entry.world for entry in self.files or ()], "names of worlds", "; set name"
@@ -245,7 +245,7 @@ class WorldsSpec(Spec):
             name, keys = self.source_name, ["obstacles", "files", "published", "repair"]
         for key in keys:
             if getattr(self, key):
-                raise ValueError(f"{key} is not allowed with {name}; remove one of them")
+                raise ValueError(f"{key!r} is not allowed with {name!r}; remove one of them")
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:

@@ -106,12 +106,14 @@ def read_yaml_text(path: Path) -> str:
     UTF-8, or is too large."""
     content = read_input(path, SpecError, MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise SpecError(f"{path}: is larger than {MOST_BYTES} bytes; is it the right file?")
+        raise SpecError(
+            f"{path}: the file is larger than {MOST_BYTES} bytes; specify a smaller file"
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SpecError(f"{path}:{line}: is not UTF-8; save the file as UTF-8") from error
+        raise SpecError(f"{path}:{line}: the file is not UTF-8; save the file as UTF-8") from error
 
 
 class YamlSource:
@@ -127,7 +129,7 @@ class YamlSource:
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             raise SpecError(
-                f"{name}:{line}: is not YAML: it has the control character "
+                f"{name}:{line}: the file is not YAML: it contains the control character "
                 f"{chr(error.character)!r}; remove it"
             ) from error
         try:

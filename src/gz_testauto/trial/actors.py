@@ -227,14 +227,16 @@ def check_actors(spec: CampaignSpec) -> None:
 def _check_on_stack(spec: CampaignSpec) -> None:
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots: a campaign with stack can have only one robot; remove "
-            "robots, or use planners and a simulator of this package instead of stack"
+            f"campaign {spec.name}: robots: a campaign with the key 'stack' can have only one "
+            "robot; remove 'robots', or use planners and a simulator of this package instead of "
+            "'stack'"
         )
     for term in spec.randomize:
         if isinstance(term, FaultTerm):
             raise SpecError(
-                f"randomize {term.name!r}: {term.term} is not supported in a campaign with stack, "
-                "whose scans and commands do not pass through this package; remove the term"
+                f"randomize {term.name!r}: {term.term} is not supported in a campaign with the key "
+                "'stack', whose scans and commands do not pass through this package; remove the "
+                "term"
             )
 
 

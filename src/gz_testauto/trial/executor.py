@@ -81,7 +81,10 @@ class TrialResult:
 
     def __post_init__(self) -> None:
         if not self.outcome.valid:
-            raise ValueError("an invalid trial has no TrialResult; raise SimulatorError instead")
+            raise ValueError(
+                "a TrialResult cannot be invalid; for an invalid trial, raise SimulatorError "
+                "instead"
+            )
 
     def with_values(
         self, numbers: Mapping[str, float], series: Optional[Mapping[str, np.ndarray]] = None

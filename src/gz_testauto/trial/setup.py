@@ -276,8 +276,8 @@ def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
     if isinstance(campaign, PreparedBuiltin):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name}: stack is supported only by the command gz_testauto run; "
-        "use that command, or a campaign without stack"
+        f"campaign {campaign.spec.name}: the key 'stack' is supported only by the command "
+        "`gz_testauto run`; use that command, or a campaign without this key"
     )
 
 
@@ -286,7 +286,7 @@ def require_stack(campaign: PreparedCampaign) -> PreparedStack:
     if isinstance(campaign, PreparedStack):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name}: the key stack with the launch files is missing; add "
+        f"campaign {campaign.spec.name}: the key 'stack' with the launch files is missing; add "
         "stack: {simulator: ..., navigation: ...}"
     )
 

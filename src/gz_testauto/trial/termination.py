@@ -207,7 +207,7 @@ def require_plausible(
     """
     x_m, y_m, z_m = map(float, position_m[-1])
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
-        raise SimulatorError(f"the robot's pose is not a number at {time_s[-1]:.2f} s")
+        raise SimulatorError(f"the robot's pose is not finite at {time_s[-1]:.2f} s")
     if top_m < bottom_m:
         raise SceneError(_fall_message(f"at {time_s[-1]:.2f} s", position_m[-1], bottom_m))
     if len(time_s) < 2:

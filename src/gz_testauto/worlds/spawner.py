@@ -162,7 +162,7 @@ class ObstacleSpawner:
         Raises the errors of :meth:`spawn`, and ``SpecError`` if no obstacles were spawned before.
         """
         if self.draw is None:
-            raise SpecError("nothing was spawned yet; call spawn first")
+            raise SpecError("no obstacles have been spawned; call spawn first")
         return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
 
     def clear(self) -> int:

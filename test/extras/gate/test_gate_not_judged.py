@@ -355,7 +355,7 @@ class TestAnError:
         ("options", "complaint"),
         [
             (("--planner", "nobody", "--min-success", "0.5"), "unknown planner 'nobody'"),
-            (("--baseline", "/nowhere"), "/nowhere: contains no campaign"),
+            (("--baseline", "/nowhere"), "/nowhere: the directory contains no campaign"),
             (("--min-success", "9"), "min_success is 9"),
         ],
     )

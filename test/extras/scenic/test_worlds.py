@@ -149,7 +149,7 @@ def test_worlds_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
             "if multiprocessing.current_process().name != 'MainProcess':\n"
             "    os._exit(1)",
             ResourceError,
-            r"a process died .*worlds of .*\.scenic.*--workers",
+            r"a worker process exited .*worlds of .*\.scenic.*--workers",
         ),
     ],
 )

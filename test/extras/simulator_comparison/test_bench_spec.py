@@ -68,7 +68,7 @@ def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
             "entries[1].options.step_s is 0.004 s, which does not divide 0.01 s, "
             "the period of the averaged IMU samples; use 0.0025 or 0.005",
         ),
-        ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "specify simulator"),
+        ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "specify 'simulator'"),
         ("name: flat, kind", "name: load, kind", 1, "use another name"),
         ("reference: one", "reference: one\nreference_is_robot: true", 1, "one is simulated"),
         ("reference: one", "reference: onne", 1, "did you mean 'one'"),

@@ -207,8 +207,11 @@ def speeding(time_s):
     [
         (lambda v: np.column_stack([v[:, :3], v[:, 3:] / 9.80665]), "set units.linear: g"),
         (lambda v: np.column_stack([v[:, :3], -v[:, 3:]]), "upside down"),
-        (lambda v: v - [0, 0, 0, 0, 0, 9.80665], "set gravity: subtracted"),
-        (lambda v: v[:, [0, 2, 1, 3, 5, 4]], r"y axis points up; set axes: \[FORWARD, LEFT, y\]"),
+        (lambda v: v - [0, 0, 0, 0, 0, 9.80665], "set 'gravity: subtracted'"),
+        (
+            lambda v: v[:, [0, 2, 1, 3, 5, 4]],
+            r"y axis of the sensor .* 'axes: \[FORWARD, LEFT, y\]",
+        ),
         (lambda v: v * [1, 1, 1, 1.1, 1.1, 1.1], r"norm 10\.\d+ is not within 2 %"),
         (lambda v: v - [0, 0, 0, 0, 0, -9.80665], "twice g: set gravity: measured"),
         (lambda v: v * [1, 1, 1, 102, 102, 102], "1000 mg: set units.linear: mg"),

@@ -89,10 +89,10 @@ def test_an_invalid_bag_and_a_missing_topic_are_rejected(tmp_path):
         read(tmp_path / "one.bag", topic="/imu")
     with pytest.raises(ResultsError, match=r"/pose .* geometry_msgs/msg/PoseStamped, but imu"):
         read(tmp_path / "one.bag", topic="/pose")
-    with pytest.raises(ResultsError, match=r"is a rosbag; specify imu.topic"):
+    with pytest.raises(ResultsError, match=r"is a rosbag; .* 'imu.topic'"):
         read(tmp_path / "one.bag")
     (tmp_path / "cut.bag").write_bytes((tmp_path / "one.bag").read_bytes()[:5000])
-    with pytest.raises(ResultsError, match=r"cut.bag: cannot be read as a rosbag"):
+    with pytest.raises(ResultsError, match=r"cut.bag: .* cannot be read as a rosbag"):
         read(tmp_path / "cut.bag", topic="/imu/data")
     assert bag
 
@@ -168,7 +168,7 @@ def test_a_long_recording_is_cut_into_complete_segments(tmp_path):
     assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
     some = read(segment_s=1, max_segments=3)
     assert [piece.source.split(" from ")[1] for piece in some] == ["0 s", "9 s", "18 s"]
-    with pytest.raises(ResultsError, match=r"has no segment of 100 s without a loss of data"):
+    with pytest.raises(ResultsError, match=r"contains no segment of 100 s without a loss of data"):
         read(segment_s=100)
 
 

@@ -145,7 +145,7 @@ def test_written_tree_is_read_as_an_equal_tree():
         ('<Note status="{x}"/>', "Note: status is '{x}'; ports and scripts are not supported"),
         ('<SubTree ID="n"/>', "unknown tree 'n'. Known: m"),
         ('<SubTree ID="m"/>', "tree 'm'"),
-        ("<Note/><Note/>", "tree 'm' has 2 nodes"),
+        ("<Note/><Note/>", "tree 'm' has 2 root nodes"),
         ("<Note><Note/></Note>", "Note is a leaf"),
     ],
 )
@@ -159,7 +159,7 @@ def test_an_invalid_element_is_rejected_with_its_line(xml, says):
     [
         ("<root", "t.xml:1: "),
         ("<tree/>", "t.xml:1: the root element is <tree>"),
-        ('<root BTCPP_format="3"/>', "BTCPP_format is '3'; it must be 4: convert the file"),
+        ('<root BTCPP_format="3"/>', "BTCPP_format is '3'; it must be 4"),
         ('<root BTCPP_format="4"/>', "no <BehaviorTree>"),
         (
             '<root main_tree_to_execute="x"><BehaviorTree ID="m"/></root>',

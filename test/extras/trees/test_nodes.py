@@ -115,7 +115,7 @@ def test_a_tick_limit_stops_after_its_number_of_ticks():
     assert child.stops[-1] == Status.INVALID
     assert tick(node, 3) == [R, R, F]
     assert tick(nodes.TickLimit("l", Scripted("c", R, S), 3), 2) == [R, S]
-    with pytest.raises(ValueError, match="l: limit is 0; it must be at least 1"):
+    with pytest.raises(ValueError, match="l: 'limit' is 0; it must be at least 1"):
         nodes.TickLimit("l", child, 0)
 
 

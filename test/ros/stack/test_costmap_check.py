@@ -253,7 +253,7 @@ def test_a_trial_without_visible_obstacles_passes_and_the_next_is_checked(monkey
 
 def test_a_lidar_below_the_marked_heights_is_reported_without_visible_obstacles(monkeypatch):
     stack = Stack(monkeypatch, models="", lidar_z_m=-0.03)
-    with pytest.raises(NavigatorError, match="will have no mark of what /scan sees: tf has the"):
+    with pytest.raises(NavigatorError, match="not mark the obstacles that /scan detects: tf"):
         stack.look()
     stack.sources.append(ObservationSource("/camera/points", 2.5, HEIGHTS))
     stack.look()  # that one may be higher
@@ -262,7 +262,7 @@ def test_a_lidar_below_the_marked_heights_is_reported_without_visible_obstacles(
 def test_a_layer_without_observation_sources_is_reported_without_visible_obstacles(monkeypatch):
     stack = Stack(monkeypatch, models="")
     stack.sources = []
-    with pytest.raises(NavigatorError, match=r"will have no mark.*has observation_sources"):
+    with pytest.raises(NavigatorError, match=r"will not mark the .*has observation_sources"):
         stack.look()
 
 

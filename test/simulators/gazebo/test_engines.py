@@ -150,7 +150,7 @@ class TestTerrain:
         world = write(tmp_path, terrain())
         split = split_world(world, 5000.0, engine="bullet", meshes=tmp_path)
         assert "<mesh>" not in split.base
-        with pytest.raises(ValueError, match="height_maps is 'meshes'"):
+        with pytest.raises(ValueError, match="'height_maps' is 'meshes'"):
             GazeboSimulator(engine="bullet", height_maps="meshes")
         with pytest.raises(SpecError, match="height_maps is 'no'"):
             check_options("gazebo", {"height_maps": "no"})

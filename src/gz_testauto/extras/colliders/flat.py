@@ -60,14 +60,16 @@ class FlatCollider:
         outline = shapely.Polygon(points)
         if not outline.is_valid or outline.area == 0.0:
             reason = shapely.is_valid_reason(outline)
-            raise SpecError(f"the polygon is invalid ({reason}); specify its vertices in order")
+            raise SpecError(
+                f"the outline of the polygon is invalid ({reason}); specify its vertices in order"
+            )
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
         """Return a copy of the collider, rotated and translated so that the origin of its frame
         moves to ``pose``. Raises ``SpecError`` for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
-            raise SpecError("the numbers of a pose must be finite")
+            raise SpecError("the coordinates and the yaw of a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
 
     def intersects(self, other: "FlatCollider") -> bool:

@@ -68,7 +68,9 @@ def _evaluate() -> GateEvaluation:
             should_stop=stop,
         )
         if stop():
-            raise SimulatorError("the campaign was stopped before its end; nothing was evaluated")
+            raise SimulatorError(
+                "the campaign was stopped before its end, so the gate was not evaluated"
+            )
     return evaluate_gate(request)
 
 

@@ -47,8 +47,8 @@ class DiscordantRate:
     def __post_init__(self) -> None:
         if not 0.0 <= self.discordant <= 1.0 or abs(self.difference) > self.discordant:
             raise SpecError(
-                f"the share of discordant worlds is {self.discordant:g}; it must be at least the "
-                f"difference of the rates, {abs(self.difference):g}, and at most 1"
+                f"'discordant' is {self.discordant:g}; it must be at least the difference of the "
+                f"success rates, {abs(self.difference):g}, and at most 1"
             )
 
     @classmethod
@@ -66,8 +66,8 @@ class DiscordantRate:
         most = min(first + second, 2.0 - first - second)
         if discordant > most + 1e-12:
             raise SpecError(
-                f"the share of discordant worlds is {discordant:g}; with rates of {first:g} and "
-                f"{second:g} it must be at most {most:g}"
+                f"'discordant' is {discordant:g}; with success rates of {first:g} and {second:g} "
+                f"it must be at most {most:g}"
             )
         return cls(discordant, first - second)
 

@@ -217,8 +217,8 @@ def _against(
     across = pair_campaigns([campaign, other], request.ignore_differences)
     if across.sides[1].left_out:
         raise ResultsError(
-            f"{request.baseline}: is not comparable with {request.directory}, independent of the "
-            f"planners (there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
+            f"{request.baseline}: these results cannot be compared with {request.directory} for "
+            f"any planner (values there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
         )
     rules, not_comparable = _comparable_metrics(campaign, other, request, rules)
     names = tuple(
@@ -385,7 +385,9 @@ def _planners_with_trials(results: CampaignResults) -> Tuple[str, ...]:
 
 def _require_trials(planner: str, run: Sequence[str], path: Path) -> Tuple[str, ...]:
     if planner not in run:
-        raise ResultsError(f"{path}: has no trials of planner {planner}; run it")
+        raise ResultsError(
+            f"{path}: the results contain no trials of planner {planner}; run this planner"
+        )
     return (planner,)
 
 

@@ -266,7 +266,7 @@ def write_imported(
     """
     directory = CampaignDirectory(out)
     if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
-        raise ResultsError(f"{out}: is not empty; specify a new directory")
+        raise ResultsError(f"{out}: the directory is not empty; specify a new directory")
     worlds = _worlds(table, world_files)
     scratch = CampaignDirectory(directory.path.with_name(f".{directory.path.name}.importing"))
     try:

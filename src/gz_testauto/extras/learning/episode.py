@@ -187,8 +187,8 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
         return
     if folder.is_dir() and any(folder.iterdir()):
         raise SpecError(
-            f"{folder}: is not empty, but generated worlds need an empty folder; specify another "
-            "folder"
+            f"{folder}: the folder is not empty, but generated worlds need an empty folder; "
+            "specify another folder"
         )
     if spec.worlds.directory is None:
         with reporting_disk(folder):

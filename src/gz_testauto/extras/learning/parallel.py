@@ -100,7 +100,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
             raise ResetNeeded("the episode has ended; call reset before step")
         lacking = [name for name in self.agents if name not in actions]
         if lacking:
-            raise ValueError(f"the actions lack the agents {', '.join(lacking)}")
+            raise ValueError(f"the actions do not contain the agents {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
         given = [np.asarray(actions.get(name, nothing)) for name in self.possible_agents]
         self._steps += 1

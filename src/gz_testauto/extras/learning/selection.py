@@ -76,7 +76,10 @@ class Selection:
         that must run next."""
         due = self.next()
         if batch.means != due:
-            raise ValueError(f"the entry has the means {batch.means}; the next means must be {due}")
+            raise ValueError(
+                f"the entry contains the means of the generations {batch.means}; it must contain "
+                f"the means of {due}"
+            )
         if batch.steps > self._limit:
             self._left = (self.best,)
             return

@@ -43,7 +43,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     except (ArithmeticError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
         raise SpecError(f"{file}: the file is not valid OpenDRIVE ({error})") from error
     except NotImplementedError as error:
-        raise SpecError(f"{file}: pyxodr does not support a part of this file ({error})") from error
+        raise SpecError(f"{file}: pyxodr does not support this file ({error})") from error
     every = {lane["name"]: lane for lane in read}
     lanes = {
         name: lane for name, lane in every.items() if lane["kind"] in kinds and lane["is_lane"]

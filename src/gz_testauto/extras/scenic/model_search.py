@@ -109,7 +109,7 @@ def _addresses(name: str, url: Optional[str]) -> Iterator[str]:
 
 def _fetch(address: str) -> bytes:
     if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
-        raise ValueError("the address must start with http:// or https://")
+        raise ValueError("the URL of the archive must start with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "gz_testauto"})
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
         content: bytes = answer.read(MOST_BYTES + 1)

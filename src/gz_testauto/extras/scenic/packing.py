@@ -72,9 +72,8 @@ class ModelPack:
                 found.append(inside)
         if size > MOST_BYTES:
             raise ResourceError(
-                f"{directory}: the folder has {size} bytes, more than {MOST_BYTES}; remove files "
-                "that do "
-                "not belong to the model"
+                f"{directory}: the folder has {size} bytes, which exceeds the limit of "
+                f"{MOST_BYTES} bytes; remove files that do not belong to the model"
             )
         for inside in found:
             self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside

@@ -185,12 +185,12 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
     for requirement in compiled.requirements:
         if requirement.proposition.has_temporal_operator:
             raise SpecError(
-                f"{path}: {requirement} refers to time, but worlds are scenes at one moment; "
+                f"{path}: {requirement} refers to time, but a world describes only one moment; "
                 "remove it"
             )
     if compiled.monitors:
         raise SpecError(
-            f"{path}: `require monitor` refers to time, but worlds are scenes at one moment; "
+            f"{path}: `require monitor` refers to time, but a world describes only one moment; "
             "remove it"
         )
     for found in compiled.objects:

@@ -291,8 +291,8 @@ class ScenicSource:
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:
             raise SpecError(
-                f"{self.scenario}: no longer generates the stored {world_name(index)}, since the "
-                "file, Scenic or a library has changed; use another results directory"
+                f"{self.scenario}: the program no longer generates the stored {world_name(index)}, "
+                "since the file, Scenic or a library has changed; use another results directory"
             )
         objects = tuple(self._dynamic_object(name, obj) for name, obj in drawn.objects)
         agents = [elements[found.name] for found in objects if found.has_behavior and found.name]

@@ -144,11 +144,12 @@ class ManeuverSpec(Spec):
     def _is_known(self) -> Self:
         if (self.kind == RECORDED) != (self.command is not None):
             raise ValueError(
-                f"maneuver {self.name}: kind recorded requires command, and command requires it"
+                f"maneuver {self.name}: the kind 'recorded' requires the key 'command', and "
+                "'command' requires this kind"
             )
         if self.kind != RECORDED and self.kind not in KINDS:
             reason = unknown_name("kind of maneuver", self.kind or self.name, KINDS)
-            raise ValueError(f"{reason}. Use the key kind for a maneuver with another name")
+            raise ValueError(f"{reason}. For a maneuver with another name, use the key 'kind'")
         return self
 
 

@@ -49,7 +49,7 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
     physics step that cannot be sampled."""
     robot = first.robot
     if robot.model is None:
-        raise SpecError("robot.model is missing; specify the SDF model of the robot")
+        raise SpecError("'robot.model' is missing; specify the SDF model of the robot")
     for one in (first, second):
         reason = simulator_fault(one.simulator)
         if reason is not None:

@@ -68,9 +68,11 @@ class EntrySpec(Spec):
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
         if self.simulator is not None and self.recording is not None:
-            raise ValueError("the entry has both recording and simulator; specify two entries")
+            raise ValueError(
+                "the entry has both keys 'recording' and 'simulator'; specify two entries"
+            )
         if self.simulator is None and self.options:
-            raise ValueError("the entry has options but no simulator; specify simulator")
+            raise ValueError("the entry has 'options' but no 'simulator'; specify 'simulator'")
         if self.simulator is not None:
             try:
                 check_options(self.simulator, self.options)
@@ -181,7 +183,7 @@ class BenchSpec(Spec):
                 )
         if self.reference_is_robot and self.reference is None:
             raise ValueError(
-                "reference_is_robot: reference is missing; specify the entry of the robot"
+                "reference_is_robot: the key 'reference' is missing; specify the entry of the robot"
             )
         if self.baseline is not None:
             _require_known("baseline", self.baseline, names)
@@ -191,7 +193,8 @@ class BenchSpec(Spec):
                 )
         if all(name in (self.reference, self.baseline) for name in names):
             raise ValueError(
-                "entries: no entry can be ranked; add one that is neither reference nor baseline"
+                "entries: no entry can be ranked; add an entry that is neither the reference nor "
+                "the baseline"
             )
         own = [name for entry in self.entries for name in entry.features.additional]
         for name in self.weights:
@@ -200,7 +203,7 @@ class BenchSpec(Spec):
             for name in entry.published_scores:
                 _require_known(f"{entry.name}.published_scores", name, list(self.weights))
         if not any(weight > 0 for weight in self.weights.values()):
-            raise ValueError("weights: all are 0; specify at least one above 0")
+            raise ValueError("weights: all are 0; specify at least one weight above 0")
         self._require_cases_of_reference()
         return self
 

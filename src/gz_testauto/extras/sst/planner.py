@@ -191,7 +191,7 @@ class StableSparseRrt(ReactivePlanner):
     ) -> None:
         super().__init__(lookahead_m=1.0)
         if speed_share == 0.0:
-            raise ValueError("speed_share is 0; it must be above 0")
+            raise ValueError("'speed_share' is 0; it must be above 0")
         if follow not in FOLLOW:
             raise ValueError(f"follow is {follow!r}; it must be one of {', '.join(FOLLOW)}")
         self.speed_share, self.iterations = speed_share, iterations

@@ -109,12 +109,15 @@ class _TreeReader:
         if root.get("BTCPP_format", "4") != "4":
             raise self._error(
                 root,
-                f"BTCPP_format is {root.get('BTCPP_format')!r}; it must be 4: convert the file",
+                f"BTCPP_format is {root.get('BTCPP_format')!r}; it must be 4; convert the file to "
+                "this format",
             )
         for tree in root.findall("BehaviorTree"):
             name = tree.get("ID", "")
             if name in self._trees:
-                raise self._error(tree, f"a second tree has the ID {name!r}")
+                raise self._error(
+                    tree, f"a second tree has the ID {name!r}; rename one of the trees"
+                )
             self._trees[name] = tree
         if not self._trees:
             raise self._error(root, "<root> has no <BehaviorTree>; add one")
@@ -128,9 +131,7 @@ class _TreeReader:
             raise self._error(tree, f"tree {name!r} contains itself")
         inside = _elements(tree)
         if len(inside) != 1:
-            raise self._error(
-                tree, f"tree {name!r} has {len(inside)} nodes at its top; it must have one"
-            )
+            raise self._error(tree, f"tree {name!r} has {len(inside)} root nodes; it must have one")
         self._entered.append(name)
         found = self._node(inside[0])
         self._entered.pop()

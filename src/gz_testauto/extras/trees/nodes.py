@@ -148,7 +148,7 @@ class TickLimit(py_trees.decorators.Decorator):
     def __init__(self, name: str, child: Behaviour, limit: int) -> None:
         """Create the decorator. Raises ``ValueError`` if ``limit`` is less than 1."""
         if limit < 1:
-            raise ValueError(f"{name}: limit is {limit}; it must be at least 1")
+            raise ValueError(f"{name}: 'limit' is {limit}; it must be at least 1")
         super().__init__(name=name, child=child)
         self.limit, self._ticks = limit, 0
 

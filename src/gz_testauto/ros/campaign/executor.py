@@ -82,7 +82,7 @@ class Lateness:
         if seen.held and blind:
             raise NavigatorError(
                 f"a scan before {time_s:.2f} s reached {self._planner} too late for planning, "
-                "since this machine is overloaded; run fewer processes"
+                "since this machine is overloaded; run fewer processes on it"
             )
 
     @property
@@ -313,15 +313,15 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
     and for a scan delay, since a planner node would count each late scan as lost."""
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots is not supported over ROS, where nodes drive one robot; "
-            "run the campaign in-process (gz_testauto run), or remove the key"
+            f"campaign {spec.name}: the key 'robots' is not supported over ROS, where nodes drive "
+            "one robot; run the campaign in-process (gz_testauto run), or remove the key"
         )
     for term in spec.randomize:
         if term.term == "scan_delay":
             raise SpecError(
-                f"randomize {term.name!r}: scan_delay is not supported over ROS, where planners "
-                "wait for each scan; run the campaign in-process (gz_testauto run), or remove the "
-                "term"
+                f"randomize {term.name!r}: the term 'scan_delay' is not supported over ROS, where "
+                "planners wait for each scan; run the campaign in-process (gz_testauto run), or "
+                "remove the term"
             )
 
 

@@ -178,7 +178,7 @@ def main() -> int:
 def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse:
     """Write the worlds of a request and return their paths."""
     if not request.out:
-        raise SpecError("out is empty; set it to the directory for the worlds")
+        raise SpecError("the field 'out' is empty; set it to the directory for the worlds")
     out = user_directory() / Path(request.out).expanduser()
     world = existing_file(request.world, "world")
     worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)

@@ -366,8 +366,8 @@ class CostmapCheck:
             cause = _out_of_height(scan, view)
         if cause:
             raise NavigatorError(
-                f"{self._stack.names.costmap} will have no mark of what {topic} sees: {cause} "
-                f"({SWITCH})"
+                f"{self._stack.names.costmap} will not mark the obstacles that {topic} detects: "
+                f"{cause} ({SWITCH})"
             )
 
 

@@ -105,8 +105,9 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
         if not package or package == "gz_testauto":
             raise
         raise MissingDependencyError(
-            f"the ROS package {package} for Python is missing, which a campaign with stack needs "
-            f"({error}); install or build it, and source its workspace's setup.bash in this shell"
+            f"the ROS package {package} for Python is missing, but a campaign with the key 'stack' "
+            f"needs it ({error}); install or build it, and source its workspace's setup.bash in "
+            "this shell"
         ) from error
 
     rospy.set_param("/use_sim_time", True)
@@ -127,8 +128,8 @@ def _require_ros(spec: StackCampaignSpec) -> None:
     for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if spec.stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
-                f"a campaign with stack needs ROS, but {command} is not on PATH; source the "
-                "setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
+                f"a campaign with the key 'stack' needs ROS, but {command} is not on PATH; source "
+                "the setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
             )
 
 

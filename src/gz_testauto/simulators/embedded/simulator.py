@@ -144,7 +144,7 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
         """Raise ``ValueError`` for an invalid option."""
         super().__init__(step_s)
         if skid not in get_args(Skid):
-            raise ValueError(f"skid must be one of {', '.join(get_args(Skid))}, not {skid!r}")
+            raise ValueError(f"'skid' must be one of {', '.join(get_args(Skid))}, not {skid!r}")
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid

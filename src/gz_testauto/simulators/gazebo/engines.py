@@ -86,9 +86,9 @@ vertex."""
 def check_engine(name: str) -> None:
     """Raise ``ValueError`` if no supported physics engine has this name."""
     if name == "simbody":
-        raise ValueError(f"engine: {SIMBODY}; use one of {', '.join(ENGINES)}")
+        raise ValueError(f"'engine': {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:
-        raise ValueError(f"engine is {name!r}; it must be one of {', '.join(ENGINES)}")
+        raise ValueError(f"'engine' is {name!r}; it must be one of {', '.join(ENGINES)}")
 
 
 def stated_engine(world: Element) -> str:

@@ -81,11 +81,12 @@ class GazeboSimulator(Simulator):
             check_engine(engine)
         if height_maps not in get_args(HeightMaps):
             raise ValueError(
-                f"height_maps must be one of {', '.join(get_args(HeightMaps))}, not {height_maps!r}"
+                f"'height_maps' must be one of {', '.join(get_args(HeightMaps))}, not "
+                f"{height_maps!r}"
             )
         if height_maps == "meshes" and engine not in (None, "ode"):
             raise ValueError(
-                f"height_maps is 'meshes', which requires the engine 'ode', not {engine!r}"
+                f"'height_maps' is 'meshes', which requires the engine 'ode', not {engine!r}"
             )
         if trials_per_server < 1 or period_s <= 0 or stall_timeout_s <= 0:
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")

@@ -187,7 +187,7 @@ def test_invalid_images_and_images_without_relief_are_rejected(tmp_path):
         ({"kind": "step", "pixels": 500}, "2^n + 1"),
         ({"kind": "step", "position_m": 1.0}, "must be above clear_m"),
         ({"kind": "gravel", "stone_m": [0.2, 0.1]}, "smaller diameter must be first"),
-        ({"kind": "gravel", "stone_m": [0.01, 0.1]}, "two cells of the grid"),
+        ({"kind": "gravel", "stone_m": [0.01, 0.1]}, "two grid cells"),
         ({"kind": "sand"}, "'flat', 'step', 'bumps', 'gravel', 'iso8608', 'fbm', 'image'"),
         ({"kind": "flat", "height_m": 1.0}, "Extra inputs"),
     ),

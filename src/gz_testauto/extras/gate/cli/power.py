@@ -48,26 +48,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worlds", type=int, required=True, metavar="N", help="number of worlds of the campaign"
     )
-    parser.add_argument("--pilot", type=Path, metavar="DIR", help="results of a pilot campaign")
+    parser.add_argument(
+        "--pilot", type=Path, metavar="DIR", help="results directory of a pilot campaign"
+    )
     parser.add_argument(
         "--planners",
         default="",
         metavar="A,B",
-        help="two planners of the pilot (default: first two)",
+        help="two planners of the pilot campaign (default: the first two)",
     )
     parser.add_argument("--rates", default="", metavar="A,B", help="two success rates")
     parser.add_argument(
         "--discordant",
         type=float,
         metavar="SHARE",
-        help="share of worlds in which exactly one succeeds (default: that of "
-        "independent planners)",
+        help="share of worlds in which exactly one of the two planners succeeds (default: the "
+        "share for independent planners)",
     )
     parser.add_argument(
         "--margin",
         type=float,
         default=0.05,
-        help="margin of the gate, as --not-worse-than (default: %(default)s)",
+        help="largest allowed decrease of the success rate, as --not-worse-than of the gate "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--alpha", type=float, default=0.05, metavar="SHARE", help="(default: %(default)s)"
@@ -77,13 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print which differences the specified number of worlds can detect, and return 0."""
     if not 2 <= arguments.worlds <= MOST_WORLDS:
-        raise SpecError(f"--worlds is {arguments.worlds}; it must be 2 to {MOST_WORLDS}")
+        raise SpecError(f"--worlds is {arguments.worlds}; it must be from 2 to {MOST_WORLDS}")
     if not 0.0 < arguments.alpha < 0.5:
         raise SpecError(f"--alpha is {arguments.alpha:g}; it must be between 0 and 0.5")
     if not 0.0 < arguments.margin < 1.0:
         raise SpecError(f"--margin is {arguments.margin:g}; it must be between 0 and 1")
     if bool(arguments.rates) == bool(arguments.pilot):
-        raise SpecError("give either --pilot DIR or --rates A,B")
+        raise SpecError("specify either --pilot DIR or --rates A,B")
     source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
     for line in _lines(arguments.worlds, source, described, arguments.margin, arguments.alpha):
         print(escape_text(line))
@@ -144,7 +147,9 @@ def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
     try:
         first, second = (float(text) for text in arguments.rates.split(","))
     except ValueError:
-        raise SpecError(f"--rates is {arguments.rates!r}; give two, as in 0.8,0.7") from None
+        raise SpecError(
+            f"--rates is {arguments.rates!r}; specify two rates, such as 0.8,0.7"
+        ) from None
     source = DiscordantRate.from_rates(first, second, arguments.discordant)
     how = "as for independent planners" if arguments.discordant is None else "as stated"
     share = f"of which {100 * source.discordant:.1f} % are discordant"
@@ -153,7 +158,10 @@ def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
 
 def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
     if arguments.discordant is not None:
-        raise SpecError("--pilot estimates the share of --discordant; omit one of the two options")
+        raise SpecError(
+            "--pilot already estimates the share that --discordant specifies; omit one of the two "
+            "options"
+        )
     results = load_campaign(arguments.pilot).results
     names = _two_planners(arguments, results.planners)
     (pair,) = compare(results, [names]).pairs
@@ -194,5 +202,5 @@ def _two_planners(arguments: argparse.Namespace, known: Tuple[str, ...]) -> Tupl
         if name not in known:
             raise SpecError(f"{arguments.pilot}: {unknown_name('planner', name, known)}")
     if len(set(names)) != 2:
-        raise SpecError(f"{arguments.pilot}: give two planners: --planners A,B")
+        raise SpecError(f"{arguments.pilot}: specify two planners with --planners A,B")
     return names[0], names[1]

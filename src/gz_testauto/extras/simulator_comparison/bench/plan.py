@@ -188,7 +188,7 @@ class Plan:
         recorded = repetitions[maneuver.command.repetition].command
         if recorded is None:
             raise SpecError(
-                f"maneuver {maneuver.name}: the recording of {maneuver.command.case} has no "
+                f"maneuver {maneuver.name}: the recording of {maneuver.command.case} contains no "
                 "velocity commands; specify another case"
             )
         return recorded_commands(recorded)

@@ -111,7 +111,9 @@ def read_topics(
                 "; earlier versions of the package rosbags read only directories, so specify "
                 "the directory with metadata.yaml"
             )
-        raise ResultsError(f"{path}: cannot be read as a rosbag: {error}{folder}") from error
+        raise ResultsError(
+            f"{path}: the file cannot be read as a rosbag: {error}{folder}"
+        ) from error
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
 
 
@@ -145,5 +147,7 @@ def _joint_speeds(path: Path, topic: str, message: Any, joints: Sequence[str]) -
         if joint not in names:
             raise ResultsError(f"{path}: {topic}: {unknown_name('joint', joint, names)}")
     if len(message.velocity) != len(names):
-        raise ResultsError(f"{path}: topic {topic} has no joint velocities; omit wheels")
+        raise ResultsError(
+            f"{path}: topic {topic} contains no joint velocities; omit the key 'wheels'"
+        )
     return [float(message.velocity[names.index(joint)]) for joint in joints]

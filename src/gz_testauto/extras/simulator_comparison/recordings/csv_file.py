@@ -64,7 +64,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                     stamps.append(Decimal(stamp.strip()))
                     values.append([float(cell) for cell in cells])
     except (OSError, UnicodeError, csv.Error) as error:
-        raise ResultsError(f"{path}: cannot be read as CSV: {error}") from error
+        raise ResultsError(f"{path}: the file cannot be read as CSV: {error}") from error
     except (ValueError, InvalidOperation) as error:
         raise ResultsError(f"{path}:{line}: a value is not a number: {error}") from error
     return stamps, np.array(values, dtype=float).reshape(len(values), len(names))

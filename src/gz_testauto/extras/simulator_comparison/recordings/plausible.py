@@ -100,33 +100,36 @@ def _check_gravity(source: str, imu: Series) -> None:
     if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
-                f"{reading}, so gravity was subtracted; set gravity: subtracted to add it"
+                f"{reading}, so gravity was subtracted from the samples; set 'gravity: subtracted' "
+                "to add it"
             )
         for expected, remedy in WRONG_GRAVITY:
             if abs(size / expected - 1.0) <= GRAVITY_TOLERANCE:
                 raise ResultsError(f"{reading}, which is {remedy}")
         raise ResultsError(
             f"{reading}, whose norm {size:.4g} is not within {100 * GRAVITY_TOLERANCE:.0f} % of "
-            f"{GRAVITY_MPS2:.2f}; calibrate the sensor, or set imu: null to compare without it"
+            f"{GRAVITY_MPS2:.2f}; calibrate the sensor, or set 'imu: null' to compare without the "
+            "IMU"
         )
     if mean[2] >= size * np.cos(TILT_RAD):
         return
     if mean[2] <= -size * np.cos(TILT_RAD):
         raise ResultsError(
-            f"{reading}, so the sensor is upside down; set axes: [x, -y, -z] if its z axis points "
-            "down, or gravity: opposite if it reports gravity itself"
+            f"{reading}, so the sensor is upside down; set 'axes: [x, -y, -z]' if its z axis "
+            "points down, or 'gravity: opposite' if the sensor reports the acceleration of gravity "
+            "itself"
         )
     along = int(np.argmax(np.abs(mean)))
     if along == 2:
         tilt_deg = np.degrees(np.arccos(abs(mean[2]) / size))
         raise ResultsError(
-            f"{reading}, so it is tilted by {tilt_deg:.0f} degrees; at most "
+            f"{reading}, so the sensor is tilted by {tilt_deg:.0f} degrees; at most "
             f"{np.degrees(TILT_RAD):.0f} are allowed. Rotate the samples into the robot's axes"
         )
     name = ("" if mean[along] > 0 else "-") + "xyz"[along]
     raise ResultsError(
-        f"{reading}, so its {name} axis points up; set axes: [FORWARD, LEFT, {name}] with the axes "
-        "that point forward and left"
+        f"{reading}, so the {name} axis of the sensor points up; set 'axes: [FORWARD, LEFT, "
+        f"{name}]' with the axes that point forward and left"
     )
 
 
@@ -189,5 +192,5 @@ def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
     if square > 0.0 and follows and product > MIN_UNIT_FACTOR * square:
         raise ResultsError(
             f"{source}: imu: the angular velocity about z is {product / square:.0f} times the yaw "
-            "rate of the robot; set units.angular: deg/s"
+            "rate of the robot; set 'units.angular: deg/s'"
         )

@@ -76,8 +76,8 @@ def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...
             whole.append(RunRecording.of(source, piece.channels))
     if not whole:
         raise ResultsError(
-            f"{recording.source}: the recording lasts {recording.duration_s:.3g} s and has no "
-            f"segment of {length_s:g} s without a loss of data; reduce segment_s"
+            f"{recording.source}: the recording lasts {recording.duration_s:.3g} s and contains no "
+            f"segment of {length_s:g} s without a loss of data; reduce 'segment_s'"
         )
     return tuple(whole)
 
@@ -102,14 +102,17 @@ def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
     topics = {}
     for name, channel in channels.items():
         if channel.topic is None:
-            raise ResultsError(f"{path}: the file is a rosbag; specify {name}.topic")
+            raise ResultsError(f"{path}: the file is a rosbag; specify the key '{name}.topic'")
         topics[name] = channel.topic
     wheels = channels.get("wheels")
     joints: Sequence[str] = ()
     if isinstance(wheels, WheelSpec):
         joints = wheels.joints or ()
         if wheels.radius_m is None:
-            raise ResultsError(f"{path}: joint velocities are in rad/s; specify wheels.radius_m")
+            raise ResultsError(
+                f"{path}: joint velocities are in rad/s; specify 'wheels.radius_m' to convert them "
+                "to m/s"
+            )
     return {
         name: (stamps, 1.0, values)
         for name, (stamps, values) in read_topics(path, topics, joints).items()

@@ -206,8 +206,8 @@ class GravelTerrain(TerrainKind):
             )
         if least < 2 * self.pitch_m:
             raise ValueError(
-                f"stone_m is from {least:g}; a stone must be at least two cells of the grid "
-                f"wide ({2 * self.pitch_m:g} m): specify more pixels or larger stones"
+                f"'stone_m' starts at {least:g} m, but a stone must be at least two grid cells "
+                f"({2 * self.pitch_m:g} m) wide; specify more 'pixels' or larger stones"
             )
         return self
 
