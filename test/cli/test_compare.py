@@ -85,8 +85,8 @@ def test_compare_pairs_worlds_by_hash_and_lists_unpaired_worlds(tmp_path, capsys
     )
     assert main(["compare", str(one), str(other)]) == 0
     text = unwrapped(capsys.readouterr().out)
-    assert "Only in one, not compared: 1 world b" in text
-    assert "Only in other, not compared: 1 world y" in text
+    assert "With trials only in one, not compared: 1 world b" in text
+    assert "With trials only in other, not compared: 1 world y" in text
     assert "p and q 1 world with both" in text
     assert " was +100.0 percentage points" in text
 

@@ -30,7 +30,7 @@ PLANNERS = ("a", "b", "c")
 WORLDS = 4
 
 
-def store_campaign(out, stop):
+def store_campaign(out, stop, selection):
     """Write a results directory about which notes have something to state."""
     directory, source = CampaignDirectory(out), out / "trials.csv"
     source.write_text("")
@@ -40,6 +40,8 @@ def store_campaign(out, stop):
     plan = [(w, p, r) for w in range(WORLDS) for p in PLANNERS for r in range(2)]
     late = {"missed_control_cycles": 1.0, "real_time_factor": 0.5, "barn_score": 0.3}
     with ResultStore.create(directory, "paper", PLANNERS, worlds, len(plan) + 1, stop) as store:
+        if selection:
+            store.select(selection)
         store.declare(builtin_metrics())
         store.add_invalid_attempt(AttemptRecord(1, 1, "gzserver died", 1.0, "then"))
         store.add_worker_death(AttemptRecord(2, 1, "the worker died", 1.0, "then"))
@@ -64,12 +66,12 @@ def store_campaign(out, stop):
 
 @pytest.fixture(scope="module")
 def campaigns(tmp_path_factory):
-    """Return analysis, terminal and page of a campaign that ends when decided, and one that does
-    not, which alone compares all planners together."""
+    """Return analysis, terminal and page of a campaign that ends when decided, one that does not,
+    which alone compares all planners together, and one with selected worlds."""
     found = []
-    for stop in (StopSpec(when="decided"), None):
+    for stop, selection in ((StopSpec(when="decided"), ""), (None, ""), (None, "two worlds")):
         out = tmp_path_factory.mktemp("notes")
-        store_campaign(out, stop)
+        store_campaign(out, stop, selection)
         with ResultStore.read(CampaignDirectory(out)) as store:
             analysis = analyze(store.results())
         stream = io.StringIO()
@@ -94,7 +96,10 @@ NOTES = (
     "unmeasured_notes",
     "invalid_notes",
     "worker_deaths_notes",
+    "selection_notes",
 )
+CAMPAIGN = {"overall_notes": 1, "selection_notes": 2}
+"""Campaigns of notes that the first one lacks."""
 
 
 def noted(analysis, name):
@@ -112,7 +117,7 @@ def noted(analysis, name):
 
 @pytest.mark.parametrize("name", NOTES)
 def test_a_note_is_in_terminal_page_latex_and_json(name, campaigns):
-    analysis, terminal, page = campaigns[name == "overall_notes"]
+    analysis, terminal, page = campaigns[CAMPAIGN.get(name, 0)]
     in_json = json.loads(to_json(analysis))["notes"]
     for note in noted(analysis, name):
         assert latex_text(str(note)) in to_latex(analysis)

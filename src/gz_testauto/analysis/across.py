@@ -57,18 +57,22 @@ class PairedCampaigns:
 
 
 def pair_campaigns(
-    campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False
+    campaigns: Sequence[LoadedCampaign],
+    ignore_differences: bool = False,
+    with_trials: bool = False,
 ) -> PairedCampaigns:
     """Pair the trials of two or more campaigns after comparing their conditions with the first
     one's.
 
-    A campaign with other conditions is excluded unless ``ignore_differences`` is true. Raises
-    ``ResultsError`` if two labels are equal, or the remaining campaigns share no world.
+    A campaign with other conditions is excluded unless ``ignore_differences`` is true. If
+    ``with_trials`` is true, worlds without a finished trial are ignored, so that all campaigns are
+    compared in the same worlds. Raises ``ResultsError`` if two labels are equal, or the remaining
+    campaigns share no world.
     """
     _require_labels(campaigns)
     found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
     kept = [c for c, of in zip(campaigns, found) if ignore_differences or not of.reasons]
-    keys = {campaign.label: _keys(campaign) for campaign in campaigns}
+    keys = {campaign.label: _keys(campaign, with_trials) for campaign in campaigns}
     here = [set(keys[campaign.label].values()) for campaign in kept]
     common = set.intersection(*here)
     sides = tuple(
@@ -86,7 +90,7 @@ def pair_campaigns(
         for campaign, of in zip(campaigns, found)
     )
     if len(kept) > 1 and not common:
-        raise ResultsError(_nothing_in_common(kept))
+        raise ResultsError(_nothing_in_common(kept, with_trials))
     without = frozenset().union(*(of.without for c, of in zip(campaigns, found) if c in kept))
     names = _planner_names(kept)
     return PairedCampaigns(
@@ -111,8 +115,8 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
         )
 
 
-def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
-    """Return the key of each world by its name.
+def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
+    """Return the key of each world by its name, or only of each world ``with_trials``.
 
     A key consists of the hash of the file, its number among identical files, and the start and
     goal. For imported trials without world files, the name replaces the hash.
@@ -120,6 +124,7 @@ def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
     own = drives(campaign.manifest.inputs)
     copies: Counter[str] = Counter()
     keys: Dict[str, Key] = {}
+    ran = {record.world for record in campaign.results.trials}
     for world in campaign.results.worlds:
         if world.sha256:
             what = (world.sha256, str(copies[world.sha256]))
@@ -127,11 +132,12 @@ def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
         else:
             what = ("name", world.name)
         place = [text for item in own.get(world.name, ()) for text in item]
-        keys[world.name] = (*what, *place)
+        if world.name in ran or not with_trials:
+            keys[world.name] = (*what, *place)
     return keys
 
 
-def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
+def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -> str:
     labels = ", ".join(campaign.label for campaign in campaigns)
     hashes = [{w.sha256 for w in one.results.worlds if w.sha256} for one in campaigns]
     nameless = [one.label for one, known in zip(campaigns, hashes) if not known]
@@ -142,6 +148,8 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
             f"no two files have the same hash, and the files of {', '.join(nameless)} are unknown: "
             "import those trials again with --world-files"
         )
+    elif with_trials and set.intersection(*(set(_keys(one, False).values()) for one in campaigns)):
+        reason = "no world has a finished trial in each of them"
     elif set.intersection(*hashes):
         reason = "the files with the same hash have another start or goal"
     else:
@@ -201,10 +209,15 @@ def _merged(
     return CampaignResults(
         name=" and ".join(campaign.label for campaign in campaigns),
         planners=tuple(dict.fromkeys(names.values())),
-        worlds=tuple(w for w in first.results.worlds if keys[first.label][w.name] in common),
+        worlds=tuple(w for w in first.results.worlds if keys[first.label].get(w.name) in common),
         planned=len(trials),
         relevant_success=first.results.relevant_success,
         trials=tuple(trials),
+        selection=" and ".join(
+            f"{campaign.label} has only {campaign.results.selection}"
+            for campaign in campaigns
+            if campaign.results.selection
+        ),
         declared=tuple(
             replace(metric, in_comparison=metric.in_comparison and metric.name not in without)
             for metric in shown

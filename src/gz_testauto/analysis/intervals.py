@@ -13,6 +13,9 @@ LEVEL = 0.95
 ONE_WORLD = "one world is not enough"
 """Reason for an estimate without an interval if all values are from one world."""
 
+SELECTED = "the trials were selected"
+"""Reason for an estimate without an interval if the trials do not represent all worlds."""
+
 
 class Estimate(NamedTuple):
     """A number and its two-sided confidence interval at :data:`LEVEL`; ends that do not exist are

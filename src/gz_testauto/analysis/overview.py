@@ -2,11 +2,13 @@
 winner.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import Comparisons, compare
+from gz_testauto.analysis.comparison import Comparison, Comparisons, compare
 from gz_testauto.analysis.early_stop import EarlyStop, early_stop, success_rates
+from gz_testauto.analysis.intervals import SELECTED, Estimate
 from gz_testauto.analysis.summary import PlannerSummary, summarize
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults
@@ -42,15 +44,53 @@ def analyze(
 ) -> Analysis:
     """Compute all statistics; ``pairs`` are the pairs of planners to compare, by default all
     pairs.
+
+    Results of selected trials (``results.selection``) have neither intervals nor p-values: a
+    selection by results, such as the trials that failed in an earlier version, does not represent
+    all worlds, and the other version would seem better in it.
     """
-    comparisons = compare(results, pairs)
+    comparisons, summaries = compare(results, pairs), summarize(results)
+    if results.selection:
+        comparisons = Comparisons(tuple(map(_described, comparisons.pairs)))
+        summaries = tuple(
+            replace(one, success=_value(one.success), naive=_value(one.naive)) for one in summaries
+        )
     return Analysis(
         results,
         results.metrics,
-        summarize(results),
+        summaries,
         comparisons,
         group_worlds(results),
         early_stop(results),
+    )
+
+
+def _value(one: Estimate) -> Estimate:
+    """Return an estimate from selected trials without its interval."""
+    return Estimate.without_interval(one.value, SELECTED)
+
+
+def _described(pair: Comparison) -> Comparison:
+    """Return a comparison of selected trials without intervals and p-values."""
+    metrics = tuple(
+        replace(
+            one,
+            shift=_value(one.shift),
+            p_value=math.nan,
+            p_adjusted=math.nan,
+            significant=False,
+            relevant=False,
+        )
+        for one in pair.metrics
+    )
+    return replace(
+        pair,
+        difference=_value(pair.difference),
+        p_value=math.nan,
+        p_adjusted=math.nan,
+        significant=False,
+        relevant=False,
+        metrics=metrics,
     )
 
 

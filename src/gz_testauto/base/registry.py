@@ -43,9 +43,13 @@ from gz_testauto.base.errors import (
     PluginError,
     UnknownNameError,
 )
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import parse_xml
 
 LOGGER = logging.getLogger(__name__)
+
+LISTED = 20
+"""Largest number of known names that the message for an unknown name lists."""
 Loader = Callable[[], Any]
 
 
@@ -232,9 +236,11 @@ def _similar(name: str, known: Iterable[str]) -> List[str]:
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for the unknown ``name``, which lists the most similar and all known
+    """Return the message for the unknown ``name``, which lists the most similar name and the known
     names.
+
+    Of more than :data:`LISTED` known names, the message states the number of the others.
     """
     near = _similar(name, known)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"unknown {kind} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}"
+    return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(known), LISTED) or 'none'}"

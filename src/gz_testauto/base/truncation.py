@@ -27,10 +27,10 @@ def truncate(message: str) -> str:
     )
 
 
-def join_truncated(names: Sequence[str]) -> str:
-    """Return a text with the first :data:`MAX_NAMES` names and the number of the others."""
-    more = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
+    """Return a text with the first ``most`` names and the number of the others."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def log_untruncated(message: str) -> None:

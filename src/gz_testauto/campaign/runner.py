@@ -17,13 +17,14 @@ from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.base.truncation import truncate
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.resume import not_followed_notice, open_or_create_campaign
+from gz_testauto.campaign.selection import selected_trials, selection_text
 from gz_testauto.metrics.interface import measure
 from gz_testauto.results.attempts import Attempts
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.paper_log import CampaignLog
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord, utc_now
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import LoadedCampaign, ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
@@ -54,6 +55,7 @@ def run_campaign(
     *,
     make_workers: WorkersFactory = OneWorker,
     selection: TrialSelection = ALL,
+    failed_in: Optional[LoadedCampaign] = None,
     resume: bool = False,
     retry_invalid: bool = False,
     listener: Optional[CampaignListener] = None,
@@ -64,6 +66,7 @@ def run_campaign(
 
     If the directory ``out`` contains this campaign, the campaign is resumed. If ``resume`` is True,
     ``out`` must contain it. If ``retry_invalid`` is True, invalid trials are repeated. If
+    ``failed_in`` is set, only the trials that failed in that campaign are run. If
     ``should_stop`` returns True, the running trials are abandoned. All checks that need no
     simulator are done before the simulator starts. ``make_workers`` creates the workers, which run
     trials in parallel. ``world_workers`` is the number of processes that generate the worlds of a
@@ -84,8 +87,11 @@ def run_campaign(
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]
-            selected = [trial for trial in plan if selection.covers(trial)]
+            selected = selected_trials(plan, selection, campaign.worlds, failed_in)
             pending = attempts.remaining(selected)
+            chosen = selection_text(selection, failed_in)
+            if pending and chosen:
+                store.select(chosen)
             decision = EarlyStopMonitor(spec, store, plan, pending)
             log = CampaignLog(directory.log, campaign.missions.goals_in)
             log.rewrite(_without_pending(store.results().trials, pending))

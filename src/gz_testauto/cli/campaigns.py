@@ -14,6 +14,7 @@ from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors, whole_number
 from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.worlds import SEEDS
@@ -60,7 +61,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--planners",
-        type=_names,
+        type=comma_separated,
         metavar="A,B",
         help="run only these planners (default: all); the other planners can run later",
     )
@@ -69,8 +70,20 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _names(text: str) -> Optional[Tuple[str, ...]]:
+def comma_separated(text: str) -> Optional[Tuple[str, ...]]:
+    """Return the names in the value of an option, or None if there are none."""
     return tuple(name.strip() for name in text.split(",") if name.strip()) or None
+
+
+def world_names(text: str) -> Tuple[str, ...]:
+    """Return the names in the value of ``--only``. Raises ``ArgumentTypeError`` if there are
+    none."""
+    names = comma_separated(text)
+    if names is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} names no world; specify names or numbers, such as world_0003,world_0007"
+        )
+    return names
 
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
@@ -94,6 +107,7 @@ def run_trials(
     selection: TrialSelection,
     should_stop: StopRequest,
     resume: bool = False,
+    failed_in: Optional[LoadedCampaign] = None,
 ) -> CampaignResults:
     """Start or resume a campaign in ``out``, and show its progress on standard error.
 
@@ -109,6 +123,7 @@ def run_trials(
         chosen_executor(spec, out),
         make_workers=chosen_workers(arguments),
         selection=selection,
+        failed_in=failed_in,
         resume=resume,
         retry_invalid=arguments.retry_invalid,
         listener=progress_listener(),

@@ -22,6 +22,7 @@ from gz_testauto.analysis.across import ComparedCampaign, PairedCampaigns, pair_
 from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_all_texts, escape_text
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.report.export import to_json
 from gz_testauto.report.plain import count_text, indented, plain_table, report_console
 from gz_testauto.report.table import report
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(paths) < 2:
         raise SpecError("compare requires two or more results directories; add a directory")
     campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
-    across = pair_campaigns(campaigns, arguments.ignore_differences)
+    across = pair_campaigns(campaigns, arguments.ignore_differences, with_trials=True)
     analysis = analyze(across.results, across.pairs)
     if arguments.json:
         text = to_json(analysis, directories=across.sides, only_in=across.only)
@@ -87,9 +88,8 @@ def _heading(across: PairedCampaigns) -> Iterator[RenderableType]:
     for label, worlds in across.only.items():
         if worlds:
             noun = count_text(len(worlds), "world")
-            yield Text(f"Only in {label}, not compared: {noun}", style="yellow")
-            more = " ..." if len(worlds) > SHOWN else ""
-            yield indented(" ".join(worlds[:SHOWN]) + more)
+            yield Text(f"With trials only in {label}, not compared: {noun}", style="yellow")
+            yield indented(join_truncated(worlds, SHOWN))
     yield ""
 
 

@@ -27,12 +27,12 @@ from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
+from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
-from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped
@@ -158,16 +158,9 @@ def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
     """Return the requested trial.
 
-    Raises ``ResultsError`` if it does not exist; the message lists the names that exist.
+    Raises ``ResultsError`` or ``SpecError`` if it does not exist; the message lists existing names.
     """
-    names = [record.name for record in campaign.worlds]
-    if world not in names:
-        numbers = {
-            world_number(record.name, record.world_index): record.name for record in campaign.worlds
-        }
-        if world not in numbers:
-            raise ResultsError(unknown_name("world", world, names[:20]))
-        world = numbers[world]
+    world = world_name(world, campaign.worlds)
     planners = [entry.name for entry in campaign.spec.planners]
     if planner not in planners:
         raise ResultsError(unknown_name("planner", planner, planners))

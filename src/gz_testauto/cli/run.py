@@ -6,6 +6,7 @@ the campaign after the current control period, a second Ctrl-C immediately.
 
 example:
   gz_testauto run config/campaign.yaml --out results/paper
+  gz_testauto run config/campaign.yaml --out results/again --failed-of results/paper
 
   then  gz_testauto report results/paper --csv paper.csv --plots results/paper/plots
 """
@@ -14,6 +15,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.selection import require_failures
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import (
@@ -23,8 +26,11 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     print_results,
     run_trials,
+    world_names,
 )
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.results.store import load_campaign as load_results
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 
@@ -45,19 +51,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simulator that replaces the simulator of the campaign",
     )
     add_selection_arguments(parser)
+    parser.add_argument(
+        "--only",
+        type=world_names,
+        metavar="W1,W2",
+        help="run only the worlds with these names or numbers, with the same seeds as in the "
+        "complete campaign",
+    )
+    parser.add_argument(
+        "--failed-of",
+        type=Path,
+        metavar="DIR",
+        help="run only the trials that failed in the results directory DIR, with the same seeds; "
+        "planners that DIR does not contain run in the worlds in which other planners failed",
+    )
     add_campaign_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and print the results; return the exit status."""
     spec = load_campaign(arguments)
-    selection = TrialSelection(arguments.worlds, arguments.planners)
+    selection = TrialSelection(arguments.worlds, arguments.planners, only=arguments.only)
+    failed_in = None if arguments.failed_of is None else _failed_in(arguments)
     stop = StopSignals(on_first=announce_stop)
     with stop:
         if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
             spec = with_simulator(spec, arguments.simulator or "")
             simulator_options(spec)  # raises its error before worlds are generated
-        results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
+        results = run_trials(
+            spec, arguments.out, arguments, selection, stop, arguments.resume, failed_in
+        )
         print_results(results, arguments.out, arguments.json)
         if stop():
             print(
@@ -66,3 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     return exit_status(stop, results)
+
+
+def _failed_in(arguments: argparse.Namespace) -> LoadedCampaign:
+    if arguments.failed_of.resolve() == arguments.out.resolve():
+        raise SpecError(
+            f"--failed-of and --out are both {arguments.out}; finished trials are never run again "
+            "in their directory: specify a new directory with --out"
+        )
+    earlier = load_results(arguments.failed_of)
+    require_failures(earlier)
+    return earlier

@@ -230,7 +230,7 @@ class _Drawing:
         if not found:
             raise SpecError(
                 f"randomize {self.spec.name!r}: "
-                + unknown_name(f"{what} that matches", select.names, sorted(names)[:20])
+                + unknown_name(f"{what} that matches", select.names, names)
             )
         if select.number is None:
             return found

@@ -64,6 +64,7 @@ def caveats(analysis: Analysis) -> List[Note]:
     """Return the notes that are necessary to interpret success rates and means."""
     results, summaries = analysis.results, analysis.summaries
     return [
+        *selection_notes(results),
         *early_stop_notes(analysis.early_stop),
         *early_stop_caveats(analysis.early_stop),
         *load_notes(summaries),
@@ -71,6 +72,19 @@ def caveats(analysis: Analysis) -> List[Note]:
         *correlation_notes(summaries),
         *missing_notes(results),
         *unmeasured_notes(results),
+    ]
+
+
+def selection_notes(results: CampaignResults) -> List[Note]:
+    """Return a note on trials that were selected by name or by their results."""
+    if not results.selection:
+        return []
+    return [
+        Note(
+            f"Selected trials: {results.selection}. The rates and differences describe only these "
+            "trials, not all worlds, so there are no intervals and no tests. To compare planners, "
+            "run the complete campaign."
+        )
     ]
 
 

@@ -15,6 +15,7 @@ from gz_testauto.analysis.early_stop import EarlyStop
 from gz_testauto.analysis.overview import Analysis, WorldGroup
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.base.escaping import escape_all_texts
+from gz_testauto.base.truncation import join_truncated
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
     differences_note,
@@ -35,6 +36,7 @@ from gz_testauto.report.notes import (
     missing_notes,
     overall_notes,
     running_notes,
+    selection_notes,
     success_note,
     unmeasured_notes,
     worker_deaths_notes,
@@ -53,6 +55,9 @@ from gz_testauto.results.records import CampaignResults
 LAST_SHOWN = 8
 """Number of most recent trials that are shown while a campaign runs."""
 
+WON_SHOWN = 12
+"""Largest number of worlds that are listed in which only one planner of a pair succeeded."""
+
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
     """Print the complete report, by default to standard output."""
@@ -67,6 +72,7 @@ def report(analysis: Analysis) -> RenderableType:
         _heading(results),
         *_noted(running_notes(results)),
         *_noted(early_stop_notes(analysis.early_stop), "bold"),
+        *_noted(selection_notes(results), "yellow"),
         "",
     ]
     if not any(summary.trials for summary in summaries):
@@ -83,7 +89,8 @@ def report(analysis: Analysis) -> RenderableType:
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
-            parts += ["", *_comparison(pair, metrics, analysis.early_stop)]
+            several = len(results.planners) > 2
+            parts += ["", *_comparison(pair, metrics, analysis.early_stop, several)]
         parts += _noted(overall_notes(analysis.comparisons), separated=True)
         parts += ["", *_winners(results, analysis.winners)]
     parts += _noted(missing_notes(results), "yellow", separated=True)
@@ -161,7 +168,7 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
 
 
 def _comparison(
-    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop]
+    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop], several: bool
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
@@ -175,6 +182,12 @@ def _comparison(
             f"only by {pair.first}: {pair.counts.first_only}; only by {pair.second}: "
             f"{pair.counts.second_only}; by neither: {pair.counts.neither}."
         )
+    if several:  # of two planners, the groups of worlds below contain the same worlds
+        lines += [
+            Text(f"Only {planner}: {join_truncated(worlds, WON_SHOWN)}.")
+            for planner, worlds in verdict.won
+            if worlds and pair.counts is not None
+        ]
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
 
 

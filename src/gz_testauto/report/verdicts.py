@@ -47,6 +47,8 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
     won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
+    if math.isnan(pair.p_value):
+        return _without_test(pair, won)
     if end is not None:
         for decision in end.pairs:
             if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
@@ -66,6 +68,17 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
         f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
     )
     return VerdictText(lead, evidence, decided, won, ahead if decided else "")
+
+
+def _without_test(pair: Comparison, won: Won) -> VerdictText:
+    """Return the result of a comparison that has no test, since the trials were selected."""
+    points = 100 * pair.difference.value
+    evidence = (
+        f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
+        f"{_signed(points)} {POINTS} in {count_text(pair.worlds, 'world')}."
+    )
+    lead = f"{pair.first} and {pair.second} were not tested: {pair.difference.method}."
+    return VerdictText(lead, evidence, False, won)
 
 
 def _early_verdict(
@@ -156,7 +169,7 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     sentences = []
     for some, text in (
         (
-            [one for one in open_ones if one.worlds and not one.significant],
+            [one for one in open_ones if not (math.isnan(one.p_value) or one.significant)],
             "The differences are not significant in these metrics",
         ),
         (

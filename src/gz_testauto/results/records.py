@@ -155,6 +155,11 @@ class CampaignResults:
     """
     relevant_success: float = RELEVANT_SUCCESS
     """The smallest difference of two success rates that is practically relevant."""
+    selection: str = ""
+    """The trials that were selected by name or by their results, such as ``trials that failed in
+    monday``; empty if all trials of the plan, or those of its first worlds, were run. Rates and
+    differences of selected trials do not represent all worlds.
+    """
     running: Optional[Runner] = None
     """The process that runs the campaign, with its running trials; None if the campaign is not
     running.

@@ -185,7 +185,8 @@ class CampaignRow:
 
     ``smallest_relevant_success`` is the smallest difference of two success rates that is
     practically relevant. The limits are those of the last call of ``ResultStore.reopen``, or None
-    before the first call.
+    before the first call. ``selection`` names the selected trials if not all trials of the plan, or
+    those of its first worlds, were run.
     """
 
     name: str
@@ -193,6 +194,7 @@ class CampaignRow:
     smallest_relevant_success: float = RELEVANT_SUCCESS
     max_attempts: Optional[int] = None
     max_worker_deaths: Optional[int] = None
+    selection: str = ""
 
 
 @dataclass(frozen=True)

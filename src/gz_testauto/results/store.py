@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
@@ -122,6 +122,21 @@ class ResultStore:
                 (relevant_success,),
             )
 
+    def select(self, selection: str) -> None:
+        """Store that the next trials were selected, unless this selection is already stored.
+
+        ``selection`` names the selected trials, such as ``worlds selected with --only``.
+        """
+        with _reporting_damage(self._directory.results):
+            stored = self._campaign().selection
+        if selection in stored:
+            return
+        with self._transaction():
+            self._connection.execute(
+                f"UPDATE {schema.CAMPAIGN.name} SET selection = ?",
+                (f"{stored} and {selection}" if stored else selection,),
+            )
+
     def judge(self, world: str) -> None:
         """Append a world to those that count for the early stop.
 
@@ -196,7 +211,10 @@ class ResultStore:
         """Return all results stored so far."""
         path = self._directory.results
         with _reporting_damage(path), reporting_errors(path):
-            return _checked(self._all_rows(), path)
+            results = _checked(self._all_rows(), path)
+        if len(results.trials) >= results.planned:
+            return replace(results, selection="")
+        return results
 
     def _all_rows(self) -> CampaignResults:
         connection = self._connection
@@ -221,6 +239,7 @@ class ResultStore:
             relevant_success=campaign.smallest_relevant_success,
             stop=next(iter(schema.STOP.read(connection)), None),
             judged=tuple(row.world for row in schema.JUDGED.read(connection)),
+            selection=campaign.selection,
             running=running.read_runner(connection),
         )
 

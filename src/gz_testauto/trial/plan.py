@@ -42,15 +42,17 @@ class Trial:
 @dataclass(frozen=True)
 class TrialSelection:
     """The part of the plan to run: the first ``worlds`` worlds, the planners with the names
-    ``planners``, and the trials with the indices ``trials``.
+    ``planners``, the trials with the indices ``trials``, and the worlds with the names ``only``.
 
     A field that is None selects all. Seeds and indices of trials do not depend on the selection, so
-    that the other trials can run later in the same results directory.
+    that the other trials can run later in the same results directory, and a trial is the same trial
+    in any selection.
     """
 
     worlds: Optional[int] = None
     planners: Optional[Tuple[str, ...]] = None
     trials: Optional[FrozenSet[int]] = None
+    only: Optional[Tuple[str, ...]] = None
 
     def covers(self, trial: Trial) -> bool:
         """Return whether the trial is part of the selection."""
@@ -58,6 +60,7 @@ class TrialSelection:
             (self.worlds is None or trial.world_index < self.worlds)
             and (self.planners is None or trial.planner in self.planners)
             and (self.trials is None or trial.index in self.trials)
+            and (self.only is None or trial.world in self.only)
         )
 
     def check(self, spec: CampaignSpec) -> None:

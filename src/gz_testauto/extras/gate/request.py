@@ -118,7 +118,7 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
     if a directory contains no results, or if the campaigns are not comparable.
     """
     rules, option = _complete(request), request.option
-    campaign = load_campaign(request.directory, "new")
+    campaign = _load(request.directory, "new")
     if request.worlds is not None and not 1 <= request.worlds <= len(campaign.results.worlds):
         raise SpecError(
             f"{request.directory}: {option('worlds')} is {request.worlds}; it must be between 1 "
@@ -127,7 +127,7 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
     if request.baseline is None:
         compared = _within(campaign, request, rules)
     else:
-        compared = _against(campaign, load_campaign(request.baseline, "baseline"), request, rules)
+        compared = _against(campaign, _load(request.baseline, "baseline"), request, rules)
     pairs, declared = compared.pairs, compared.results.metrics
     answers = evaluate(pairs, compared.rules, declared)
     metrics = [metric for metric, _ in gate_metrics(compared.rules, declared)]
@@ -150,6 +150,18 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
         *_unneeded(request.allowances, compared.not_judged, option),
     )
     return GateEvaluation(campaign.results.name, answers, tuple(missing), notes, request.allowances)
+
+
+def _load(directory: Path, label: str) -> LoadedCampaign:
+    """Read a results directory. Raises ``ResultsError`` if its trials were selected, since selected
+    trials do not represent all worlds."""
+    campaign = load_campaign(directory, label)
+    if campaign.results.selection:
+        raise ResultsError(
+            f"{directory}: contains only {campaign.results.selection}, which do not represent all "
+            "worlds, so a gate cannot be evaluated; run the complete campaign first"
+        )
+    return campaign
 
 
 def _complete(request: GateRequest) -> GateQuestions:

@@ -61,7 +61,7 @@ def ranking(analysis: Analysis) -> str:
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,
     )
-    if len(ranked) < 2:
+    if len(ranked) < 2 or analysis.results.selection:
         return ""
     rates = [f"{100 * one.success.value:.1f} % for {one.planner}" for one in ranked]
     names = [summary.planner for summary in ranked]

@@ -1,0 +1,133 @@
+"""Select the trials of a campaign by the names of worlds, or by the failures of another campaign.
+
+The selected trials keep the indices and seeds that they have in the complete campaign.
+"""
+
+from dataclasses import replace
+from typing import List, Optional, Sequence, Set, Tuple
+
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.base.truncation import join_truncated
+from gz_testauto.results.paper_log import world_number
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.trial.plan import Trial, TrialSelection
+from gz_testauto.worlds.record import WorldRecord
+
+Identity = Tuple[str, str, int]
+"""A trial of any campaign in the same worlds: world, planner and repetition."""
+
+
+def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
+    """Return the name of the world with the name or number ``text``.
+
+    Raises ``SpecError`` if no world has this name or number.
+    """
+    names = [world.name for world in worlds]
+    if text in names:
+        return text
+    by_number = {world_number(world.name, world.world_index): world.name for world in worlds}
+    if text not in by_number:
+        raise SpecError(unknown_name("world", text, names))
+    return by_number[text]
+
+
+def require_failures(earlier: LoadedCampaign) -> None:
+    """Raise ``ResultsError`` if no valid trial of the campaign failed, or if other software ran
+    the trials, so that their seeds are unknown."""
+    if earlier.manifest.is_imported:
+        raise ResultsError(
+            f"{earlier.label}: these results were imported, so the seeds of their trials are "
+            "unknown; select worlds with --only instead"
+        )
+    if not _failures(earlier.results.trials):
+        raise ResultsError(
+            f"{earlier.label}: none of the {len(earlier.results.trials)} finished trials failed, "
+            "so there is no trial to run again (invalid trials do not count)"
+        )
+
+
+def selected_trials(
+    plan: Sequence[Trial],
+    selection: TrialSelection,
+    worlds: Sequence[WorldRecord],
+    failed_in: Optional[LoadedCampaign] = None,
+) -> List[Trial]:
+    """Return the trials of ``plan`` in the selection.
+
+    If ``failed_in`` is a campaign, only the trials that failed in it are returned: those with the
+    same world, planner and repetition. A planner that is not part of that campaign runs in each
+    world and repetition in which another planner failed. Raises ``SpecError`` if a selected world
+    does not exist, or if no failed trial has the same world file and seed in this campaign.
+    """
+    if selection.only is not None:
+        names = tuple(world_name(text, worlds) for text in selection.only)
+        selection = replace(selection, only=names)
+    chosen = [trial for trial in plan if selection.covers(trial)]
+    if failed_in is None:
+        return chosen
+    failures = _failures(failed_in.results.trials)
+    failed_places = {(world, repetition) for world, _, repetition in failures}
+    again = [
+        trial
+        for trial in chosen
+        if (trial.world, trial.planner, trial.repetition) in failures
+        or (
+            trial.planner not in failed_in.results.planners
+            and (trial.world, trial.repetition) in failed_places
+        )
+    ]
+    _require_equal(again, worlds, failed_in, failures)
+    return again
+
+
+def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
+    """Return the name of the selected trials in reports, empty if the first worlds are selected."""
+    named = []
+    if failed_in is not None:
+        named.append(f"trials that failed in {failed_in.label} (--failed-of)")
+    if selection.only is not None:
+        named.append("worlds that were selected by name (--only)")
+    return " and ".join(named)
+
+
+def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
+    return {
+        (record.world, record.planner, record.repetition)
+        for record in trials
+        if record.outcome.valid and not record.completed
+    }
+
+
+def _require_equal(
+    again: Sequence[Trial],
+    worlds: Sequence[WorldRecord],
+    earlier: LoadedCampaign,
+    failures: Set[Identity],
+) -> None:
+    """Raise ``SpecError`` unless the trials have the world files and seeds of ``earlier``."""
+    label = earlier.label
+    if not again:
+        failed = join_truncated(sorted({world for world, _, _ in failures}))
+        raise SpecError(
+            f"--failed-of {label}: the selected worlds and planners of this campaign include none "
+            f"of the failed trials, which are in {failed}"
+        )
+    files = {world.name: world.sha256 for world in worlds}
+    earlier_files = {world.name: world.sha256 for world in earlier.results.worlds}
+    seeds = {(one.world, one.repetition): one.seed for one in earlier.results.trials}
+    for trial in again:
+        if files[trial.world] != earlier_files[trial.world]:
+            raise SpecError(
+                f"--failed-of {label}: the file of {trial.world} has a different content in this "
+                "campaign, so its trials would not be the same; use the 'worlds' and the 'seed' of "
+                f"{label}"
+            )
+        seed = seeds[trial.world, trial.repetition]
+        if seed != trial.seed:
+            raise SpecError(
+                f"--failed-of {label}: {trial.label} has the seed {seed} in {label} and "
+                f"{trial.seed} in this campaign, so its random numbers would differ; use the "
+                f"'seed' and the complete list of worlds of {label}, and select worlds with --only"
+            )
