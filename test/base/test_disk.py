@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gz_testauto.base.disk import read_file, replace_file
-from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
+from gz_testauto.actors.bodies import read_body
+from gz_testauto.base.disk import read_file, read_start, read_text, replace_file
+from gz_testauto.base.errors import GzTestautoError, ResultsError, SdfError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.cli import main as command
 from gz_testauto.results.comparability import file_sha256
+from gz_testauto.results.recordings import read_trajectory
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.meshes.files import mesh_parts
 from gz_testauto.spec.yaml_source import read_yaml_text
@@ -82,10 +84,13 @@ def test_empty_map_is_not_written(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_file_is_read_completely_or_up_to_a_limit(tmp_path):
+def test_file_is_read_completely_unless_it_exceeds_the_limit(tmp_path):
     (tmp_path / "x").write_bytes(b"whole")
     assert read_file(tmp_path / "x") == b"whole"
-    assert read_file(tmp_path / "x", 2) == b"wh"
+    assert read_file(tmp_path / "x", 5) == b"whole"
+    assert read_start(tmp_path / "x", 2) == b"wh"
+    with pytest.raises(OSError, match="larger than 4e-06 MB"):
+        read_file(tmp_path / "x", 4)
     with pytest.raises(FileNotFoundError):
         read_file(tmp_path / "y")
     with pytest.raises(IsADirectoryError):
@@ -102,12 +107,27 @@ def test_file_is_read_completely_or_up_to_a_limit(tmp_path):
         ("pipe.yaml", read_yaml_text),
         ("pipe.json", lambda path: read_json_object(path, ResultsError)),
         ("pipe.stl", lambda path: mesh_parts(path, 0)),
+        ("pipe.urdf", read_body),
+        ("pipe.xacro", read_body),
+        ("pipe.npz", read_trajectory),
     ],
 )
 def test_pipe_is_rejected_without_waiting_for_its_writer(tmp_path, name, read):
     os.mkfifo(tmp_path / name)
-    with pytest.raises(GzTestautoError, match=rf"{name}.* cannot be read: .*not a regular file"):
+    with pytest.raises(GzTestautoError, match=rf"{name}.* cannot be read.* not a regular file"):
         read(tmp_path / name)
+
+
+def test_sparse_file_above_the_limit_is_rejected_without_reading_it(tmp_path):
+    with open(tmp_path / "huge.world", "wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(SdfError, match=r"huge\.world: cannot be read: it is larger than 100 MB"):
+        SdfDocument.read(tmp_path / "huge.world")
+
+
+def test_text_is_read_without_byte_order_mark(tmp_path):
+    (tmp_path / "x").write_bytes(b"\xef\xbb\xbfa\n")
+    assert read_text(tmp_path / "x", SpecError) == "a\n"
 
 
 def test_endless_device_is_rejected():

@@ -1,7 +1,6 @@
 """URIs are resolved to files."""
 
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -83,24 +82,6 @@ def test_uri_of_this_package_is_resolved_without_ros(monkeypatch):
     assert resources.resolve("package://gz_testauto/models", Path("/")) == expected
     with pytest.raises(ResourceError, match=r"package://other/models .*rospkg.* is not installed"):
         resources.resolve("package://other/models", Path("/"))
-
-
-def test_ros_package_is_found_by_rospkg_or_reported_by_name(monkeypatch):
-    class NotFoundError(Exception):
-        pass
-
-    class RosPack:
-        def get_path(self, name):
-            if name == "known":
-                return "/ws/src/known"
-            raise NotFoundError(name)
-
-    fake = types.SimpleNamespace(RosPack=RosPack, ResourceNotFound=NotFoundError)
-    monkeypatch.setitem(sys.modules, "rospkg", fake)
-    found = resources.resolve("package://known/worlds/a.world", Path("/"))
-    assert found == Path("/ws/src/known/worlds/a.world")
-    with pytest.raises(ResourceError, match="ROS package 'unknown' was not found"):
-        resources.resolve("package://unknown/a", Path("/"))
 
 
 def test_unknown_scheme_is_rejected_with_the_supported_ones():

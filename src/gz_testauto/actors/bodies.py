@@ -12,6 +12,7 @@ from typing import Tuple
 
 from lxml import etree
 
+from gz_testauto.base.disk import read_text, require_regular
 from gz_testauto.base.errors import MissingDependencyError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import model_file
@@ -61,7 +62,8 @@ def read_body(path: Path) -> str:
     read, and ``MissingDependencyError`` if a required converter is not installed.
     """
     if path.suffix in (".xacro", ".urdf"):
-        text = _urdf(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
+        require_regular(path, SdfError)
+        text = _urdf(path) if path.suffix == ".xacro" else read_text(path, SdfError)
         from gz_testauto.simulators.gazebo.installation import convert_urdf
 
         document = SdfDocument.parse(convert_urdf(text), str(path))

@@ -1,44 +1,113 @@
-"""Read regular files only, and write files atomically.
+"""Read regular files of limited size only, and write files atomically and durably.
 
-Reading never blocks on a pipe or a device. New content is written to a temporary file, which is
-renamed when it is complete.
+All modules read files of users with these functions. Reading never blocks on a pipe or a device.
+New content is written to a temporary file, synchronized with the disk, and renamed. After a power
+failure, a file therefore has its previous or its new content, and is never empty or truncated.
 """
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import Iterator, Type, Union
+from typing import BinaryIO, Callable, Iterator, Type, TypeVar, Union
 
 from gz_testauto.base.errors import DiskError, GzTestautoError
 
 PARTIAL_SUFFIX = ".partial"
 
+MOST_BYTES = 100_000_000
+"""Largest size (bytes) of an input file that is read into memory."""
 
-def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
-    """Return the content of a regular file, limited to ``most_bytes`` unless that is negative.
+_BLOCK_BYTES = 1_000_000
 
-    Raises ``OSError`` if the file cannot be read, or if it is a pipe or a device, from which
-    reading can block or never end.
+Value = TypeVar("Value")
+
+
+def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the content of a regular file.
+
+    Raises ``OSError`` if the file cannot be read, is larger than ``most_bytes``, or is a pipe or a
+    device, from which reading can block or never end.
     """
-    with open(path, "rb", opener=_open_without_waiting) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    with _opened(path) as stream:
+        if os.fstat(stream.fileno()).st_size > most_bytes:
+            reason = f"it is larger than {most_bytes / 1e6:g} MB, the limit for such a file"
+            raise OSError(errno.EFBIG, reason, str(path))
+        return stream.read()
+
+
+def read_start(path: Union[str, Path], most_bytes: int) -> bytes:
+    """Return the first ``most_bytes`` of a regular file. Raises ``OSError`` if it cannot be read,
+    or is a pipe or a device.
+    """
+    with _opened(path) as stream:
         return stream.read(most_bytes)
 
 
 def read_input(
-    path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = -1
+    path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> bytes:
     """Return the content of a regular file as :func:`read_file` does.
 
     If the file cannot be read, raises ``error_class`` with the path and the reason in the message.
     """
+    return with_input(path, error_class, lambda: read_file(path, most_bytes))
+
+
+def read_text(
+    path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
+) -> str:
+    """Return the text of a regular file in UTF-8, without a byte order mark.
+
+    Raises ``error_class`` as :func:`read_input` does, and with the line of the first byte that is
+    not UTF-8.
+    """
+    content = read_input(path, error_class, most_bytes)
     try:
-        return read_file(path, most_bytes)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise error_class(f"{path}:{line}: is not UTF-8; save the file as UTF-8") from error
+
+
+def hash_file(path: Union[str, Path]) -> str:
+    """Return the hash of a regular file of any size, as hexadecimal text.
+
+    Raises ``OSError`` if the file cannot be read, or is a pipe or a device.
+    """
+    digest = hashlib.sha256()
+    with _opened(path) as stream:
+        for block in iter(lambda: stream.read(_BLOCK_BYTES), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def require_regular(path: Union[str, Path], error_class: Type[GzTestautoError]) -> None:
+    """Raise ``error_class`` unless ``path`` is a regular file that can be opened.
+
+    Call this function before a library opens the file.
+    """
+    with_input(path, error_class, lambda: read_start(path, 0))
+
+
+def with_input(
+    path: Union[str, Path], error_class: Type[GzTestautoError], read: Callable[[], Value]
+) -> Value:
+    """Return ``read()``. Convert ``OSError`` into ``error_class`` with the path and the reason."""
+    try:
+        return read()
     except OSError as error:
         raise error_class(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _opened(path: Union[str, Path]) -> Iterator[BinaryIO]:
+    with open(path, "rb", opener=_open_without_waiting) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        yield stream
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
@@ -61,6 +130,45 @@ def replace_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
+    _synchronize(path.parent)
+
+
+def rename_directory(source: Path, target: Path) -> None:
+    """Rename a finished directory atomically and durably, with all files in it.
+
+    Raises ``OSError`` if ``target`` exists and is not empty, or if the disk cannot be written.
+    """
+    for folder, _, names in os.walk(source):
+        for name in names:
+            _synchronize(Path(folder, name))
+        _synchronize(Path(folder))
+    os.rename(source, target)
+    _synchronize(target.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its missing parents durably. Raises ``OSError`` if this fails."""
+    missing = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        _synchronize(folder.parent)
+
+
+def _synchronize(path: Path) -> None:
+    """Write the cached content of a file, or the entries of a directory, to the disk.
+
+    File systems that do not support this operation for directories report ``EINVAL``.
+    """
+    if os.path.islink(path):
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -43,8 +43,8 @@ from gz_testauto.base.errors import (
     PluginError,
     UnknownNameError,
 )
+from gz_testauto.base.ros_packages import read_manifest, ros_packages
 from gz_testauto.base.truncation import join_truncated
-from gz_testauto.base.xml_file import parse_xml
 
 LOGGER = logging.getLogger(__name__)
 
@@ -183,13 +183,12 @@ class Registry:
 
     def _from_ros_packages(self) -> Iterator[Tuple[str, Loader]]:
         try:
-            import rospkg
+            packages = ros_packages()
         except ImportError:
             return
-        packages = rospkg.RosPack()
-        for package in sorted(packages.list()):
-            manifest = Path(packages.get_path(package)) / "package.xml"
-            for reference in _exported(manifest, self._group.partition(".")[2]):
+        for _, directory in sorted(packages.items()):
+            manifest = directory / "package.xml"
+            for reference in _exported(directory, self._group.partition(".")[2]):
                 try:
                     plugin = load_object(reference)
                 except Exception as error:  # a plug-in's module can raise any exception
@@ -204,17 +203,14 @@ class Registry:
                     yield name, partial(_return_plugin, value)
 
 
-def _exported(manifest: Path, attribute: str) -> List[str]:
+def _exported(directory: Path, attribute: str) -> List[str]:
     """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
 
     rospkg is not used for this purpose, because it requires a configured rosdep to list dependent
     packages.
     """
     try:
-        content = manifest.read_bytes()
-        if b"<gz_testauto" not in content:
-            return []
-        root = parse_xml(content)
+        root = read_manifest(directory)
     except (OSError, etree.XMLSyntaxError):
         return []  # catkin reports it when that package is built
     found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))

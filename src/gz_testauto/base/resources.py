@@ -16,6 +16,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple, Union
 from lxml import etree
 
 from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
@@ -216,20 +217,18 @@ def _resolve_package(rest: str) -> Path:
     if package == PACKAGE:
         return Path(os.path.normpath(share_directory() / inside))
     try:
-        import rospkg
+        directory = ros_packages().get(package)
     except ImportError as error:
         raise ResourceError(
             f"package://{rest} requires rospkg of ROS, which is not installed; use the path of the "
             "file instead"
         ) from error
-    try:
-        directory = rospkg.RosPack().get_path(package)
-    except rospkg.ResourceNotFound as error:
+    if directory is None:
         raise ResourceError(
             f"package://{rest}: the ROS package {package!r} was not found; source the workspace "
             "that contains it"
-        ) from error
-    return Path(os.path.normpath(Path(directory) / inside))
+        )
+    return Path(os.path.normpath(directory / inside))
 
 
 def _resolve_model(

@@ -15,8 +15,10 @@ from typing import List, Optional, Tuple
 
 import shapely
 
+from gz_testauto.base.disk import make_directory
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.search import path_length_m
+from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
@@ -129,7 +131,7 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
     for entry in worlds:
         library = ModelLibrary(repair=spec.repair)
         document = SdfDocument.read(entry.path, spec.repair)
@@ -138,7 +140,7 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
         library.make_paths_absolute(document)
         content = document.to_bytes()
         path, digest = folder / f"{entry.name}.world", sha256_of(content)
-        if not path.is_file() or sha256_of(path.read_bytes()) != digest:
+        if not path.is_file() or file_sha256(path) != digest:
             write_atomically(path, content)
         copies.append(replace(entry, path=path, sha256=digest, missing=missing))
     return replace(worlds, worlds=tuple(copies))

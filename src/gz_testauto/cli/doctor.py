@@ -28,6 +28,7 @@ from typing import Iterator, NamedTuple, Optional
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
+from gz_testauto.base.ros_packages import ros_packages
 
 LIBRARIES = (
     "jinja2",
@@ -187,14 +188,9 @@ def _ros(remedy: str) -> Finding:
 
 
 def _ros_package(name: str, without: str, needed: bool = False, remedy: str = "") -> Finding:
-    try:
-        import rospkg
-
-        return Finding(name, True, rospkg.RosPack().get_path(name), needed)
-    except ImportError:
-        return Finding(name, False, without, needed, remedy)
-    except rospkg.ResourceNotFound:
-        return Finding(name, False, without, needed, remedy)
+    with contextlib.suppress(ImportError, KeyError):
+        return Finding(name, True, str(ros_packages()[name]), needed)
+    return Finding(name, False, without, needed, remedy)
 
 
 def _display() -> Finding:

@@ -5,7 +5,6 @@ and raises an error if results with different inputs would be mixed. Campaigns, 
 simulators and trainings choose and store their inputs.
 """
 
-import hashlib
 import json
 import platform
 from importlib import metadata
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import read_input
+from gz_testauto.base.disk import hash_file, with_input
 from gz_testauto.base.errors import ResultsError
 
 SHOWN_DIFFERENCES = 5
@@ -27,7 +26,7 @@ def file_sha256(path: Path) -> str:
 
     Raises ``ResultsError`` if the file cannot be read.
     """
-    return hashlib.sha256(read_input(path, ResultsError)).hexdigest()
+    return with_input(path, ResultsError, lambda: hash_file(path))
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:

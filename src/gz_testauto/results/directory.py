@@ -29,7 +29,7 @@ from typing import Iterator, Tuple
 
 from typing_extensions import ClassVar
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, replace_file
+from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory, replace_file
 from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME = ".lock"
@@ -106,7 +106,7 @@ class RunDirectory:
         """
         with contextlib.ExitStack() as stack:
             with reporting_disk(self.path):
-                self.path.mkdir(parents=True, exist_ok=True)
+                make_directory(self.path)
                 lock = stack.enter_context(open(self.path / LOCK_NAME, "a+", encoding="ascii"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

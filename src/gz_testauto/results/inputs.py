@@ -7,6 +7,7 @@ from typing import Dict, Iterable
 
 from lxml import etree
 
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
 from gz_testauto.base.registry import Registry, load_object
 from gz_testauto.base.resources import model_file
@@ -138,7 +139,7 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             path = model_file(path)
             found[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
-            found.update(_named_files(f"{kind} {name}", path.read_bytes()))
+            found.update(_named_files(f"{kind} {name}", read_file(path)))
         except etree.XMLSyntaxError:  # the error is raised when the model is used
             continue
     return found

@@ -17,6 +17,7 @@ import math
 from pathlib import Path
 from typing import Callable, Iterable, Tuple
 
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.results.records import TrialRecord
@@ -36,7 +37,7 @@ class CampaignLog:
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
         """Replace the content of the log with the entries of ``records``."""
         content = "".join(map(self._entry, records)).encode("utf-8")
-        if not self._path.is_file() or self._path.read_bytes() != content:
+        if not self._path.is_file() or read_file(self._path) != content:
             write_atomically(self._path, content)
 
     def add(self, record: TrialRecord) -> None:

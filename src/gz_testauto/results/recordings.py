@@ -17,6 +17,7 @@ from typing import Dict, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.recording import ContactEpisode, Recording
 from gz_testauto.results.directory import write_atomically
@@ -87,8 +88,9 @@ def read_trajectory(path: Path) -> Recording:
     Raises ``ResultsError``, which names the file, if the file cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            data = _plain_arrays(archive, path.stat().st_size)
+        content = read_file(path)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            data = _plain_arrays(archive, len(content))
         if int(data["format"]) != FORMAT:
             raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
         contacts = zip(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
+from gz_testauto.base.disk import make_directory
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import validate_as
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
@@ -59,7 +60,7 @@ class ResultStore:
     ) -> "ResultStore":
         """Create an empty store. The caller must hold the directory's lock."""
         with reporting_disk(directory.trajectories):
-            directory.trajectories.mkdir(exist_ok=True)
+            make_directory(directory.trajectories)
         store = cls(directory, connect(directory.results))
         with store._transaction():
             schema.create_tables(store._connection)

@@ -19,7 +19,13 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import disk_errors, read_file, read_input
+from gz_testauto.base.disk import (
+    disk_errors,
+    hash_file,
+    make_directory,
+    read_input,
+    rename_directory,
+)
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
@@ -170,7 +176,7 @@ def multiply(
     if base_world.missing:
         inputs["missing"] = list(base_world.missing)
     with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(out.parent)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
         scratch.chmod(0o755)
@@ -204,7 +210,7 @@ def _inputs(
     """Return all inputs that determine the worlds, except the number of worlds."""
     # Paths in a specification do not identify their files; hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
-    files = [sha256_of(read_file(path)) for path in spec.files if os.path.isfile(path)]
+    files = [hash_file(path) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,
@@ -275,12 +281,12 @@ def _strangers(directory: Path) -> Iterator[str]:
 def _put_in_place(scratch: Path, out: Path) -> None:
     """Rename the finished directory to ``out``, and then remove the previous directory."""
     if not os.path.exists(out):
-        os.rename(scratch, out)
+        rename_directory(scratch, out)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=str(out.parent)))
     try:
         os.rename(out, old / out.name)
-        os.rename(scratch, out)
+        rename_directory(scratch, out)
     except OSError:
         if not os.path.exists(out) and os.path.exists(old / out.name):
             os.rename(old / out.name, out)

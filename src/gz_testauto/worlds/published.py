@@ -5,6 +5,7 @@ world, an error is raised, since the results would be incomplete.
 """
 
 import csv
+import io
 import math
 import re
 from pathlib import Path
@@ -81,8 +82,7 @@ def _path_length_m(
     file: Path, where: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
 ) -> float:
     """Return the length (m) of the path from the start through the points in a file to the goal."""
-    load = np.load if file.suffix == ".npy" else np.loadtxt
-    cells = np.asarray(_read(file, where, load), dtype=float)
+    cells = np.asarray(_read(file, where, _points), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
         raise SpecError(
             f"{where}: {file} must have two columns of finite coordinates, x and y; correct the "
@@ -109,6 +109,11 @@ def _read(path: Path, where: str, reader: Callable[[Path], Any]) -> Any:
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SpecError(f"{where}: {path} cannot be read: {reason}") from error
+
+
+def _points(path: Path) -> Any:
+    content = io.BytesIO(read_file(path))
+    return np.load(content) if path.suffix == ".npy" else np.loadtxt(content)
 
 
 def _text(path: Path) -> str:

@@ -1,13 +1,19 @@
 """Tables of trials of other programs: rows, words, flags and faults with file and line."""
 
 import math
+import os
 
 import pytest
 from frozen_data import mutable_dataclasses
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras import import_results
-from gz_testauto.extras.import_results.imported import LONGEST_NAME, Columns, read_trials
+from gz_testauto.extras.import_results.imported import (
+    LONGEST_NAME,
+    MOST_BYTES,
+    Columns,
+    read_trials,
+)
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -124,7 +130,7 @@ def test_a_file_that_is_missing_or_is_no_text_is_named(tmp_path):
     with pytest.raises(ResultsError, match=r"none\.csv: cannot be read"):
         read_trials(tmp_path / "none.csv", Columns())
     (tmp_path / "bytes.csv").write_bytes(b"world\xff\n")
-    with pytest.raises(ResultsError, match=r"bytes.csv: is not UTF-8"):
+    with pytest.raises(ResultsError, match=r"bytes.csv:1: is not UTF-8"):
         read_trials(tmp_path / "bytes.csv", Columns())
     (tmp_path / "mark.csv").write_bytes(b"\xef\xbb\xbfworld,planner,outcome\nw,a,1\n")
     assert read_trials(tmp_path / "mark.csv", Columns()).rows[0].world == "w"
@@ -162,3 +168,14 @@ def test_words_of_the_caller_replace_those_of_the_package(tmp_path):
     text = "world,planner,outcome\nw,a,SUCCESS\nw,a,reached\n"
     found = table(tmp_path, text, words={"success": Outcome.STUCK})
     assert [one.outcome for one in found.rows] == [Outcome.STUCK, Outcome.REACHED]
+
+
+@pytest.mark.timeout(30)
+def test_pipe_and_too_large_table_are_rejected(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: it is not a regular file"):
+        read_trials(tmp_path / "pipe.csv", Columns())
+    with open(tmp_path / "huge.csv", "wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(ResultsError, match=r"huge\.csv: cannot be read: it is larger than 20 MB"):
+        read_trials(tmp_path / "huge.csv", Columns())

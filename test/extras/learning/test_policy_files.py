@@ -1,6 +1,7 @@
 """Policies in files, and what they make of what they are shown."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.learning.demonstrations import Demonstrations
 from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
 from gz_testauto.extras.learning.policies.observations import ObservationEncoder
 from gz_testauto.extras.learning.policies.planner import PolicyInterface
@@ -204,3 +206,25 @@ def test_a_mirrored_policy_slows_down_for_either_sign_of_a_weight():
     shown = random.uniform(0.0, 1.0, 12)
     ways = [MirroredPolicy(numbers, parts).act(shown) for numbers in (weights, other)]
     assert np.array_equal(*ways)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", ["pipe.npz", "pipe.onnx", "card.onnx"])
+def test_pipe_is_rejected_without_waiting(tmp_path, name):
+    pipe = tmp_path / (name if name != "card.onnx" else "card.onnx.json")
+    os.mkfifo(pipe)
+    if name == "pipe.onnx":
+        (tmp_path / "pipe.onnx.json").write_text(
+            '{"kind": "PPO", "observations": [{"term": "lidar"}]}'
+        )
+    elif name == "card.onnx":
+        (tmp_path / name).touch()
+    with pytest.raises(SpecError, match=f"{name}.*not a"):
+        read_policy(tmp_path / name)
+
+
+@pytest.mark.timeout(30)
+def test_demonstrations_in_a_pipe_are_rejected_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(SpecError, match=r"pipe\.npz.*not a regular file"):
+        Demonstrations.read(tmp_path / "pipe.npz")

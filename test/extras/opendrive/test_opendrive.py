@@ -1,5 +1,6 @@
 """Roads from OpenDRIVE files."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,10 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
     with pytest.raises(SpecError) as refused:
         road(text)
     assert says in str(refused.value)
+
+
+@pytest.mark.timeout(30)
+def test_pipe_is_rejected_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.xodr")
+    with pytest.raises(SpecError, match=r"pipe\.xodr: cannot be read: it is not a regular file"):
+        road("{opendrive: pipe.xodr, route: [1.0.-1]}", tmp_path / "campaign.yaml")

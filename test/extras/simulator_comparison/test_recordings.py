@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 from decimal import Decimal
 
@@ -13,7 +14,11 @@ from synthetic import drive
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
-from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
+from gz_testauto.extras.simulator_comparison.recordings.bag_file import read_topics
+from gz_testauto.extras.simulator_comparison.recordings.csv_file import (
+    read_columns,
+    write_channels,
+)
 from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
@@ -282,3 +287,13 @@ def test_inconsistent_comparison_is_rejected(tmp_path, capsys, changes, says):
     error = capsys.readouterr().err
     assert str(file) in error
     assert re.search(says, error), error
+
+
+@pytest.mark.timeout(30)
+def test_pipes_are_rejected_without_waiting(tmp_path):
+    for name in ("pipe.csv", "pipe.bag"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: it is not a regular file"):
+        read_columns(tmp_path / "pipe.csv", "time_s", ["x_m"])
+    with pytest.raises(ResultsError, match=r"pipe\.bag: cannot be read: it is not a regular file"):
+        read_topics(tmp_path / "pipe.bag", {"odometry": "/odom"})

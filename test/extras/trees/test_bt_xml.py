@@ -1,5 +1,6 @@
 """BehaviorTree.CPP's XML: read as it means, written so that it reads back, refused by line."""
 
+import os
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ from py_trees.common import Status
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.trees import nodes
-from gz_testauto.extras.trees.bt_xml import KNOWN, parse_tree, write_tree
+from gz_testauto.extras.trees.bt_xml import KNOWN, parse_tree, read_tree, write_tree
 
 
 class Note(py_trees.behaviour.Behaviour):
@@ -170,3 +171,10 @@ def test_an_invalid_element_is_rejected_with_its_line(xml, says):
 def test_a_file_without_a_tree_is_rejected(text, says):
     with pytest.raises(SpecError, match=re.escape(says)):
         parse(text, whole=True)
+
+
+@pytest.mark.timeout(30)
+def test_pipe_is_rejected_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.xml")
+    with pytest.raises(SpecError, match=r"pipe\.xml: cannot be read: it is not a regular file"):
+        read_tree(tmp_path / "pipe.xml", {}, nodes.Clock(), np.random.default_rng(1))

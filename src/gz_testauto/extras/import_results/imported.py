@@ -10,12 +10,12 @@ import collections
 import csv
 import io
 import math
-import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
+from gz_testauto.base.disk import make_directory, read_text, rename_directory
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import METRICS, Metric, builtin_metrics
@@ -37,6 +37,9 @@ SYNONYMS: Mapping[str, Outcome] = {
 }
 """Words in a column of outcomes, in lower case, that are accepted in addition to the names of the
 outcomes."""
+
+MOST_BYTES = 20_000_000
+"""Largest size (bytes) of a table. Its trials need up to 50 times this size in memory."""
 
 LONGEST_NAME = 255
 """Largest number of characters in the name of a world or planner, which is the limit for file
@@ -105,12 +108,7 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
 def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
     """Return the names of the columns. Also return the line number and the cells of each row after
     the header."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ResultsError(f"{path}: is not UTF-8: {error}") from error
+    text = read_text(path, ResultsError, MOST_BYTES)
     header = list(columns.header)
     cells = _cells(path, text, columns.delimiter)
     if not header:
@@ -273,11 +271,11 @@ def write_imported(
         with reporting_disk(scratch.path):
             if scratch.path.is_dir():
                 shutil.rmtree(scratch.path)
-            scratch.path.mkdir(parents=True)
+            make_directory(scratch.path)
         _fill(scratch, table, name, worlds, metrics)
         Manifest.imported(name, source, simulator).write(scratch)
         with reporting_disk(directory.path):
-            os.rename(scratch.path, directory.path)
+            rename_directory(scratch.path, directory.path)
     finally:
         shutil.rmtree(scratch.path, ignore_errors=True)
 

@@ -5,6 +5,7 @@ policy would receive, and the action that results in the planner's command.
 """
 
 import contextlib
+import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Callable, List, Mapping, Sequence
 
 import numpy as np
 
+from gz_testauto.base.disk import make_directory, read_file, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.campaign.simulator import start_simulator
@@ -44,14 +46,16 @@ class Demonstrations:
     def write(self, path: Path) -> None:
         """Write the demonstrations as an ``.npz`` file."""
         with reporting_disk(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            np.savez_compressed(path, **vars(self))
+            make_directory(path.parent)
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, **vars(self))
+            replace_file(path, buffer.getvalue())
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
         """Read a file of demonstrations. Raises ``SpecError`` for a file that cannot be read."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
                 return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise SpecError(

@@ -35,7 +35,7 @@ from typing import (
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX
+from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
@@ -388,7 +388,7 @@ def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
     any other damage."""
     if not journal.is_file():
         return
-    content = journal.read_bytes()
+    content = read_input(journal, SpecError)
     whole = content[: content.rfind(b"\n") + 1]
     if whole != content:
         write_atomically(journal, whole)

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping
 import numpy as np
 import shapely
 
+from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 
 SPACING_M = 0.1
@@ -36,6 +37,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
             f"OpenDRIVE files need pyxodr, which cannot be imported ({error}); install it with "
             "python3 -m pip install 'gz_testauto[opendrive]'"
         ) from error
+    require_regular(file, SpecError)
     try:
         roads = RoadNetwork(str(file), resolution=SPACING_M).get_roads()
         sections = [section for road in roads for section in road.lane_sections]

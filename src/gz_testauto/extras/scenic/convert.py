@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional, Set, Tuple
 
-from gz_testauto.base.disk import disk_errors, replace_file
+from gz_testauto.base.disk import disk_errors, read_text, replace_file
 from gz_testauto.base.errors import SpecError
 
 MARK = "# NOT CONVERTED:"
@@ -57,11 +57,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
     Raises ``SpecError`` if ``path`` cannot be read or ``out`` already exists, and ``DiskError`` if
     ``out`` cannot be written.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    text = read_text(path, SpecError)
     if out is not None and out.exists():
         raise SpecError(f"{out}: the file exists already; specify another file")
     converted = convert(text, str(path if out is None else out))

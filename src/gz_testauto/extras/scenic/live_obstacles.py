@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Dict, Optional, Tuple, Type
 
 from gz_testauto.base import resources
-from gz_testauto.base.disk import disk_errors, replace_file
+from gz_testauto.base.disk import disk_errors, read_file, replace_file
 from gz_testauto.extras.scenic.model_search import cache_directory
 from gz_testauto.extras.scenic.spec import ProgramSpec
 from gz_testauto.extras.scenic.world_file import expanded_world
@@ -102,5 +102,5 @@ def _kept(source: Any, world: Any) -> Path:
             path = place / name
             if not path.is_file():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(path, held if isinstance(held, bytes) else held.read_bytes())
+                replace_file(path, held if isinstance(held, bytes) else read_file(held))
     return place

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from gz_testauto.base import resources
-from gz_testauto.base.disk import disk_errors, replace_file
+from gz_testauto.base.disk import disk_errors, read_file, replace_file
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec
 
@@ -170,7 +170,7 @@ def _keep(
     checksum = hashlib.sha256(content).hexdigest()
     known = None
     with contextlib.suppress(OSError, ValueError):
-        known = json.loads(note.read_text(encoding="utf-8")).get("sha256")
+        known = json.loads(read_file(note)).get("sha256")
     if known not in (None, checksum):
         raise ResourceError(
             f"model {name!r} from {address} has changed since it was first downloaded (SHA-256 "

@@ -6,7 +6,6 @@ directory with other content is rejected. If the generation takes long, several 
 worlds in parallel.
 """
 
-import os
 import shutil
 import tempfile
 import time
@@ -16,7 +15,13 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import yaml
 
-from gz_testauto.base.disk import disk_errors, replace_file
+from gz_testauto.base.disk import (
+    disk_errors,
+    make_directory,
+    read_file,
+    rename_directory,
+    replace_file,
+)
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.scenic.source import ScenicSource, ScenicWorld
 from gz_testauto.processes import map_in_processes
@@ -60,7 +65,7 @@ def write_scenes(
     inputs = source.inputs
     _check_target(out, inputs, count)
     with disk_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(out.parent)
         scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
     try:
         with disk_errors(out):
@@ -132,7 +137,7 @@ def _written(
 
 def _put(path: Path, held: Union[Path, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(held if isinstance(held, bytes) else held.read_bytes())
+    path.write_bytes(held if isinstance(held, bytes) else read_file(held))
 
 
 def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
@@ -164,7 +169,7 @@ def _put_in_place(scratch: Path, out: Path) -> None:
     """Move the finished files to the directory ``out``. An existing file is replaced only if its
     content differs."""
     if not out.exists() or not any(out.iterdir()):
-        os.rename(scratch, out)
+        rename_directory(scratch, out)
         return
     manifest: Tuple[Path, bytes] = (out / MANIFEST, (scratch / MANIFEST).read_bytes())
     for path in sorted(scratch.rglob("*")):

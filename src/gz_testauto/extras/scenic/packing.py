@@ -5,12 +5,12 @@ The folder contains a copy of each model that is placed or included, and of all 
 models refer. References are rewritten, so that they contain no absolute path.
 """
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Union
 
 from gz_testauto.base import resources
+from gz_testauto.base.disk import hash_file
 from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.model_search import ModelSearch
@@ -106,7 +106,7 @@ class ModelPack:
     def add_file(self, path: Path) -> str:
         """Add a single file, with all textures and materials next to it, and return its
         ``model://`` URI."""
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        digest = hash_file(path)[:12]
         folder = f"file_{digest}"
         self.files[f"{FOLDER}/{folder}/{path.name}"] = path
         for beside in sorted(path.parent.iterdir()):

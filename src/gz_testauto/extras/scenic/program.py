@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.extras.scenic.dynamic.global_state import GeneratorStates, stop_running_scenario
 from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
@@ -138,11 +139,7 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
 
 
 def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8; save the file as UTF-8"
-        raise SpecError(f"{path}: cannot be read: {reason}") from error
+    return read_text(path, SpecError)
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
@@ -152,7 +149,7 @@ def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, A
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
-        tree = _parse(path, path.read_text(encoding="utf-8"))
+        tree = _parse(path, _text_of(path))
         known.add(tree)
         _refuse(path, examine_imported(tree))
         load(loader, module)

@@ -17,6 +17,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
+from gz_testauto.base.disk import hash_file, with_input
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.descriptor import load_descriptor
@@ -184,7 +185,7 @@ class ScenicSource:
             base, self.models, self._pack, self._search_path(), str(self.scenario)
         )
         self._sampler = self._new_sampler()
-        self._descriptor_sha256 = sha256_of(Path(models).read_bytes())
+        self._descriptor_sha256 = _sha256(Path(models))
 
     @classmethod
     def of_spec(cls, spec: ProgramSpec, seed: int, dynamic: bool = False) -> "ScenicSource":
@@ -234,17 +235,15 @@ class ScenicSource:
         """Return all inputs that determine the worlds, except their number."""
         digest = hashlib.sha256()
         for name, held in sorted(self._pack.files.items()):
-            content = held if isinstance(held, bytes) else held.read_bytes()
-            digest.update(f"{name} {sha256_of(content)}\n".encode())
-        named = {
-            name: sha256_of(path.read_bytes()) for name, path in named_files(self.scenario).items()
-        }
+            found = sha256_of(held) if isinstance(held, bytes) else _sha256(held)
+            digest.update(f"{name} {found}\n".encode())
+        named = {name: _sha256(path) for name, path in named_files(self.scenario).items()}
         return {
             **({"named_files_sha256": named} if named else {}),
             **({"dynamic": True} if self._dynamic else {}),
             "seed": self.seed,
             "scenario": self.scenario.name,
-            "scenario_sha256": sha256_of(self.scenario.read_bytes()),
+            "scenario_sha256": _sha256(self.scenario),
             "descriptor_sha256": self._descriptor_sha256,
             "models_sha256": digest.hexdigest(),
             "parameters": json.loads(json.dumps(self._parameters, sort_keys=True, default=str)),
@@ -364,3 +363,7 @@ def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> S
         apply_state(document, ModelLibrary(search.model_path, repair=True))
     pack.settle(document, document.root)
     return document
+
+
+def _sha256(path: Path) -> str:
+    return with_input(path, SpecError, lambda: hash_file(path))

@@ -14,6 +14,7 @@ import py_trees
 from lxml import etree
 from py_trees.behaviour import Behaviour
 
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.xml_file import parse_xml
@@ -65,10 +66,7 @@ def read_tree(
 ) -> Behaviour:
     """Return the main behavior tree of an XML file. Raises ``SpecError`` with the file, line and
     node if the file cannot be read or is invalid."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise SpecError(f"{path}: {error.strerror}") from error
+    content = read_input(path, SpecError)
     return parse_tree(content, str(path), leaves, clock, random)
 
 

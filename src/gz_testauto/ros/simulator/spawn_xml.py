@@ -10,12 +10,13 @@ import re
 from pathlib import Path
 from typing import Callable, Tuple
 
-import rospkg
 from lxml import etree
 
 from gz_testauto.base import resources
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.simulators.interface import NamedModel
@@ -58,15 +59,14 @@ def require_urdf(xml: str) -> None:
 
 def with_package_paths(xml: str) -> str:
     """Return a text in which each ``package://NAME`` is replaced by the path of the package."""
-    packages = rospkg.RosPack()
 
     def path_of(match: "re.Match[str]") -> str:
-        try:
-            return str(packages.get_path(match.group(1)))
-        except rospkg.ResourceNotFound as error:
+        directory = ros_packages().get(match.group(1))
+        if directory is None:
             raise RequestRejectedError(
                 f"urdf reference package name does not exist: {match.group(1)}"
-            ) from error
+            )
+        return str(directory)
 
     return re.sub(r"package://([^/\"'<>\s]+)", path_of, xml)
 
@@ -86,8 +86,8 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
         raise RequestRejectedError(NOT_A_MODEL)
     try:
         path = resources.model_file(resources.resolve(include.findtext("uri", ""), Path.cwd()))
-        included = _parse(path.read_text())
-    except (GzTestautoError, OSError) as error:
+        included = _parse(read_file(path).decode())
+    except (GzTestautoError, OSError, UnicodeDecodeError) as error:
         raise RequestRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
     model = included.find("model")
     if model is None:

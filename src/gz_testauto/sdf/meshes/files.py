@@ -14,12 +14,15 @@ from typing import Any, Iterator, List, Tuple
 import numpy as np
 from lxml import etree
 
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import read_file, read_start
 from gz_testauto.base.errors import MissingDependencyError, SdfError
 from gz_testauto.base.xml_file import parse_xml
 
 MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 """Suffixes of the mesh files that Gazebo 11 loads."""
+
+MOST_BYTES = 300_000_000
+"""Largest size (bytes) of a mesh file."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -47,7 +50,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
             f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}; convert it"
         )
     try:
-        content = read_file(path)
+        content = read_file(path, MOST_BYTES)
         if content.startswith(_LFS_POINTER):
             raise SdfError(
                 f"mesh {path} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
@@ -75,8 +78,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
 
 def is_lfs_pointer(path: Path) -> bool:
     """Return whether a file is a Git LFS pointer whose content was not fetched."""
-    with path.open("rb") as stream:
-        return stream.read(len(_LFS_POINTER)) == _LFS_POINTER
+    return read_start(path, len(_LFS_POINTER)) == _LFS_POINTER
 
 
 def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:

@@ -5,6 +5,7 @@ Gazebo does. A process reads each file once, and again only if the file has chan
 """
 
 import functools
+import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import (
     ALLOW_MISSING_HINT,
     MissingDependencyError,
@@ -218,7 +220,7 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
             f"reading {path} needs Pillow: python3 -m pip install pillow"
         ) from error
     try:
-        with Image.open(path) as image:
+        with Image.open(io.BytesIO(read_file(path))) as image:
             columns, rows = image.size
             if rows != columns or not 2 <= rows <= MAX_PIXELS or (rows - 1) & (rows - 2):
                 raise SdfError(

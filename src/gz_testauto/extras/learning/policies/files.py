@@ -14,6 +14,13 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 from pydantic import Field, ValidationError
 
+from gz_testauto.base.disk import (
+    disk_errors,
+    read_file,
+    read_text,
+    replace_file,
+    require_regular,
+)
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
@@ -60,13 +67,14 @@ def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
     buffer = io.BytesIO()
     text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
-    path.write_bytes(buffer.getvalue())
+    with disk_errors(path):
+        replace_file(path, buffer.getvalue())
 
 
 def read_card(path: Path) -> PolicyCard:
     """Read only the card of a policy file. Raises ``SpecError`` for a file that is missing or
     damaged."""
-    if not path.is_file():
+    if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
         return _card(_read_arrays(path)[1], path)
@@ -74,14 +82,12 @@ def read_card(path: Path) -> PolicyCard:
         raise SpecError(f"{path}: the name of a policy file must end with .npz, .onnx or .zip")
     beside = path.with_name(path.name + ".json")
     try:
-        text = beside.read_text(encoding="utf-8")
-    except OSError as error:
+        return _card(read_text(beside, SpecError), beside)
+    except SpecError as error:
         raise SpecError(
-            f"{beside}: the card of the policy cannot be read ({error.strerror or error}); write "
-            'the observations of the policy to this file, such as {"kind": "PPO", '
-            '"observations": [{"term": "lidar"}, ...]}'
+            f"the card of the policy: {error}; write the observations of the policy to this file, "
+            'such as {"kind": "PPO", "observations": [{"term": "lidar"}, ...]}'
         ) from error
-    return _card(text, beside)
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
@@ -90,6 +96,7 @@ def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
     card = read_card(path)
     if path.suffix == OWN:
         return _own(path, card), card
+    require_regular(path, SpecError)
     size = ObservationEncoder(card.terms).size
     if path.suffix == ONNX:
         return _OnnxPolicy(path, size), card
@@ -107,7 +114,7 @@ def _own(path: Path, card: PolicyCard) -> Policy:
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
             return np.array(file[WEIGHTS]), str(file[CARD])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SpecError(

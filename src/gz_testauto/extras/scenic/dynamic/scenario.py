@@ -29,6 +29,7 @@ from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, turn_rate, velocity_
 from gz_testauto.actors.bodies import actor_body_of
 from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.base import resources
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
@@ -61,7 +62,7 @@ def scenario_hook(
     the scenario cannot run in a trial."""
     stop_running_scenario()
     source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
-    scene = source.dynamic_scene(index, world.read_bytes())
+    scene = source.dynamic_scene(index, read_input(world, SpecError))
     ego = source.program.scenario.egoObject.gz_model
     if ego != spec.mission.start:
         raise SpecError(

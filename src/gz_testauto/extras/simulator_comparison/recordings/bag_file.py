@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import MissingDependencyError, ResultsError
 from gz_testauto.base.registry import unknown_name
 
@@ -83,6 +84,8 @@ def read_topics(
             f"{path}: reading rosbags needs the package rosbags ({error}); install it with "
             "python3 -m pip install 'gz_testauto[simulator_comparison]'"
         ) from error
+    if not path.is_dir():
+        require_regular(path, ResultsError)
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
     readers: Dict[str, List[Tuple[str, Read]]] = {}
     try:

@@ -6,6 +6,7 @@ one, so that stamps of the Unix epoch keep their nanoseconds.
 """
 
 import csv
+import io
 import itertools
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Dict, Iterable, List, Sequence, TextIO, Tuple
 
 import numpy as np
 
+from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
@@ -41,7 +43,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
     values: List[List[float]] = []
     line = 1
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
+        with io.StringIO(read_text(path, ResultsError), newline="") as file:
             heading, before, rows = _table(file)
             places = []
             for name in (time, *names):
@@ -63,7 +65,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                 if any(map(str.strip, cells)):
                     stamps.append(Decimal(stamp.strip()))
                     values.append([float(cell) for cell in cells])
-    except (OSError, UnicodeError, csv.Error) as error:
+    except csv.Error as error:
         raise ResultsError(f"{path}: the file cannot be read as CSV: {error}") from error
     except (ValueError, InvalidOperation) as error:
         raise ResultsError(f"{path}:{line}: a value is not a number: {error}") from error

@@ -4,6 +4,7 @@ Some are modeled on the terrains of A. Farley, J. Wang, J. A. Marshall, "How to 
 simulator", 2022.
 """
 
+import io
 import math
 from abc import abstractmethod
 from typing import List, Optional, Tuple, Union
@@ -13,6 +14,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from scipy.fft import irfft2, next_fast_len
 from typing_extensions import Annotated, Literal, Self
 
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain, grid_m, quantize
 from gz_testauto.sampling.seeds import TERRAIN, child_generator
@@ -334,7 +336,7 @@ class ImageTerrain(TerrainKind):
                 f"reading {self.image} needs Pillow; install it with python3 -m pip install pillow"
             ) from error
         try:
-            with Image.open(self.image) as image:
+            with Image.open(io.BytesIO(read_file(self.image))) as image:
                 gray = image if image.mode.startswith(WIDE_MODES) else image.convert("L")
                 brightness = Image.fromarray(np.asarray(gray, dtype=np.float32))
                 smooth = Image.BILINEAR  # type: ignore[attr-defined]  # its name before 9.1 too
