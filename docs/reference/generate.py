@@ -235,7 +235,8 @@ def pages() -> Dict[str, str]:
         "campaign.md": page(
             "Keys of campaigns and obstacles",
             "All YAML keys of a campaign and of an obstacle specification. The suffix of a key "
-            "states its unit. Unknown keys are errors.",
+            "states its unit. Unknown keys are errors, and so are values whose meaning depends on "
+            "the version of YAML, such as `on`, `012`, `1_000` and `1:30`.",
             [section(one) for one in campaign_classes()],
         ),
         "metrics.md": page("Metrics", "All metrics of the core.", [metrics()]),

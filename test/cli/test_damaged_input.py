@@ -79,7 +79,7 @@ def assert_rejected(result, *parts):
     [
         (SPEC + "# caf\x01e\n", "spec.yaml:5: the file is not YAML: it contains the control"),
         (SPEC.encode("utf-16-le"), "the file is not YAML: it contains the control character"),
-        (SPEC.encode("utf-16"), "spec.yaml:1: is not UTF-8"),
+        (SPEC.encode("utf-16"), "spec.yaml:1: the file is not UTF-8"),
         (SPEC + "{}: 1\n", "spec.yaml:5: a mapping or a list is used as a key"),
         (SPEC + "[a]: 1\n", "spec.yaml:5: a mapping or a list is used as a key"),
         (SPEC.replace("0.1", "2001-99-99"), 'spec.yaml:4: min_gap_m is "2001-99-99"'),

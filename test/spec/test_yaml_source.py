@@ -3,7 +3,12 @@ import time
 import pytest
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.spec.yaml_source import MOST_BYTES, YamlSource, read_yaml_text
+from gz_testauto.spec.yaml_source import (
+    MOST_BYTES,
+    AmbiguousValueError,
+    YamlSource,
+    read_yaml_text,
+)
 
 BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
@@ -26,7 +31,7 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         ("a: !!binary aGk=\n", "x.yaml:1: is not YAML: could not determine a constructor"),
         ("a:\n  b: !!int x\n", "x.yaml:2: is not YAML: 'x' cannot be read as int"),
         ("a: !!float x\n", "x.yaml:1: is not YAML: 'x' cannot be read as float"),
-        ("a: 1__\nb: !!bool x\n", "x.yaml:2: is not YAML"),
+        ("a: 1\nb: !!bool x\n", "x.yaml:2: is not YAML"),
         ("a: " + "[" * 500 + "]" * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
         ("- " * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
         ("a: &a [*a]\n", "x.yaml:1: is not YAML: an alias is inside"),
@@ -69,7 +74,7 @@ def test_merged_aliases_that_multiply_are_rejected():
 
 def test_too_large_yaml_file_is_rejected(tmp_path):
     (tmp_path / "x.yaml").write_bytes(b"a" * (MOST_BYTES + 1))
-    with pytest.raises(SpecError, match="is larger than 1000000 bytes"):
+    with pytest.raises(SpecError, match=r"x\.yaml: cannot be read: it is larger than 1 MB"):
         read_yaml_text(tmp_path / "x.yaml")
 
 
@@ -80,3 +85,70 @@ def test_file_that_is_not_utf8_is_reported(content, tmp_path):
         SpecError, match=r"x\.yaml:1: the file is not UTF-8; save the file as UTF-8"
     ):
         read_yaml_text(tmp_path / "x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("yes", "true", "text"),
+        ("No", "false", "text"),
+        ("on", "true", "text"),
+        ("OFF", "false", "text"),
+        ("012", "10", "12"),
+        ("-012", "-10", "-12"),
+        ("08", "text", "8"),
+        ("0o14", "text", "12"),
+        ("0b11", "3", "text"),
+        ("1_000", "1000", "text"),
+        ("0x1_F", "31", "text"),
+        ("1_0.5", "10.5", "text"),
+        ("1:30", "90", "text"),
+        ("1:30.5", "90.5", "text"),
+    ],
+)
+@pytest.mark.parametrize("place", ["a: 1\nb: {}\n", "a: 1\n{}: b\n", "# list\n- [x, {}]\n"])
+def test_value_whose_meaning_depends_on_the_yaml_version_is_rejected(text, before, after, place):
+    with pytest.raises(AmbiguousValueError) as caught:
+        YamlSource(place.format(text), "x.yaml")
+    assert str(caught.value).startswith(
+        f"x.yaml:2: {text!r} is {before} in YAML 1.1 and {after} in YAML 1.2; write "
+    )
+    assert YamlSource(place.format(f"'{text}'"), "x.yaml").data  # the remedy is accepted
+
+
+@pytest.mark.parametrize("text", ["0" + "7" * 5000, "1_" + "0" * 5000])
+def test_long_ambiguous_number_is_shortened_in_the_message(text):
+    with pytest.raises(AmbiguousValueError) as caught:
+        YamlSource(f"a: {text}\n", "x.yaml")
+    assert str(caught.value).startswith("x.yaml:1: ") and len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e3", 1000.0),
+        ("1E-3", 0.001),
+        ("-1.5e3", -1500.0),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("0", 0),
+        ("-0", 0),
+        ("00.5", 0.5),
+        ("+12", 12),
+        ("0x1F", 31),
+        ("TRUE", True),
+        ("False", False),
+        ("~", None),
+        ("NULL", None),
+        ("y", "y"),
+        ("n", "n"),
+        ("=", "="),
+        ("1.2.3", "1.2.3"),
+        ("world_01", "world_01"),
+        ("!!str 012", "012"),
+        ("2024-01-01", "2024-01-01"),
+    ],
+)
+def test_value_of_both_yaml_versions_is_read_as_in_version_1_2(text, value):
+    read = YamlSource(f"a: {text}\n", "x.yaml").data["a"]
+    assert read == value and type(read) is type(value)

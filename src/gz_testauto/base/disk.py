@@ -69,7 +69,9 @@ def read_text(
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise error_class(f"{path}:{line}: is not UTF-8; save the file as UTF-8") from error
+        raise error_class(
+            f"{path}:{line}: the file is not UTF-8; save the file as UTF-8"
+        ) from error
 
 
 def hash_file(path: Union[str, Path]) -> str:

@@ -1,9 +1,11 @@
 """Parse YAML text, and find the line of each value.
 
 The parser accepts safe YAML only. Duplicate keys are errors. As in YAML 1.2, ``1e-3`` is a number
-and ``2024-01-01`` is text. YAML that no specification needs, and that costs much more to parse than
-the size of its file suggests, is rejected: deep nesting, multiplying aliases, and tags of other
-than plain values. The module does not depend on the fields of specifications.
+and ``2024-01-01`` is text. Values that have different meanings in YAML 1.1, which ROS uses, and in
+YAML 1.2 are rejected, such as ``yes``, ``012`` and ``1:30``. YAML that no specification needs, and
+that costs much more to parse than the size of its file suggests, is rejected: deep nesting,
+multiplying aliases, and tags of other than plain values. The module does not depend on the fields
+of specifications.
 """
 
 import re
@@ -12,7 +14,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 import yaml
 
-from gz_testauto.base.disk import read_input
+from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
@@ -24,7 +26,20 @@ MOST_VALUES = 100_000
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 """Pattern of characters that YAML can express by escapes, but that file names and UTF-8 text cannot
 contain."""
+_CORE_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
+_CORE_FLOAT = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
+_CORE_BOOL = re.compile("true|True|TRUE|false|False|FALSE")
+_ONLY_1_2_INT = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
+"""Numbers in YAML 1.2 that are text, or other numbers, in YAML 1.1."""
+_UNAMBIGUOUS = {"int": _CORE_INT, "float": _CORE_FLOAT, "bool": _CORE_BOOL}
+"""Values of the core schema of YAML 1.2 that have the same meaning in YAML 1.1, by their type."""
+
+_LONGEST_SHOWN = 40
+
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_VALUE = "tag:yaml.org,2002:value"
 _BEYOND_PLAIN = (
     _TIMESTAMP,
     *(f"tag:yaml.org,2002:{kind}" for kind in ["binary", "omap", "pairs", "set"]),
@@ -42,12 +57,15 @@ class _Loader(yaml.SafeLoader):
         self._extent: Dict[int, Tuple[int, int]] = {}  # values and levels below each node
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
+        event = self.peek_event()
+        mark, is_alias = event.start_mark, isinstance(event, yaml.AliasEvent)
         self._level += 1
         if self._level > MOST_LEVELS:
             raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
         node = super().compose_node(parent, index)
         self._level -= 1
+        if isinstance(event, yaml.ScalarEvent) and event.tag is None and event.style is None:
+            _require_unambiguous(node)
         if not is_alias:
             self._extent[id(node)] = self._measured(node, mark)
         elif id(node) not in self._extent:
@@ -81,12 +99,58 @@ class _Loader(yaml.SafeLoader):
             raise _problem(f"{shown!r} cannot be read as {kind}", node.start_mark) from error
 
 
+class AmbiguousValueError(SpecError):
+    """Raised for a value that has different meanings in YAML 1.1 and YAML 1.2."""
+
+
+class _AmbiguousScalar(yaml.MarkedYAMLError):
+    """The error of the loader for a value with different meanings in YAML 1.1 and YAML 1.2."""
+
+
+def _require_unambiguous(node: Any) -> None:
+    """Raise an error for a scalar without tag and quotes that depends on the version of YAML."""
+    kind, text = node.tag.rpartition(":")[2], node.value
+    same = _UNAMBIGUOUS.get(kind)
+    if same is None:
+        differs = kind == "str" and _ONLY_1_2_INT.fullmatch(text)
+    else:
+        differs = not same.fullmatch(text)
+    if differs:
+        raise _AmbiguousScalar(problem=_ambiguity(kind, text), problem_mark=node.start_mark)
+
+
+def _ambiguity(kind: str, text: str) -> str:
+    """Return the message for an ambiguous value that YAML 1.1 reads as the type ``kind``."""
+    if len(text) > _LONGEST_SHOWN:
+        return (
+            f"{text[:_LONGEST_SHOWN]!r}… has different meanings in YAML 1.1 and YAML 1.2; write a "
+            "decimal number, or put the value in quotes for text"
+        )
+    before: Any = "text" if kind == "str" else yaml.safe_load(text)
+    after: Any = "text"
+    if _ONLY_1_2_INT.fullmatch(text):
+        after = int(text.replace("0o", ""), 8 if "o" in text else 10)
+    choices = dict.fromkeys(_written(one) for one in (before, after) if one != "text")
+    return (
+        f"{text!r} is {_described(before)} in YAML 1.1 and {_described(after)} in YAML 1.2; write "
+        f"{' or '.join(choices)}, or '{text}' in quotes for text"
+    )
+
+
+def _described(value: Any) -> str:
+    return value if value == "text" else _written(value)
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
 def _problem(text: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=text, problem_mark=mark)
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_TIMESTAMP, _VALUE)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.yaml_constructors = {
@@ -104,22 +168,14 @@ _Loader.add_implicit_resolver(
 def read_yaml_text(path: Path) -> str:
     """Return the text of a YAML file. Raises ``SpecError`` if the file cannot be read, is not
     UTF-8, or is too large."""
-    content = read_input(path, SpecError, MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise SpecError(
-            f"{path}: the file is larger than {MOST_BYTES} bytes; specify a smaller file"
-        )
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SpecError(f"{path}:{line}: the file is not UTF-8; save the file as UTF-8") from error
+    return read_text(path, SpecError, MOST_BYTES)
 
 
 class YamlSource:
     """A parsed YAML document. ``data`` consists of plain dicts, lists and scalars.
 
-    Raises ``SpecError`` if the text is not valid YAML, or if a key occurs twice in a mapping.
+    Raises ``SpecError`` if the text is not valid YAML, or if a key occurs twice in a mapping, and
+    ``AmbiguousValueError`` for a value whose meaning depends on the version of YAML.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -139,6 +195,8 @@ class YamlSource:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = f"{name}:{mark.line + 1}" if mark else name
+            if isinstance(error, _AmbiguousScalar):
+                raise AmbiguousValueError(f"{place}: {error.problem}") from error
             raise SpecError(f"{place}: is not YAML: {error.problem or error.context}") from error
         except yaml.YAMLError as error:
             raise SpecError(f"{name}: is not YAML: {error}") from error

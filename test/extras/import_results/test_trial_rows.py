@@ -130,7 +130,7 @@ def test_a_file_that_is_missing_or_is_no_text_is_named(tmp_path):
     with pytest.raises(ResultsError, match=r"none\.csv: cannot be read"):
         read_trials(tmp_path / "none.csv", Columns())
     (tmp_path / "bytes.csv").write_bytes(b"world\xff\n")
-    with pytest.raises(ResultsError, match=r"bytes.csv:1: is not UTF-8"):
+    with pytest.raises(ResultsError, match=r"bytes.csv:1: the file is not UTF-8"):
         read_trials(tmp_path / "bytes.csv", Columns())
     (tmp_path / "mark.csv").write_bytes(b"\xef\xbb\xbfworld,planner,outcome\nw,a,1\n")
     assert read_trials(tmp_path / "mark.csv", Columns()).rows[0].world == "w"

@@ -18,12 +18,11 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List
 
-import yaml
-
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
+from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0
@@ -187,8 +186,10 @@ def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
     parameters: Dict[str, Any] = {}
     for key, text in pairs:
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
+            value = YamlSource(text, f"--param {key}").data
+        except AmbiguousValueError:
+            raise
+        except SpecError:
             value = text
         plain = isinstance(value, (bool, int, float))
         parameters[key] = value if plain else text

@@ -11,12 +11,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import yaml
-
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.learning.demonstrations import cloned, record
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.policies.files import write_policy
+from gz_testauto.spec.yaml_source import YamlSource
 from gz_testauto.trial.outcome import Outcome
 
 
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Record the trials of a planner, and print a summary of the written file."""
     if arguments.out.suffix != ".npz":
         raise SpecError(f"--out is {arguments.out}; it must end with .npz")
-    parameters = yaml.safe_load(arguments.parameters)
+    parameters = YamlSource(arguments.parameters, "--parameters").data
     if not isinstance(parameters, dict):
         raise SpecError(f"--parameters is {arguments.parameters!r}; it must be a YAML mapping")
     folder = arguments.out.with_name(f"{arguments.out.stem}_worlds")
