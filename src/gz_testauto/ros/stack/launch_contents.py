@@ -21,6 +21,7 @@ from roslaunch import substitution_args
 from roslaunch.xmlloader import XmlLoader
 
 from gz_testauto.base.description_files import SUFFIXES, description_files, find_file
+from gz_testauto.base.disk import read_file
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.results.inputs import NOT_FOLLOWED
 from gz_testauto.spec.campaign import StackCampaignSpec
@@ -262,9 +263,7 @@ def _words(text: str) -> Iterator[str]:
 def _named_in_yaml(path: Path) -> Iterator[Path]:
     """Yield the files that a YAML file names: the image of a map, absolute paths and URIs."""
     try:
-        if path.stat().st_size > _LARGEST_READ_B:
-            return
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(read_file(path, _LARGEST_READ_B).decode("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return
     if isinstance(content, dict) and isinstance(content.get("image"), str):
