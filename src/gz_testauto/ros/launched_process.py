@@ -8,29 +8,30 @@ import os
 import re
 import signal
 from pathlib import Path
-from typing import List, Mapping, Optional, Sequence
+from typing import AbstractSet, Mapping, Optional, Sequence, Set
 
 from gz_testauto.processes import start_under_subreaper
+from gz_testauto.ros.log_messages import (
+    LINE_LENGTH,
+    error_messages,
+    readable,
+    signature,
+    unusual,
+)
 
 LINES_SHOWN = 6
-LINE_LENGTH = 160
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
 """Regular expression for the output of roslaunch when a node has exited with an error. This output
 can occur within an output line of another node."""
-KILLED = ("-9", "-15")
-"""Exit codes of a node that another process killed. The last output of such a node does not show
-the cause."""
+KILLED = (signal.SIGKILL, signal.SIGTERM)
+"""Signals with which another process ends a node. The last output of such a node does not show the
+cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
 """Regular expression for the output of roslaunch when it does not find a node. roslaunch then
 continues without the node."""
-ERROR = re.compile(
-    r"\b(?:ERROR|FATAL)\b|\[Err\]|^[\w.]*(?:Error|Exception)\b"
-    r"|\bwhat\(\):|\berror while loading shared libraries\b"
-)
-STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
 class LaunchedProcess:
@@ -45,10 +46,13 @@ class LaunchedProcess:
         environment: Optional[Mapping[str, str]] = None,
         pass_fds: Sequence[int] = (),
         may_exit: bool = False,
+        usual: AbstractSet[str] = frozenset(),
     ) -> None:
         """Start the command, and write its output to ``log_file``. With ``may_exit``, an exit with
-        status 0 is not a failure, as for a launch file that only spawns a robot."""
+        status 0 is not a failure, as for a launch file that only spawns a robot. ``usual`` are the
+        signatures of messages that also occur in a successful start, and are not a cause."""
         self.name = name
+        self._usual = usual
         self._may_exit = may_exit
         self.log_file = log_file
         self._seen = 0
@@ -78,22 +82,28 @@ class LaunchedProcess:
 
     def log_excerpt(self, excluding: str = "") -> str:
         """Return the error messages in the log, or its last lines if it contains no errors. Lines
-        that contain ``excluding`` are omitted."""
-        lines = _lines(_readable(self._log()))
+        that contain ``excluding``, and messages of a successful start, are omitted."""
+        lines = readable(self._log()).splitlines()
         if excluding:
             lines = [line for line in lines if excluding not in line]
-        excerpt = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
+        errors = unusual(error_messages("\n".join(lines)), self._usual)[:LINES_SHOWN]
+        last = unusual([line.strip() for line in lines if line.strip()], self._usual)
+        excerpt = " | ".join(errors or [line[:LINE_LENGTH] for line in last[-LINES_SHOWN:]])
         return excerpt or f"nothing in {self.log_file}"
+
+    def error_signatures(self) -> Set[str]:
+        """Return the signatures of the error messages in the log."""
+        return set(map(signature, error_messages(readable(self._log()))))
 
     def node_not_found(self) -> str:
         """Return the message of roslaunch about the first node that it could not start, or an empty
         text. The other nodes still run."""
-        found = REFUSED.search(_readable(self._log()))
+        found = REFUSED.search(readable(self._log()))
         return found.group(1) if found else ""
 
     def log_contains(self, text: str) -> bool:
         """Return whether the log contains ``text``."""
-        return text in _readable(self._log())
+        return text in readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:
         """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill all remaining processes."""
@@ -108,14 +118,17 @@ class LaunchedProcess:
         text = self._log(self._seen).rpartition(b"\n")[0]
         before = self._seen
         self._seen += len(text)
-        readable = _readable(text)
-        found = DIED.search(readable)
+        output = readable(text)
+        found = DIED.search(output)
         if not found:
             return ""
-        lines = _lines(_readable(self._log()[:before]) + readable[: found.start()])
-        errors = _errors(lines[-LINES_BEFORE_A_DEATH:])[-ERRORS_BEFORE_A_DEATH:]
-        cause = "" if found.group(1) in KILLED else _quoted(errors)
-        return f"{found.group()}]" + (f"; just before: {cause}" if cause else "")
+        number = _signal(int(found.group(1)))
+        died = f"{found.group()}]" + (f" ({number.name})" if number else "")
+        lines = (readable(self._log()[:before]) + output[: found.start()]).splitlines()
+        recent = "\n".join(lines[-LINES_BEFORE_A_DEATH:])
+        errors = unusual(error_messages(recent), self._usual)[-ERRORS_BEFORE_A_DEATH:]
+        is_cause = errors and number not in KILLED
+        return f"{died}; just before: {' | '.join(errors)}" if is_cause else died
 
     def _log(self, mark: int = 0) -> bytes:
         try:
@@ -126,28 +139,13 @@ class LaunchedProcess:
             return b""
 
 
-def _readable(log: bytes) -> str:
-    """Return the text of a log without the escape sequences for colors and window titles."""
-    return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
-
-
-def _lines(text: str) -> List[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _errors(lines: Sequence[str]) -> List[str]:
-    """Return the lines that report errors, in order. A repeated line is returned once."""
-    last = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
-    return list(last.values())[::-1]
-
-
-def _quoted(lines: Sequence[str]) -> str:
-    return " | ".join(line[:LINE_LENGTH] for line in lines)
+def _signal(status: int) -> Optional[signal.Signals]:
+    """Return the signal that ended a process with this exit status, or None. A shell reports signal
+    n of its child as 128 + n."""
+    number = status - 128 if status > 128 else -status
+    return signal.Signals(number) if number in set(signal.Signals) else None
 
 
 def _ended(status: int) -> str:
-    if status < 0:
-        return f"killed by {signal.Signals(-status).name}"
-    if status > 128 and status - 128 in set(signal.Signals):
-        return f"killed by {signal.Signals(status - 128).name}"
-    return f"status {status}"
+    number = _signal(status)
+    return f"status {status}" if number is None else f"killed by {number.name}"

@@ -94,7 +94,7 @@ def test_the_death_of_a_node_is_detected_while_roslaunch_runs(tmp_path):
     part = LaunchedProcess("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
     try:
         await_true(lambda: part.failure() != "")
-        told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9]"
+        told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9] (SIGKILL)"
         assert part.failure() == told
     finally:
         part.close()
@@ -115,7 +115,10 @@ log file: /tmp/spawn-1*.log
     ("noise", "code", "told"),
     [
         ("a line\n" * 40, 1, "; just before: ModuleNotFoundError: No module named 'tf'"),
-        ("a line\n" * 40, -9, ""),
+        ("a line\n" * 40, -9, " (SIGKILL)"),
+        ("a line\n" * 40, 137, " (SIGKILL)"),
+        ("a line\n" * 40, -11,
+         " (SIGSEGV); just before: ModuleNotFoundError: No module named 'tf'"),
         ("gzserver: error while loading shared libraries: libx.so: not found\n", 127,
          "; just before: gzserver: error while loading shared libraries: libx.so: not found"
          " | ModuleNotFoundError: No module named 'tf'"),
@@ -130,6 +133,20 @@ def test_errors_before_the_death_of_a_node_are_quoted(tmp_path, noise, code, tol
         await_true(lambda: part.failure() != "")
         died = f"stack.robot: [spawn-1] process has died [pid 7, exit code {code}]"
         assert part.failure() == died + told
+    finally:
+        part.close()
+
+
+def test_error_of_a_successful_start_is_not_quoted(tmp_path):
+    said = DIED.format(noise="", code=1)
+    usual = {"ModuleNotFoundError: No module named 'tf'"}
+    command = [sys.executable, "-c", SAYS.format(said)]
+    part = LaunchedProcess("stack.robot", command, tmp_path / "log", usual=usual)
+    try:
+        await_true(lambda: part.failure() != "")
+        assert part.failure().endswith("just before: [Err] [REST.cc:205] Error in REST request")
+        assert "tf" not in part.log_excerpt()
+        assert usual < part.error_signatures()
     finally:
         part.close()
 

@@ -13,7 +13,7 @@ import functools
 import math
 import time
 from pathlib import Path
-from typing import AbstractSet, Dict, Mapping, Optional, Set
+from typing import AbstractSet, Dict, FrozenSet, Mapping, Optional, Set
 
 import rospy
 
@@ -35,6 +35,9 @@ FAILURE_WINDOW_S = 2.0
 """Wall time (s) after an error within which roslaunch can report a node that died."""
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
+USUAL_MESSAGES = "usual_messages.txt"
+"""File in the logs of a trial with the signatures of the error messages of its successful start
+that did not occur in earlier ones, one per line."""
 SAME_SHARE = 1e-3
 """Relative difference of two update rates below which they count as equal."""
 
@@ -55,6 +58,8 @@ class LaunchedStack:
         self._parameters: Set[str] = set()
         self._models: AbstractSet[str] = frozenset()
         self._silence = ""
+        self._usual = _usual_messages(logs.parent)
+        self._has_stored_usual = False
 
     def require_alive(self) -> None:
         """Raise ``SimulatorError`` or ``NavigatorError`` with the cause if a launch file has exited
@@ -147,6 +152,17 @@ class LaunchedStack:
         self._start("navigation", launch, values)
         self._navigation = self._wanted(trial, values)
 
+    def store_usual_messages(self) -> None:
+        """Store the error messages of the current logs as messages of a successful start, so that
+        they are not quoted as the cause of a later failure."""
+        if self._has_stored_usual:
+            return
+        self._has_stored_usual = True
+        found = set().union(*(part.error_signatures() for part in self._parts.values()))
+        new = sorted(found - self._usual)
+        if new:
+            (self._logs / USUAL_MESSAGES).write_text("\n".join(new) + "\n", encoding="utf-8")
+
     def end_navigation(self) -> None:
         """Stop the navigation with SIGINT, and delete the parameters that it has set, since they
         would affect the next planner."""
@@ -205,6 +221,7 @@ class LaunchedStack:
             ["roslaunch", "--wait", str(file), *arguments],
             self._logs / f"{self._number:02d}_{name}.log",
             may_exit=name == "robot",
+            usual=self._usual,
         )
 
     def _await(self, requirement: Requirement, error: type = SimulatorError) -> None:
@@ -234,3 +251,9 @@ class LaunchedStack:
                 f"{culprit} has set /use_sim_time to false, but a stack must use simulated time; "
                 "pass use_sim_time:=true, or remove the parameter"
             )
+
+
+def _usual_messages(all_logs: Path) -> FrozenSet[str]:
+    """Return the signatures of the error messages of all earlier successful starts."""
+    texts = (path.read_text(encoding="utf-8") for path in all_logs.glob(f"*/{USUAL_MESSAGES}"))
+    return frozenset(line for text in texts for line in text.splitlines())

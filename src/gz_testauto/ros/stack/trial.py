@@ -155,6 +155,7 @@ class StackTrialRunner:
         try:
             with master_faults():
                 self._prepare(trial, monitor, actors)
+                self._running.store_usual_messages()
                 result = self._drive_recorded(trial, monitor, actors)
         except (SessionRestartError, SceneError):
             raise
