@@ -117,6 +117,17 @@ def test_progress_report_restarts_the_timeout(child):
     assert send_request(child(handle), "drive", 0.5) == "done"
 
 
+def test_warning_of_a_child_process_is_logged_once_per_text_without_numbers(child, caplog):
+    def handle(request, parent):
+        for warning in ("", f"the goal tolerance is {request}", f"the goal tolerance is {request}"):
+            parent.send(ProgressReport("driving", warning))
+
+    connection = child(handle)
+    for number in (0.25, 0.3):
+        send_request(connection, number, 10.0)
+    assert [record.getMessage() for record in caplog.records] == ["the goal tolerance is 0.25"]
+
+
 def test_exception_before_a_wait_ends_the_wait(child):
     proceed = threading.Event()
 

@@ -13,7 +13,7 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
-RARE = (Outcome.TIPPED_OVER, Outcome.FAILED)
+RARE = [outcome for outcome in Outcome if outcome.declaration.rare]
 OUTCOMES = [outcome for outcome in Outcome if outcome not in RARE]
 PLANNERS = ("fgm", "fgm_improved", "dynamic_window_careful")
 

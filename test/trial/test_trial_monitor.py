@@ -424,3 +424,18 @@ def test_obstacle_that_tilts_by_less_than_a_milliradian_keeps_its_outline(axis, 
     point = shapely.Point(1.5, 0.0) if axis == "pitch" else shapely.Point(4.0, 2.5)
     expected = 2.0 if kept else 2.0 - abs(tilt_rad) / 2
     assert field.nearest(point, states).distance_m == pytest.approx(expected, abs=1e-6)
+
+
+def test_false_report_of_the_arrival_has_its_own_outcome():
+    watch = monitor(Pose2D(9, 0))
+    watch.observe(at(0.0, 0.0))
+    verdict = watch.reported_arrival("reported the goal reached, 9.00 m from it")
+    assert verdict.outcome is Outcome.FALSE_ARRIVAL
+    assert verdict.detail == "reported the goal reached, 9.00 m from it"
+
+
+def test_true_report_of_the_arrival_has_the_outcome_reached():
+    watch = monitor(Pose2D(1, 0))
+    watch.observe(at(0.0, 0.0))
+    watch.observe(at(0.5, 0.7))
+    assert watch.reported_arrival("reported the goal reached").outcome is Outcome.REACHED

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.base.truncation import join_truncated
+from gz_testauto.base.truncation import MAX_NAMES
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.metrics.interface import (
     RELEVANT_SUCCESS,
@@ -100,15 +100,20 @@ def not_followed_notice(directory: CampaignDirectory) -> str:
     """
     inputs = Manifest.read(directory).inputs
     found = [
-        f"{text} in {name[len(NOT_FOLLOWED) :]}"
+        f"  {name[len(NOT_FOLLOWED) :]}: {text}"
         for name, text in inputs.items()
         if name.startswith(NOT_FOLLOWED)
     ]
     if not found:
         return ""
-    return (
-        f"{NOT_FOLLOWED}{join_truncated(found)}. These paths depend on the trial or on a program, "
-        f"so changes of their files are not detected; do not change them during the campaign"
+    more = len(found) - MAX_NAMES
+    shown = found[:MAX_NAMES] + ([f"  and {more} more files"] if more > 0 else [])
+    return "\n".join(
+        [
+            f"{NOT_FOLLOWED}the paths in these lines depend on the trial or on a program, so "
+            "changes of their files are not detected:",
+            *shown,
+        ]
     )
 
 

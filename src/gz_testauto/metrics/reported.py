@@ -41,6 +41,21 @@ REPORTED: Dict[str, Metric] = {
         _reported("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
         _reported("truth_gap_s", "s", "lower", "longest time between two ground-truth poses", 2),
         _reported(
+            "localization_error_m",
+            "m",
+            "lower",
+            "mean distance between tf and the true position",
+            2,
+        ),
+        _reported(
+            "localization_error_max_m",
+            "m",
+            "lower",
+            "largest distance between tf and the true position",
+            2,
+            completed_only=False,
+        ),
+        _reported(
             "late_periods",
             "",
             "lower",

@@ -7,21 +7,31 @@ the parent process has exited.
 
 import contextlib
 import functools
+import logging
 import pickle
+import re
 import time
 import traceback
 from multiprocessing.connection import Connection
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Set, Union
 
 from gz_testauto.base.errors import SimulatorError
 
 POLL_S = 0.05
 
 
+LOGGER = logging.getLogger(__name__)
+_logged_warnings: Set[str] = set()
+
+
 class ProgressReport(NamedTuple):
-    """The present activity of a child process that handles a request."""
+    """The present activity of a child process that handles a request.
+
+    A ``warning`` is logged in the parent process, once per text without numbers.
+    """
 
     doing: str
+    warning: str = ""
 
 
 class Reply(NamedTuple):
@@ -82,11 +92,19 @@ def send_request(
                 if isinstance(message, Reply):
                     break
                 doing, deadline_s = message.doing, time.monotonic() + silence_timeout_s
+                _log_once(message.warning)
             elif time.monotonic() >= deadline_s:
                 raise NoReplyError(doing, is_silent=True)
     except (EOFError, OSError) as error:
         raise NoReplyError(doing, is_silent=False) from error
     return message.result()
+
+
+def _log_once(warning: str) -> None:
+    text = re.sub(r"\d", "", warning)  # numbers differ between trials
+    if text and text not in _logged_warnings:
+        _logged_warnings.add(text)
+        LOGGER.warning("%s", warning)
 
 
 def receive_message(child: Connection) -> Union[Reply, ProgressReport]:

@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
+from typing_extensions import Protocol
+
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import (
     POLL_S,
@@ -32,8 +34,15 @@ from gz_testauto.trial.executor import StopRequest, TrialExecutor, TrialStopped
 LOGGER = logging.getLogger(__name__)
 DEATH_TIMEOUT_S = 5.0
 
-ProgressCallback = Callable[[str], None]
-"""A function that reports the current activity of a session to the parent process."""
+
+class ProgressCallback(Protocol):
+    """A function that reports the current activity of a session, and a warning for the user, to
+    the parent process."""
+
+    def __call__(self, doing: str, warning: str = "") -> None:
+        """Send the report."""
+
+
 RequestHandler = Callable[[Any], object]
 """A function that handles a request in a session and returns the response."""
 SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
@@ -154,8 +163,8 @@ def _serve() -> None:
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 
-    def report(doing: str) -> None:
-        parent.send(ProgressReport(doing))
+    def report(doing: str, warning: str = "") -> None:
+        parent.send(ProgressReport(doing, warning))
 
     def handle(request: Any) -> object:
         if not handlers:

@@ -199,11 +199,16 @@ class MetricsSpec(Spec):
     """Named areas. The time that the robot's base spends in each area is measured."""
 
 
+STACK_RESOLUTION_M = 0.05
+"""Default side length (m) of a grid cell of the static map of a stack."""
+
+
 class GlobalPlanSpec(Spec):
     """Parameters of the global plan, which is computed on the static map."""
 
     resolution_m: float = Field(0.1, gt=0)
-    """Side length (m) of a grid cell of the static map."""
+    """Side length (m) of a grid cell of the static map; with ``stack`` the default is 0.05, since a
+    localizer is less accurate on larger cells."""
     margin_m: float = Field(0.2, ge=0)
     """Distance (m) that is added to the circumscribed radius of the footprint to obtain the
     inflation radius of the static map."""
@@ -445,6 +450,14 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
     """Always ``auto``, since ``stack.simulator`` starts the simulator."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
     """Always empty, since options are arguments of ``stack.simulator``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_finer_map(cls, data: Any) -> Any:
+        plan = data.get("global_plan", {}) if isinstance(data, dict) else None
+        if isinstance(plan, dict):
+            return {**data, "global_plan": {"resolution_m": STACK_RESOLUTION_M, **plan}}
+        return data
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:

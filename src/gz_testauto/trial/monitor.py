@@ -14,6 +14,7 @@ import numpy as np
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.trial.executor import TrialResult
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.trial.stability import StabilityCheck
 from gz_testauto.trial.termination import (
@@ -80,9 +81,13 @@ class TrialMonitor:
         """Return the end of a trial whose planner aborted. The outcome is ``reached`` if the robot
         is at the goal.
         """
-        verdict = self._check_termination(abort_reason=reason)
-        assert verdict is not None  # every trial ends when its planner aborts
-        return verdict
+        return self._finished(reason, Outcome.PLANNER_ABORTED)
+
+    def reported_arrival(self, reason: str) -> TrialEnd:
+        """Return the end of a trial whose planner reported that the robot is at the goal. The
+        outcome is ``reached`` if this is true.
+        """
+        return self._finished(reason, Outcome.FALSE_ARRIVAL)
 
     @property
     def goal(self) -> Pose2D:
@@ -115,7 +120,16 @@ class TrialMonitor:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
         return TrialResult(verdict.outcome, recording, verdict.detail)
 
-    def _check_termination(self, abort_reason: Optional[str] = None) -> Optional[TrialEnd]:
+    def _finished(self, reason: str, outcome: Outcome) -> TrialEnd:
+        verdict = self._check_termination(reason, outcome)
+        assert verdict is not None  # every trial ends when its planner has finished
+        return verdict
+
+    def _check_termination(
+        self,
+        abort_reason: Optional[str] = None,
+        abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
+    ) -> Optional[TrialEnd]:
         recorder = self._recorder
         while True:
             verdict = check_termination(
@@ -125,6 +139,7 @@ class TrialMonitor:
                 recorder.collision,
                 abort_reason,
                 recorder.tilt_rad,
+                abort_outcome,
             )
             reached = verdict is not None and verdict.outcome.success
             if not (reached and self._rules.further):

@@ -65,6 +65,9 @@ class Outcome(enum.Enum):
     PLANNER_ABORTED = Declaration(
         "planner_aborted", "!", Color.VIOLET, "Planner aborted!", "aborted"
     )
+    FALSE_ARRIVAL = Declaration(
+        "false_arrival", "≈", Color.VIOLET, "False arrival!", "not there", rare=True
+    )
     FAILED = Declaration("failed", "–", Color.VIOLET, "Failed!", rare=True)
     INVALID = Declaration("invalid", "?", Color.GREY, "Trial invalid!", valid=False)
 

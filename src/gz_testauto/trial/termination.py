@@ -13,9 +13,10 @@ of the fall. If a contact causes the fall, the trial has already ended with that
 the goal's tolerance is also a collision. 3. **reached**: the true position is within the goal's
 tolerance, even if the planner aborted in the same period. With several goals, only the last goal
 ends the trial; after an earlier goal, all rules are evaluated again for the next goal. 4.
-**planner_aborted**: the planner reported that no path exists. 5. **stuck**: the robot stayed in a
-circle of ``stuck_distance_m`` for ``stuck_window_s``. 6. **timed_out**: the simulated time has
-reached ``timeout_s``.
+**planner_aborted**: the planner reported that no path exists. **false_arrival**: it reported that
+the robot is at the goal. A trial has at most one of these reports. 5. **stuck**: the robot stayed
+in a circle of ``stuck_distance_m`` for ``stuck_window_s``. 6. **timed_out**: the simulated time
+has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`): a jump, a
 pose that is not a number, a clock that does not advance, and a fall. A robot has fallen if it is
@@ -140,6 +141,7 @@ def check_termination(
     collision: Optional[ContactEpisode] = None,
     abort_reason: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
+    abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
 ) -> Optional[TrialEnd]:
     """Return the end of the trial, or of the path to the current goal; None while the robot
     continues.
@@ -147,7 +149,8 @@ def check_termination(
     ``time_s``, shape (n,), is the time since the goal was sent, ``position_m``, shape (n, 3), the
     position, and ``tilt_rad``, shape (n,), the tilt of the robot (default: no tilt), with at least
     one sample. ``collision`` is the first collision, and ``abort_reason`` the reason why the
-    planner aborted. The module docstring states the precedence of the rules.
+    planner finished, with the outcome ``abort_outcome`` if no rule before it holds. The module
+    docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -175,7 +178,7 @@ def check_termination(
         return TrialEnd(Outcome.REACHED, f"after {now_s:.2f} s{last_goal}")
     if abort_reason is not None:
         reason = abort_reason or "no path was found"
-        return TrialEnd(Outcome.PLANNER_ABORTED, f"{reason}{on_path}")
+        return TrialEnd(abort_outcome, f"{reason}{on_path}")
     left_m = rules.goal.distance_to(x_m, y_m)
     if is_stuck(rules, time_s, position_m):
         return TrialEnd(

@@ -8,7 +8,7 @@ pytest.importorskip("rospy")
 
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
-from gz_testauto.base.pose import Pose
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.ros.session import SessionRestartError
 from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.ground_truth import require_max_gap
@@ -63,3 +63,22 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
 def test_a_gap_just_above_the_limit_is_rounded_up():
     with pytest.raises(SimulatorError, match=r"^1\.01 s passed .* more than .* = 1, "):
         require_max_gap(1.002, 1.0)
+
+
+def arrival(estimated):
+    """Return the message about a report of the arrival at (3, 0), 0.4 m from the true position."""
+    runner = StackTrialRunner.__new__(StackTrialRunner)
+    runner._campaign = SimpleNamespace(spec=SimpleNamespace(goal=SimpleNamespace(tolerance_m=0.3)))
+    runner._localization = SimpleNamespace(estimated_pose=lambda: estimated)
+    return runner._not_there(SimpleNamespace(goal=Pose2D(3.0, 0.0), pose=Pose2D(2.6, 0.0)))
+
+
+def test_message_of_a_false_arrival_states_the_pose_in_tf():
+    message = arrival(Pose2D(2.75, 0.0))
+    assert "0.40 m from it (goal.tolerance_m is 0.3)" in message
+    assert "tf has the robot at (2.75, 0.00), 0.25 m from the goal" in message
+    assert message.endswith("0.15 m from its true position")
+
+
+def test_message_of_a_false_arrival_without_tf_states_the_true_distance():
+    assert arrival(None).endswith("0.40 m from it (goal.tolerance_m is 0.3)")

@@ -6,8 +6,9 @@ A trial with a wrong localization would not measure the planner.
 
 import math
 import time
-from typing import Callable, List, Optional
+from typing import Callable, Dict, List, Optional, Tuple
 
+import numpy as np
 import rosgraph
 import rospy
 import tf2_ros
@@ -27,6 +28,13 @@ REPEAT_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
 """Standard deviations of the initial pose for a localizer. The initial pose is the true pose."""
 YAW_WITHIN_RAD = 0.35
+
+TF_SERIES = "tf"
+"""Name of the series with the robot's pose in tf at each sample, shape (n, 3): x, y (m) and yaw
+(rad), or NaN where tf has no pose."""
+UNKNOWN_POSE = (math.nan,) * 3
+TF_DELAY_S = 0.5
+"""Simulated time (s) after which the transforms of a time are expected to be complete."""
 
 
 class Localization:
@@ -65,7 +73,7 @@ class Localization:
                 published_s = time.monotonic()
             if within_m is None:
                 return
-            estimated = self._estimated_pose()
+            estimated = self.estimated_pose()
             true_pose = truth()
             if estimated is not None:
                 away_m = estimated.distance_to(true_pose.x_m, true_pose.y_m)
@@ -76,6 +84,11 @@ class Localization:
                 raise NavigatorError(self._localization_error(estimated, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
+
+    @property
+    def has_localizer(self) -> bool:
+        """True if a node receives the initial pose, such as amcl."""
+        return bool(self._initial.get_num_connections())
 
     def clear_costmaps(self) -> None:
         """Clear the stack's costmaps if the stack offers this service.
@@ -94,19 +107,20 @@ class Localization:
         except (rospy.ROSException, rospy.ServiceException) as error:
             raise NavigatorError(f"{name} failed: {error}") from error
 
-    def pose_of(self, frame: str, reference: str) -> Optional[Pose]:
-        """Return the latest pose of a frame in a reference frame, or None if tf cannot provide the
-        transform."""
+    def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
+        """Return the pose of a frame in a reference frame at a simulated time, by default the
+        latest pose, or None if tf cannot provide the transform."""
         try:
             found = self._buffer.lookup_transform(
-                reference.lstrip("/"), frame.lstrip("/"), rospy.Time()
+                reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
             )
         except tf2_ros.TransformException:
             return None
         return ros_messages.pose_of_transform(found.transform)
 
-    def _estimated_pose(self) -> Optional[Pose2D]:
-        pose = self.pose_of(self._stack.frames.base, self._stack.frames.map)
+    def estimated_pose(self, time_s: float = 0.0) -> Optional[Pose2D]:
+        """Return the robot's pose in tf as :meth:`pose_of` does."""
+        pose = self.pose_of(self._stack.frames.base, self._stack.frames.map, time_s)
         return None if pose is None else pose.planar
 
     def _frames(self) -> List[str]:
@@ -140,3 +154,49 @@ class Localization:
         message.pose.covariance[0] = message.pose.covariance[7] = SPREAD_M**2
         message.pose.covariance[35] = SPREAD_RAD**2
         return message
+
+
+def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
+    """Return the mean and the largest distance (m) between the poses in tf, shape (n, 3), and the
+    true poses, shape (n, 3), by the name of the metric. Times without a pose are omitted; the
+    values are NaN if there are no other times."""
+    distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
+    known = distances_m[np.isfinite(distances_m)]
+    return {
+        "localization_error_m": float(known.mean()) if len(known) else math.nan,
+        "localization_error_max_m": float(known.max()) if len(known) else math.nan,
+    }
+
+
+class EstimatedPoses:
+    """The robot's poses in tf at the times of a trial's snapshots.
+
+    A pose is requested when its transforms are complete, since the latest pose in tf belongs to an
+    earlier time than the snapshot.
+    """
+
+    def __init__(self, localization: Localization) -> None:
+        self._localization = localization
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a trial without poses."""
+        self._waiting_s: List[float] = []
+        self._poses: List[Tuple[float, ...]] = []
+
+    def add(self, time_s: float) -> None:
+        """Add the simulated time of a snapshot, and request the poses of earlier times."""
+        self._waiting_s.append(time_s)
+        while self._waiting_s and self._waiting_s[0] <= time_s - TF_DELAY_S:
+            self._request()
+
+    def array(self) -> np.ndarray:
+        """Return x, y (m) and yaw (rad) at the time of each snapshot, shape (n, 3), or NaN where tf
+        has no pose. Finishes the trial."""
+        while self._waiting_s:
+            self._request()
+        return np.array(self._poses, dtype=float).reshape(-1, 3)
+
+    def _request(self) -> None:
+        pose = self._localization.estimated_pose(self._waiting_s.pop(0))
+        self._poses.append(UNKNOWN_POSE if pose is None else tuple(pose))

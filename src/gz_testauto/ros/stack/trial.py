@@ -24,18 +24,28 @@ from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.session import ProgressCallback, SessionRestartError
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
+from gz_testauto.ros.stack.goal_tolerance import (
+    LOCALIZER_ERROR_M,
+    move_base_tolerances,
+    tolerance_warning,
+)
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
-from gz_testauto.ros.stack.localization import Localization
+from gz_testauto.ros.stack.localization import (
+    TF_SERIES,
+    EstimatedPoses,
+    Localization,
+    localization_errors,
+)
 from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
+from gz_testauto.ros.stack.trial_bag import TrialBag
 from gz_testauto.ros.stack.world_update import WorldUpdater
 from gz_testauto.ros.tracked_objects import TrafficPublisher
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
-from gz_testauto.spec.stack import BagSpec
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.launch_files import placeholder_values
@@ -53,50 +63,6 @@ SETTLE_S = 1.0
 
 CHECK_INTERVAL_S = 0.25
 """Wall time (s) between two checks of the stack's processes."""
-
-BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
-"""Wall time (s) within which rosbag must close the bag, and wall time (s) between two checks
-whether it has started."""
-
-
-class TrialBag:
-    """The rosbag of a trial, which starts before the goal is sent. ``file`` is the path of the
-    bag."""
-
-    def __init__(
-        self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
-    ) -> None:
-        """Start the recording. Raises ``SimulatorError`` if rosbag does not start within
-        ``start_timeout_s`` of wall time."""
-        directory.mkdir(parents=True, exist_ok=True)
-        self.file = directory / f"{name}.bag"
-        self._when = spec.when
-        active = self.file.with_suffix(".bag.active")
-        for old in (self.file, active):
-            if old.exists():
-                old.unlink()
-        topics = spec.topics or ["--all"]
-        # The command rosbag would exit, and stop the recorder, before the bag is closed.
-        self._part = LaunchedProcess(
-            "rosbag",
-            ["rosrun", "rosbag", "record", "--output-name", str(self.file), *topics],
-            log_file,
-        )
-        deadline = time.monotonic() + start_timeout_s
-        while not active.exists():
-            failure = self._part.failure()
-            if failure or time.monotonic() > deadline:
-                self._part.close()
-                cause = failure or f"there is no bag after {start_timeout_s:g} s"
-                raise SimulatorError(f"rosbag did not start to record: {cause}")
-            time.sleep(BAG_POLL_S)
-
-    def end(self, reached: bool) -> None:
-        """Stop the recording. Delete the bag of a trial that reached the goal if the campaign keeps
-        only the bags of failed trials."""
-        self._part.interrupt(BAG_EXIT_TIMEOUT_S)
-        if reached and self._when == "failed" and self.file.exists():
-            self.file.unlink()
 
 
 class StackTrialRunner:
@@ -126,6 +92,7 @@ class StackTrialRunner:
         self._running = LaunchedStack(campaign, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localization = Localization(self._stack)
+        self._estimated = EstimatedPoses(self._localization)
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
@@ -174,6 +141,8 @@ class StackTrialRunner:
         first = simulation.snapshot()
         self._traffic.publish(first)
         self._stack_monitor.begin(first.time_s)
+        self._estimated.begin()
+        self._estimated.add(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(monitor.goal)
         verdict = self._follow(monitor, first, simulation)
@@ -264,6 +233,7 @@ class StackTrialRunner:
         self._wait_simulated(SETTLE_S)
         self._localization.clear_costmaps()
         self._wait_simulated(SETTLE_S)
+        self._report("reading the goal tolerance", self._tolerance_warning())
         self._report("checking the costmap")
         try:
             self._costmap.require_marks(
@@ -355,6 +325,7 @@ class StackTrialRunner:
             except PlannerAborted as aborted:
                 return monitor.planner_aborted(str(aborted))
             self._seen_s = time.monotonic()
+            self._estimated.add(snapshot.time_s)
             self._traffic.publish(snapshot)
             verdict = monitor.observe(snapshot)
             if monitor.goal_is_new:
@@ -363,15 +334,34 @@ class StackTrialRunner:
             if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
                 if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
-                    verdict = monitor.planner_aborted(self._not_there(monitor))
+                    verdict = monitor.reported_arrival(self._not_there(monitor))
         return verdict
 
     def _not_there(self, monitor: TrialMonitor) -> str:
         left_m = monitor.goal.distance_to(monitor.pose.x_m, monitor.pose.y_m)
-        return (
+        said = (
             f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
             f"{self._campaign.spec.goal.tolerance_m:g})"
         )
+        estimated = self._localization.estimated_pose()
+        if estimated is None:
+            return said
+        goal, true_pose = monitor.goal, monitor.pose
+        return (
+            f"{said}; tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
+            f"{goal.distance_to(estimated.x_m, estimated.y_m):.2f} m from the goal and "
+            f"{true_pose.distance_to(estimated.x_m, estimated.y_m):.2f} m from its true position"
+        )
+
+    def _tolerance_warning(self) -> str:
+        """Return a warning if the goal tolerance of move_base does not fit that of the campaign."""
+        spec, localization = self._campaign.spec, self._localization
+        estimated, true_pose = localization.estimated_pose(), self._true_place()
+        error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
+        if estimated is not None:
+            error_m = max(error_m, true_pose.distance_to(estimated.x_m, estimated.y_m))
+        tolerances_m = move_base_tolerances(self._stack.names.action)
+        return tolerance_warning(tolerances_m, spec.goal.tolerance_m, error_m)
 
     def _end_goal(self) -> None:
         try:
@@ -386,14 +376,16 @@ class StackTrialRunner:
         result = monitor.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
         gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
         require_max_gap(gap_s, self._stack.max_truth_gap_s)
+        poses = self._estimated.array()
         numbers = {
             "truth_gap_s": gap_s,
             "recoveries": float(len(self._move_base.recoveries)),
+            **localization_errors(poses, result.recording.pose),
             **self._stack_monitor.numbers(),
         }
         recording = dataclasses.replace(
             result.recording,
-            series={**result.recording.series, **self._stack_monitor.series()},
+            series={**result.recording.series, **self._stack_monitor.series(), TF_SERIES: poses},
             numbers=numbers,
         )
         return dataclasses.replace(result, recording=recording)

@@ -1,0 +1,57 @@
+"""Compare the goal tolerance of move_base with the goal tolerance of the campaign.
+
+move_base compares the pose in tf with its own tolerance, the campaign the true pose with
+``goal.tolerance_m``. If the tolerance of move_base and the error of the localization do not fit
+into that of the campaign, trials have the outcome ``false_arrival``.
+"""
+
+from typing import Any, Dict, Mapping
+
+import rospy
+
+LOCALIZER_ERROR_M = 0.1
+"""Expected error (m) of a localizer such as amcl during a trial."""
+PARAMETER = "xy_goal_tolerance"
+ROUNDING_M = 1e-6
+
+
+def move_base_tolerances(action: str) -> Dict[str, float]:
+    """Return the goal tolerances (m) of the active local planner of a move_base, by the name of the
+    parameter. If the active one is unknown, return those of all local planners."""
+    parameters = rospy.get_param(action, {})
+    return tolerances_in(parameters if isinstance(parameters, dict) else {}, action)
+
+
+def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float]:
+    """Return the goal tolerances as :func:`move_base_tolerances` does; ``parameters`` are those in
+    the namespace of the action."""
+    active = str(parameters.get("base_local_planner", "")).rpartition("/")[2]
+    found = {
+        name: float(group[PARAMETER])
+        for name, group in parameters.items()
+        if isinstance(group, dict) and isinstance(group.get(PARAMETER), (int, float))
+    }
+    chosen = {active: found[active]} if active in found else found
+    return {f"{action}/{name}/{PARAMETER}": value for name, value in sorted(chosen.items())}
+
+
+def tolerance_warning(
+    tolerances_m: Mapping[str, float], goal_tolerance_m: float, localization_error_m: float
+) -> str:
+    """Return a warning if a tolerance of move_base and the error of the localization together
+    exceed the goal tolerance of the campaign, otherwise empty text."""
+    wide = {
+        name: value
+        for name, value in tolerances_m.items()
+        if value + localization_error_m > goal_tolerance_m + ROUNDING_M
+    }
+    if not wide:
+        return ""
+    listed = " and ".join(f"{name} is {value:g}" for name, value in wide.items())
+    needed_m = max(wide.values()) + localization_error_m
+    return (
+        f"goal.tolerance_m is {goal_tolerance_m:g}, but {listed}, and the pose in tf can differ by "
+        f"{localization_error_m:.2f} m from the true pose: move_base can report the goal reached "
+        "too early, and the trial then has the outcome false_arrival. Set goal.tolerance_m to "
+        f"{needed_m:.2f} or more, or lower {PARAMETER}"
+    )

@@ -1,0 +1,52 @@
+"""The rosbag of one trial of a stack."""
+
+import time
+from pathlib import Path
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.ros.launched_process import LaunchedProcess
+from gz_testauto.spec.stack import BagSpec
+
+BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
+"""Wall time (s) within which rosbag must close the bag, and wall time (s) between two checks
+whether it has started."""
+
+
+class TrialBag:
+    """The rosbag of a trial, which starts before the goal is sent. ``file`` is the path of the
+    bag."""
+
+    def __init__(
+        self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
+    ) -> None:
+        """Start the recording. Raises ``SimulatorError`` if rosbag does not start within
+        ``start_timeout_s`` of wall time."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self.file = directory / f"{name}.bag"
+        self._when = spec.when
+        active = self.file.with_suffix(".bag.active")
+        for old in (self.file, active):
+            if old.exists():
+                old.unlink()
+        topics = spec.topics or ["--all"]
+        # The command rosbag would exit, and stop the recorder, before the bag is closed.
+        self._part = LaunchedProcess(
+            "rosbag",
+            ["rosrun", "rosbag", "record", "--output-name", str(self.file), *topics],
+            log_file,
+        )
+        deadline = time.monotonic() + start_timeout_s
+        while not active.exists():
+            failure = self._part.failure()
+            if failure or time.monotonic() > deadline:
+                self._part.close()
+                cause = failure or f"there is no bag after {start_timeout_s:g} s"
+                raise SimulatorError(f"rosbag did not start to record: {cause}")
+            time.sleep(BAG_POLL_S)
+
+    def end(self, reached: bool) -> None:
+        """Stop the recording. Delete the bag of a trial that reached the goal if the campaign keeps
+        only the bags of failed trials."""
+        self._part.interrupt(BAG_EXIT_TIMEOUT_S)
+        if reached and self._when == "failed" and self.file.exists():
+            self.file.unlink()
