@@ -37,6 +37,27 @@ def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias
     return RunRecording.of(f"drive {seed}", channels)
 
 
+def maneuver(kind, seed, delay_s=0.0, noise=0.05, duration_s=8.0):
+    """Return the recording of a robot that starts from rest at time ``delay_s``, with white noise
+    (m/s²). Kinds are ``straight``, ``circle``, ``s_curve`` and ``rest``."""
+    random = np.random.default_rng(seed)
+    time_s = clock(duration_s)
+    late = time_s - delay_s
+    speed = np.clip(late, 0.0, 0.5) * (kind != "rest")
+    yaw_rate = {
+        "circle": np.clip(3.0 * late, 0.0, 0.5),
+        "s_curve": 0.5 * np.sin(2.0 * np.pi * late / duration_s) * (late > 0.0),
+    }.get(kind, np.zeros_like(time_s))
+    values = np.zeros((len(time_s), 6))
+    values[:, 2] = yaw_rate
+    values[:, 3:] = np.stack(
+        [np.gradient(speed, time_s), speed * yaw_rate, np.full_like(time_s, GRAVITY_MPS2)], axis=1
+    )
+    values[:, :3] += 0.01 * random.standard_normal((len(time_s), 3))
+    values[:, 3:] += noise * random.standard_normal((len(time_s), 3))
+    return RunRecording.of(f"{kind} {seed}", {"imu": Series(time_s, values)})
+
+
 def delayed(recording, delay_s):
     """Return a recording that is delayed by ``delay_s``; its first sample is held before."""
     imu = recording.imu

@@ -119,6 +119,21 @@ def test_parallel_runs_have_equal_recordings_and_cost_is_measured_sequentially(t
     assert max(most) == 1
 
 
+def test_load_with_more_robots_than_supported_is_not_missing(tmp_path):
+    spec = bench(repetitions=1, load="true")
+    kinematic = [one.model_copy(update={"simulator": "kinematic"}) for one in spec.entries]
+
+    class Cheap(Counted):
+        def measure_load(self, order):
+            return SimulatorCost(10.0, 1.0, 0.5, 1e6)
+
+    found = run(spec.model_copy(update={"entries": tuple(kinematic)}), tmp_path, Cheap)
+    assert found.complete
+    notes = [note for note in found.conditions.notes if "load/five" in note]
+    assert len(notes) == 2
+    assert all("5 robots" in note and "kinematic" in note for note in notes)
+
+
 def test_stopped_comparison_continues_with_the_same_result(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run(bench(), whole)

@@ -1,12 +1,16 @@
 """Known errors that are added to recordings, and the values that measures have for them."""
 
+import math
+
 import numpy as np
 import pytest
-from synthetic import RATE_HZ, changed, clock, delayed, drive
+from synthetic import RATE_HZ, changed, clock, delayed, drive, maneuver
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
 from gz_testauto.extras.simulator_comparison.measures.inertial import (
+    axis_biases,
+    axis_gains,
     comparable,
     mean_and_range,
     summary_error,
@@ -59,13 +63,80 @@ def test_bias_noise_delay_and_gain_are_measured_simultaneously():
     assert value("delay", other, recording) == pytest.approx(0.2, abs=0.01)
     louder = np.log(np.sqrt(0.2**2 + 0.1**2) / 0.2)  # of each of three axes
     assert value("gain", other, recording) == pytest.approx(
-        (np.log(1.3) + 3.0 * louder) / 6.0, rel=0.05
+        (np.log(1.3) + 3.0 * louder) / 4.0, rel=0.05
     )
+    assert axis_gains(other, recording)[2] == pytest.approx(np.log(1.3), rel=0.05)
+    assert axis_biases(other, recording)[[3, 4, 5]] == pytest.approx([0.0, 0.5, 0.0], abs=0.025)
 
 
-def test_noise_without_correlation_has_delay_0():
-    still = [drive(seed, yaw_rate=np.zeros_like) for seed in (4, 5)]
-    assert comparable(*still).delay_s == 0.0
+@pytest.mark.parametrize("noise", [0.05, 0.2])
+@pytest.mark.parametrize("kind", ["straight", "circle", "s_curve"])
+def test_delay_is_within_a_sample_or_undetermined(kind, noise):
+    found = {
+        delay_s: comparable(
+            maneuver(kind, seed, delay_s, noise), maneuver(kind, 100 + seed, 0.0, noise)
+        ).delay_s
+        for seed, delay_s in enumerate([0.0, 0.02, 0.05, 0.12, 0.2, 0.3, 0.5])
+    }
+    determined = {delay_s: one for delay_s, one in found.items() if not math.isnan(one)}
+    assert determined == pytest.approx({one: one for one in determined}, abs=0.01 + 1e-9)
+    assert len(determined) == len(found) or noise > 0.05
+
+
+def test_wobbling_without_a_common_signal_has_no_delay():
+    """The yaw rates of both recordings are smooth, but independent."""
+
+    def wobbling(seed):
+        def yaw_rate(time_s):
+            noise = np.random.default_rng(seed).standard_normal(len(time_s) + 39)
+            return 0.01 * np.convolve(noise, np.ones(40), "valid")
+
+        return drive(seed, yaw_rate=yaw_rate)
+
+    pairs = [(wobbling(seed), wobbling(seed + 1)) for seed in range(0, 40, 2)]
+    assert all(math.isnan(comparable(*pair).delay_s) for pair in pairs)
+
+
+def test_delay_at_rest_is_undetermined_with_a_reason():
+    own, reference = (
+        {"flat/rest": [maneuver("rest", one) for one in some]} for some in ((1, 2), (3, 4))
+    )
+    found = measure_entry(find_measure("delay"), "one", own, reference)
+    assert "no commanded motion" in found.missing
+    assert not measure_entry(find_measure("linear_bias"), "one", own, reference).missing
+
+
+def test_delay_counts_only_cases_in_which_the_reference_determines_it():
+    own = {
+        f"flat/{kind}": [maneuver(kind, one, 0.1) for one in (1, 2)] for kind in ("rest", "circle")
+    }
+    reference = {case: [maneuver(case[5:], one) for one in (3, 4)] for case in own}
+    found = measure_entry(find_measure("delay"), "one", own, reference)
+    assert list(found.by_case) == ["flat/circle"]
+    assert found.estimate.value == pytest.approx(0.1, abs=0.01)
+
+
+def test_bias_on_a_straight_drive_includes_the_acceleration_of_the_start():
+    recording = maneuver("straight", 1)
+
+    def shifted(values):
+        values[:, 3] += 0.1
+        return values
+
+    other = changed(maneuver("straight", 2), shifted)
+    assert axis_biases(other, recording)[3] == pytest.approx(0.1, rel=0.05)
+    assert value("linear_bias", other, recording) == pytest.approx(0.1, rel=0.05)
+
+
+def test_gain_ignores_axes_without_a_signal():
+    """The reference is noisier by a factor of 4 at rest, and the noise is below the floor."""
+    quiet, noisy = maneuver("rest", 1, noise=0.005), maneuver("rest", 2, noise=0.02)
+    assert value("gain", quiet, noisy) == 0.0
+    assert np.isnan(axis_gains(quiet, noisy)).all()
+    moving = maneuver("s_curve", 3)
+    gains = axis_gains(changed(moving, lambda values: values * [1, 1, 1.2, 1, 1, 1]), moving)
+    assert gains[2] == pytest.approx(np.log(1.2), rel=0.01)
+    assert np.isnan(gains[[0, 1]]).all()
 
 
 def test_gain_is_the_logarithm_of_the_amplitude_ratio():
@@ -76,7 +147,7 @@ def test_gain_is_the_logarithm_of_the_amplitude_ratio():
         return values
 
     loud = value("gain", changed(recording, louder), recording)
-    assert loud == pytest.approx(np.log(1.2) / 6, rel=1e-6)  # one of six axes
+    assert loud == pytest.approx(np.log(1.2) / 4, rel=1e-6)  # one of four axes with a signal
 
 
 @pytest.mark.parametrize("density", [0.001, 0.02])

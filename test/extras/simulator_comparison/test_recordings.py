@@ -132,6 +132,20 @@ def test_trajectory_files_with_any_separator_are_read(tmp_path, heading, line, n
     assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
 
 
+def test_odometry_in_a_file_with_all_channels_is_read_without_a_setting(tmp_path):
+    recording = drive(1, duration_s=2.0, speed_mps=speeding)
+    channels = recording.imu, recording.odometry
+    table = np.column_stack([recording.imu.time_s, *(one.values for one in channels)])
+    heading = "time_s,wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2,x_m,y_m,yaw_rad"
+    path, inertial_only = tmp_path / "all.csv", tmp_path / "imu.csv"
+    np.savetxt(path, table, delimiter=",", header=heading, comments="")
+    np.savetxt(inertial_only, table[:, :7], delimiter=",", header=heading[:-16], comments="")
+    spec = RecordingSpec.model_validate({"cases": {"a": [path], "b": [inertial_only]}})
+    read = read_recordings(spec)
+    assert read["a"][0].odometry.values == pytest.approx(recording.odometry.values, abs=1e-12)
+    assert read["b"][0].odometry is None
+
+
 def test_samples_that_are_out_of_order_are_sorted(tmp_path):
     recording = drive(1, noise=0.1)
     files = as_csv(recording, tmp_path)

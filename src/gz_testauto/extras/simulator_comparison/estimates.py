@@ -212,7 +212,16 @@ def _reference_measure(
     seed: int,
 ) -> Measured:
     distances = {case: _pooled(measure, *both) for case, both in pairs.items()}
-    sizes = {case: (len(own), len(reference)) for case, (own, reference) in pairs.items()}
+    determined = [
+        case for case, found in distances.items() if _is_determined(found, len(pairs[case][0]))
+    ]
+    if not determined:
+        return Measured.absent(measure, measure.undefined)
+    distances = {case: distances[case] for case in determined}
+    for case, found in distances.items():
+        if np.isnan(found).any():
+            return Measured.absent(measure, f"{case}: {measure.undefined}")
+    sizes = {case: (len(pairs[case][0]), len(pairs[case][1])) for case in distances}
     by_case: Dict[str, float] = {}
     floors, drawn, scatter = [], [], []
     for case, pooled in distances.items():
@@ -249,6 +258,14 @@ def _pooled(
         for column in range(row + 1, len(pool)):
             found[row, column] = found[column, row] = measure.between(first, pool[column])
     return found
+
+
+def _is_determined(distances: np.ndarray, own: int) -> bool:
+    """Return whether the repetitions of the reference determine a measure in this case, so that
+    the same cases count for all entries. The reference's repetitions follow ``own`` repetitions of
+    the entry. With a single one, the pairs with the entry decide."""
+    among = distances[own:, own:]
+    return not np.isnan(among if len(among) > 1 else distances[:own, own:]).any()
 
 
 def _mean_of_pairs(distances: np.ndarray) -> float:

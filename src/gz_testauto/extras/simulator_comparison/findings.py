@@ -4,6 +4,7 @@
 :class:`Findings`.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
@@ -18,7 +19,12 @@ from gz_testauto.extras.simulator_comparison.estimates import (
     measure_entry,
     measure_planners,
 )
-from gz_testauto.extras.simulator_comparison.measures.inertial import VERTICAL, inertial
+from gz_testauto.extras.simulator_comparison.measures.inertial import (
+    VERTICAL,
+    axis_biases,
+    axis_gains,
+    inertial,
+)
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
@@ -97,6 +103,26 @@ class Spectrum:
     density: np.ndarray
 
 
+@dataclass(frozen=True)
+class AxisDifferences:
+    """Bias and gain of an entry in one case, by axis of the IMU (6,): means over all pairs of a
+    repetition of the entry and one of the reference. ``bias`` is the difference of the mean values
+    (rad/s and m/s²). ``gain`` is the ratio of the standard deviations, NaN without a signal."""
+
+    bias: Tuple[float, ...]
+    gain: Tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls, own: Sequence[RunRecording], reference: Sequence[RunRecording]
+    ) -> "AxisDifferences":
+        """Return the differences between the repetitions of an entry and of the reference."""
+        pairs = list(itertools.product(own, reference))
+        biases = np.mean([axis_biases(*pair) for pair in pairs], axis=0)
+        gains = np.mean([axis_gains(*pair) for pair in pairs], axis=0)
+        return cls(tuple(biases.tolist()), tuple(np.exp(gains).tolist()))
+
+
 BASELINE = "it is the baseline"
 """Reason why the baseline is not ranked, as part of a sentence."""
 
@@ -114,6 +140,8 @@ class Findings:
     ranking: Ranking
     published_ranking: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
+    axes: Mapping[str, Mapping[str, AxisDifferences]]
+    """Bias and gain by entry and case, for cases in which entry and reference have an IMU."""
     aligned: AlignedRecordings
     """Aligned recordings: the common duration of each case, and the common frequency band."""
     conditions: RunConditions
@@ -177,7 +205,10 @@ def evaluate_bench(
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
     spectra = _spectra(spec, all_recordings)
     published = _rank_published_scores(spec)
-    return Findings(spec, measured, not_ranked, ranking, published, spectra, aligned, conditions)
+    axes = _axis_differences(spec, all_recordings)
+    return Findings(
+        spec, measured, not_ranked, ranking, published, spectra, axes, aligned, conditions
+    )
 
 
 def _not_ranked(
@@ -257,6 +288,21 @@ def _rank_published_scores(spec: BenchSpec) -> Optional[Ranking]:
         return None
     scores = {entry.name: dict(entry.published_scores) for entry in spec.ranked}
     return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
+
+
+def _axis_differences(
+    spec: BenchSpec, recordings: Mapping[str, RecordingsByCase]
+) -> Dict[str, Dict[str, AxisDifferences]]:
+    found: Dict[str, Dict[str, AxisDifferences]] = {}
+    reference = recordings.get(spec.reference or "", {})
+    for entry in spec.ranked:
+        own = recordings.get(entry.name, {})
+        for case in (case for case in reference if case in own):
+            both = (*own[case], *reference[case])
+            if own[case] and reference[case] and all(one.imu is not None for one in both):
+                differences = AxisDifferences.of(own[case], reference[case])
+                found.setdefault(entry.name, {})[case] = differences
+    return found
 
 
 def _spectra(

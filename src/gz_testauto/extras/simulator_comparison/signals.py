@@ -4,7 +4,7 @@ Samples that are compared are processed equally: a zero-phase low-pass filter, r
 rate, and a shift by the delay between the two. Sources are in the docstrings.
 """
 
-from typing import Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
@@ -16,7 +16,11 @@ RATE_HZ = 100.0
 """Rate (Hz) at which inertial samples are compared, that of the sensor in Farley et al. 2022."""
 
 MIN_CORRELATION = 0.5
-"""Smallest correlation of two signals whose delay can be determined."""
+"""Smallest correlation of two signals from which their delay is determined."""
+
+DISTINCT = 1.645
+"""Number of standard errors by which the correlation at a delay exceeds that at other delays: a
+one-sided test at 5 %."""
 
 SEGMENT = 256
 """Number of samples per segment in Welch's method."""
@@ -66,21 +70,76 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
     return np.asarray(spline(np.interp(time_s, series.time_s, numbers)))
 
 
-def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
-    """Return the delay of ``second`` (m,) relative to ``first`` (n,), in samples. The delay is at
-    the maximum of the normalized cross-correlation, and at most ``most`` in either direction. It is
-    0 if the maximum is below :data:`MIN_CORRELATION`, as for noise."""
+def find_delay(first: np.ndarray, second: np.ndarray, most: int) -> Optional[int]:
+    """Return the delay of ``second`` (m,) relative to ``first`` (n,), in samples, or None if the
+    signals do not determine it.
+
+    The delay is at the maximum of Pearson's correlation of the overlapping samples, and at most
+    ``most`` in either direction. It is determined if the maximum is at least
+    :data:`MIN_CORRELATION`, and if it exceeds the correlation at each delay that differs by more
+    than one sample by :data:`DISTINCT` standard errors. The number of independent samples is
+    estimated from the autocorrelation of the difference of the normalized signals.
+    """
     one, other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(one) + 1, len(other))
     near = np.abs(lags) <= min(most, (min(len(one), len(other)) - 1) // 2)
     lags = lags[near]
-    product = correlate(other, one, mode="full")[near]
     begin, end = np.maximum(-lags, 0), np.minimum(len(one), len(other) - lags)
-    squares, others = (np.concatenate([[0.0], np.cumsum(v**2)]) for v in (one, other))
-    size = np.sqrt((squares[end] - squares[begin]) * (others[end + lags] - others[begin + lags]))
+    count = end - begin
+    sums, squares = _window_sums(one, begin, end)
+    other_sums, other_squares = _window_sums(other, begin + lags, end + lags)
+    product = correlate(other, one, mode="full")[near] - sums * other_sums / count
+    energy = np.maximum(0.0, squares - sums**2 / count)
+    size = np.sqrt(energy * np.maximum(0.0, other_squares - other_sums**2 / count))
     along = np.divide(product, size, out=np.zeros_like(product), where=size > 1e-12)
     best = int(np.argmax(along))
-    return int(lags[best]) if along[best] >= MIN_CORRELATION else 0
+    if along[best] < MIN_CORRELATION:
+        return None
+    kept, moved = (part - part.mean() for part in overlap(one, other, int(lags[best])))
+    remainder = kept / np.linalg.norm(kept) - moved / np.linalg.norm(moved)
+    own = correlate(one, one, mode="full")[len(one) - 1 :] / (one @ one)
+    apart = np.abs(lags - lags[best])
+    rest = apart > 1
+    deviations = _deviations(
+        along[best], along[rest], own[apart[rest]], _independent_samples(remainder)
+    )
+    return int(lags[best]) if (deviations > DISTINCT).all() else None
+
+
+def _window_sums(
+    values: np.ndarray, begin: np.ndarray, end: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the sums (k,) of the values (n,) and of their squares between pairs of indices."""
+    totals, squares = (np.concatenate([[0.0], np.cumsum(one)]) for one in (values, values**2))
+    return totals[end] - totals[begin], squares[end] - squares[begin]
+
+
+def _deviations(best: float, others: np.ndarray, between: np.ndarray, count: float) -> np.ndarray:
+    """Return the differences between a correlation and ``others`` (n,) of the same signal in
+    standard errors (n,), by the test of Williams for dependent correlations (J. H. Steiger,
+    Psychological Bulletin 87, 1980). ``between`` (n,) are the correlations between the compared
+    signals, and ``count`` is the number of independent samples."""
+    determinant = np.maximum(
+        0.0, 1.0 - best**2 - others**2 - between**2 + 2.0 * best * others * between
+    )
+    mean = (best + others) / 2.0
+    count = max(count, 4.0)
+    spread = 2.0 * (count - 1.0) / (count - 3.0) * determinant + mean**2 * (1.0 - between) ** 3
+    return np.asarray(
+        (best - others) * np.sqrt((count - 1.0) * (1.0 + between) / np.maximum(spread, 1e-12))
+    )
+
+
+def _independent_samples(values: np.ndarray) -> float:
+    """Return the number of independent samples with the same standard error of the mean as
+    ``values`` (n,): n divided by the sum of the autocorrelation up to its first zero."""
+    spread = values - values.mean()
+    along = correlate(spread, spread, mode="full")[len(spread) - 1 :]
+    if not along[0] > 0.0:
+        return float(len(values))
+    along = along / along[0]
+    zero = int(np.argmax(np.append(along, 0.0) <= 0.0))
+    return len(values) / float(2.0 * along[:zero].sum() - 1.0)
 
 
 def overlap(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 from benches import (
     CASES,
@@ -16,8 +17,9 @@ from benches import (
     simulated,
     simulated_report,
 )
+from synthetic import changed, maneuver
 
-from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
+from gz_testauto.extras.simulator_comparison.bench.simulated import NO_CONDITIONS, InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
@@ -198,6 +200,39 @@ def test_page_plots_spectra_of_all_entries_for_each_case(of_simulators):
     # the reference, near and loud on both; lost and sunk on the flat only
     both = ["line reference", "line p0", "line p1"]
     assert sorted(lines) == sorted([*both, *both, "line p2", "line p3"])
+
+
+def test_report_lists_bias_and_gain_of_each_axis_with_sign():
+    """The entry ``biased`` differs from the reference in two axes only."""
+
+    def read(change):
+        recording = maneuver("s_curve", 1)
+        return {"flat/s_curve": [changed(recording, lambda values: values + change)] * 2}
+
+    shift = np.array([0.0, 0.0, 0.0, -0.1, 0.0, 0.25])
+    spec = BenchSpec.model_validate(
+        {
+            "name": "axes",
+            "entries": [
+                {"name": "real", "recording": {"cases": {"flat/s_curve": ["a.csv"]}}},
+                {"name": "biased"},
+            ],
+            "reference": "real",
+            "weights": {"linear_bias": 1},
+        }
+    )
+    drives = {"real": read(0.0 * shift), "biased": read(shift)}
+    found = find_without_reading(spec, drives, NO_CONDITIONS)
+    differences = found.axes["biased"]["flat/s_curve"]
+    assert differences.bias == pytest.approx(shift, abs=1e-9)
+    assert np.array(differences.gain)[2:4] == pytest.approx([1.0, 1.0])
+    terminal = next(line.split() for line in terminal_text(found).splitlines() if " bias " in line)
+    assert terminal[0] == "biased"
+    assert [float(terminal[5]), float(terminal[7])] == pytest.approx([-0.1, 0.25])
+    assert "biased bias" in Page(page_html(found)).text_part
+    exported = findings_to_json(found)["axes"]["biased"]["flat/s_curve"]
+    assert exported["bias"]["a_x"] == pytest.approx(-0.1)
+    assert exported["gain"]["ω_x"] is None
 
 
 def test_page_loads_no_resources_and_runs_no_scripts(of_simulators):

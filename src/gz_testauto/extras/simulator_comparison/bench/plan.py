@@ -62,6 +62,14 @@ HALVED = ("straight", "circle", "s_curve")
 HALVED_REPETITIONS = 2
 
 
+def supported_loads(entry: EntrySpec) -> List[str]:
+    """Return the cases of the measurement of cost whose number of robots the simulator of an entry
+    supports."""
+    simulator = SIMULATORS.get(chosen_simulator(str(entry.simulator)))
+    most = max(LOADS.values()) if simulator.several_robots else 1
+    return [name for name, robots in LOADS.items() if robots <= most]
+
+
 @dataclass(frozen=True)
 class PlannedRun:
     """One run of a maneuver in one simulator; ``halved`` is true for a run at half the physics
@@ -195,9 +203,7 @@ class Plan:
 
     def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
-            simulator = SIMULATORS.get(chosen_simulator(str(self.spec.entry(entry).simulator)))
-            most = max(LOADS.values()) if simulator.several_robots else 1
-            names = [name for name, robots in LOADS.items() if robots <= most]
+            names = supported_loads(self.spec.entry(entry))
             return [PlannedRun(entry, LOAD, name, repetition) for name in names]
         maneuvers = [
             one for one in self.spec.maneuvers if f"{terrain}/{one.name}" in self.spec.cases

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple
 
-from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
+from gz_testauto.extras.simulator_comparison.bench.plan import LOADS, supported_loads
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
@@ -67,7 +67,7 @@ def read_simulated(
         simulators=_simulators(spec, directory),
         grounds=tuple(reader.grounds),
         invalid=tuple(reader.invalid),
-        notes=(*missing, *reader.disturbed),
+        notes=(*missing, *reader.unsupported, *reader.disturbed),
     )
     refused = any(ground.refusal is not None for ground in reader.grounds)
     return SimulatedData(recordings, conditions, not (refused or reader.invalid or missing))
@@ -93,6 +93,7 @@ class _RunReader:
         self.grounds: List[GroundProbe] = []
         self.invalid: List[InvalidRun] = []
         self.missing: List[str] = []
+        self.unsupported: List[str] = []
         self.disturbed: List[str] = []
 
     def read(self, entry: str) -> RecordingsByCase:
@@ -104,9 +105,18 @@ class _RunReader:
                     if case.startswith(f"{terrain.name}/"):
                         found[case] = self._read_case(entry, case)
         if self._spec.measure_load:
-            for case in (f"{LOAD}/{name}" for name in LOADS):
-                found[case] = self._read_case(entry, case)
-                self._list_disturbances(entry, case, found[case])
+            supported = supported_loads(self._spec.entry(entry))
+            for name, robots in LOADS.items():
+                case = f"{LOAD}/{name}"
+                if name in supported:
+                    found[case] = self._read_case(entry, case)
+                    self._list_disturbances(entry, case, found[case])
+                else:
+                    simulator = self._spec.entry(entry).simulator
+                    self.unsupported.append(
+                        f"{entry}: {case} is not simulated, because it has {robots} robots and "
+                        f"{simulator} supports only one"
+                    )
         return {case: recordings for case, recordings in found.items() if recordings}
 
     def _is_correct_ground(self, entry: str, terrain: str) -> bool:

@@ -19,7 +19,7 @@ from gz_testauto.extras.simulator_comparison.measures.interface import (
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import (
     RATE_HZ,
-    delay_samples,
+    find_delay,
     in_band,
     noise_density,
     overlap,
@@ -28,11 +28,19 @@ from gz_testauto.extras.simulator_comparison.signals import (
 
 LONGEST_DELAY_S = 1.0
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
-YAW_RATE, VERTICAL = 2, 5
-"""Columns of the yaw rate and of the vertical acceleration in IMU samples."""
+YAW_RATE, FORWARD, VERTICAL = 2, 3, 5
+"""Columns of the yaw rate and of the forward and vertical acceleration in IMU samples."""
 
-MIN_SIGMA = 1e-6
-"""Smallest standard deviation of an axis for which a ratio of standard deviations is computed."""
+ALIGNED_AXES = ((YAW_RATE, 1, 0.02), (FORWARD, 0, 0.1))
+"""Axes whose signals determine the delay of a recording, in order of preference. Each has its
+column in IMU samples, its column in velocity commands, and the smallest standard deviation (rad/s
+or m/s²) of a signal."""
+
+AXES = ("ω_x", "ω_y", "ω_z", "a_x", "a_y", "a_z")
+"""Symbols of the columns of IMU samples."""
+
+NOISE_FLOOR = np.array([0.01, 0.01, 0.01, 0.05, 0.05, 0.05])
+"""Standard deviation (rad/s and m/s²) of each axis (6,) below which the axis contains no signal."""
 
 MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
 """Lower limits of spectral density, (m/s²)²/Hz, and of noise density, m/s²/√Hz, which keep
@@ -49,7 +57,7 @@ def inertial(recording: RunRecording) -> np.ndarray:
 
 class Pair(NamedTuple):
     """Common IMU samples (n, 6) of two recordings, and the delay (s) of the first relative to the
-    second."""
+    second, which is NaN if the recordings do not determine it."""
 
     first: np.ndarray
     second: np.ndarray
@@ -58,12 +66,46 @@ class Pair(NamedTuple):
 
 @functools.lru_cache(maxsize=16384)  # of views: little more than their names
 def comparable(first: RunRecording, second: RunRecording) -> Pair:
-    """Return the common IMU samples of two recordings after the delay between their yaw rates is
-    removed."""
+    """Return the common IMU samples of two recordings after the delay between them is removed.
+
+    The delay is that of the yaw rate, or of the forward acceleration if the yaw rate does not
+    determine it. An axis is used only if it has a signal that was commanded. Without such an axis,
+    no delay is removed.
+    """
     one, other = inertial(first), inertial(second)
-    delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))
-    taken, early = overlap(other, one, delay)
-    return Pair(early, taken, delay / RATE_HZ)
+    most = round(LONGEST_DELAY_S * RATE_HZ)
+    for axis, command, least in ALIGNED_AXES:
+        is_used = all(
+            samples[:, axis].std() >= least and _is_commanded(recording, command)
+            for samples, recording in ((one, first), (other, second))
+        )
+        delay = find_delay(other[:, axis], one[:, axis], most) if is_used else None
+        if delay is not None:
+            taken, early = overlap(other, one, delay)
+            return Pair(early, taken, delay / RATE_HZ)
+    return Pair(*overlap(one, other, 0), math.nan)
+
+
+def _is_commanded(recording: RunRecording, column: int) -> bool:
+    """Return whether a recording has a nonzero command in this column, or has no commands."""
+    return recording.command is None or bool(recording.command.values[:, column].any())
+
+
+def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
+    """Return the mean of the first recording minus that of the second, by axis (6,), in rad/s and
+    m/s²."""
+    pair = comparable(first, second)
+    return np.asarray(pair.first.mean(axis=0) - pair.second.mean(axis=0))
+
+
+def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
+    """Return the logarithm of the ratio of the standard deviations of two recordings, by axis (6,).
+    It is NaN for an axis without a signal in both recordings. A standard deviation below the noise
+    floor counts as the noise floor."""
+    pair = comparable(first, second)
+    own, reference = pair.first.std(axis=0), pair.second.std(axis=0)
+    ratio = np.maximum(own, NOISE_FLOOR) / np.maximum(reference, NOISE_FLOOR)
+    return np.where(np.maximum(own, reference) > NOISE_FLOOR, np.log(ratio), np.nan)
 
 
 def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
@@ -87,16 +129,14 @@ def _of(compute: Callable[[Pair], float]) -> Callable[[RunRecording, RunRecordin
     return lambda first, second: compute(comparable(first, second))
 
 
-def _bias(columns: slice) -> Callable[[Pair], float]:
-    return lambda pair: float(
-        np.linalg.norm((pair.first.mean(axis=0) - pair.second.mean(axis=0))[columns])
-    )
+def _bias(columns: slice) -> Callable[[RunRecording, RunRecording], float]:
+    return lambda first, second: float(np.linalg.norm(axis_biases(first, second)[columns]))
 
 
-def _gain(pair: Pair) -> float:
-    sigmas = pair.first.std(axis=0), pair.second.std(axis=0)
-    moves = np.minimum(*sigmas) > MIN_SIGMA
-    return float(np.abs(np.log(sigmas[0][moves] / sigmas[1][moves])).mean()) if moves.any() else 0.0
+def _gain(first: RunRecording, second: RunRecording) -> float:
+    gains = axis_gains(first, second)
+    known = ~np.isnan(gains)
+    return float(np.abs(gains[known]).mean()) if known.any() else 0.0
 
 
 def _linear_rmse(pair: Pair) -> float:
@@ -213,7 +253,7 @@ register_measures(
         description="difference of the mean accelerations",
         formula="|mean(a) - mean(a_ref)|",
         source="IEEE Std 952",
-        between=_of(_bias(LINEAR)),
+        between=_bias(LINEAR),
     ),
     _imu_measure(
         name="angular_bias",
@@ -221,23 +261,25 @@ register_measures(
         description="difference of the mean angular velocities",
         formula="|mean(ω) - mean(ω_ref)|",
         source="IEEE Std 952",
-        between=_of(_bias(ANGULAR)),
+        between=_bias(ANGULAR),
     ),
     _imu_measure(
         name="gain",
         description="absolute logarithm of the ratio of the standard deviations, averaged over the "
-        "axes",
-        formula="mean over axes of |ln(sigma / sigma_ref)|",
+        "axes with a signal",
+        formula="mean over axes of |ln(sigma / sigma_ref)|, sigma at least the noise floor",
         source="ratio of standard deviations",
-        between=_of(_gain),
+        between=_gain,
     ),
     _imu_measure(
         name="delay",
         unit="s",
-        description="delay of the yaw rate relative to the reference while the robot turns",
+        description="delay relative to the reference of the yaw rate, or of the forward "
+        "acceleration while the robot does not turn",
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
         between=_of(_delay),
+        undefined="no commanded motion determines the delay",
     ),
     _imu_measure(
         name="yaw_rate_rmse",

@@ -35,7 +35,8 @@ class Measure:
     ``needs`` lists the channels that a recording must have, or ``load``, or ``campaign``. If
     ``summed`` is true, cases are added, as in equation (7) of Farley et al. 2022; otherwise their
     mean is used. ``terrain`` and ``maneuver`` select cases; the default is all. ``beyond`` is the
-    remark on a value that is worse than ``limit``."""
+    remark on a value that is worse than ``limit``. ``between`` can return NaN for recordings that
+    do not determine the measure; ``undefined`` is then the reason."""
 
     name: str
     description: str
@@ -52,6 +53,7 @@ class Measure:
     maneuver: str = ""
     limit: Optional[float] = None
     beyond: str = ""
+    undefined: str = ""
 
     def is_beyond(self, value: float) -> bool:
         """Return whether a value is worse than the limit of the measure; False if the measure has

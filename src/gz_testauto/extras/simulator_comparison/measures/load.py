@@ -73,7 +73,9 @@ register_measures(
     Measure(
         name="memory",
         unit="MiB",
-        description="resident memory of all processes of the simulator after a run with one robot",
+        description="resident memory of all processes of the simulator after a run with one robot; "
+        "for a simulator inside the process, the increase since before its import, which includes "
+        "libraries",
         formula="mean over runs",
         source="psutil",
         needs=("load",),

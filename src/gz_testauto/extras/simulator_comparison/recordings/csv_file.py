@@ -72,6 +72,13 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
     return stamps, np.array(values, dtype=float).reshape(len(values), len(names))
 
 
+def column_names(path: Path) -> List[str]:
+    """Return the names of the columns of a CSV file. Raises ``ResultsError`` for an unreadable
+    file."""
+    with io.StringIO(read_text(path, ResultsError), newline="") as file:
+        return _table(file)[0]
+
+
 def _table(file: TextIO) -> Tuple[List[str], int, Any]:
     """Return the column names, the number of lines before the rows, and the rows of a CSV file. The
     separator is the comma, semicolon or tab in the first line that is not a comment, otherwise the

@@ -9,7 +9,11 @@ import numpy as np
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.recordings.bag_file import is_bag, read_topics, yaw_of
-from gz_testauto.extras.simulator_comparison.recordings.csv_file import as_series, read_columns
+from gz_testauto.extras.simulator_comparison.recordings.csv_file import (
+    as_series,
+    column_names,
+    read_columns,
+)
 from gz_testauto.extras.simulator_comparison.recordings.plausible import (
     GRAVITY_MPS2,
     check_plausible,
@@ -27,6 +31,7 @@ from gz_testauto.extras.simulator_comparison.recordings.spec import (
     TIME_UNITS,
     CommandSpec,
     ImuSpec,
+    OdometryColumns,
     OdometrySpec,
     RecordingSpec,
     WheelSpec,
@@ -83,19 +88,31 @@ def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...
 
 
 def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRecording:
-    named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
+    channels = dict(spec.channels)
+    if isinstance(files, Path):
+        if "odometry" not in channels and _has_odometry(files):
+            channels["odometry"] = OdometrySpec()
+        files = dict.fromkeys(channels, files)
+    named = dict(files)
     source = str(named.get("imu", next(iter(named.values()))))
     raw: Dict[str, Raw] = {}
     for path in dict.fromkeys(named.values()):
-        own = {name: spec.channels[name] for name in named if named[name] == path}
+        own = {name: channels[name] for name in named if named[name] == path}
         raw.update(_read_bag_channels(path, own) if is_bag(path) else _read_csv_channels(path, own))
     zero = min(stamps[0] * Decimal(repr(unit)) for stamps, unit, _ in raw.values() if stamps)
     series = {}
     for name, (stamps, unit, values) in raw.items():
-        channel = spec.channels[name]
+        channel = channels[name]
         values = _convert_to_si(channel, values)
         series[name] = sort_samples(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
     return RunRecording.of(source, series).common_interval()
+
+
+def _has_odometry(path: Path) -> bool:
+    """Return whether a file is a CSV file with columns of the default names of odometry."""
+    names = OdometryColumns()
+    wanted = {names.time, names.x, names.y, names.yaw}
+    return not is_bag(path) and wanted.issubset(column_names(path))
 
 
 def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:

@@ -182,7 +182,8 @@ class RecordingSpec(Spec):
     imu: Optional[ImuSpec] = ImuSpec()
     """Format of the IMU; null if the recordings have none."""
     odometry: Optional[OdometrySpec] = None
-    """Format of the poses."""
+    """Format of the poses. Without this key, poses are read from a CSV file with all channels if
+    the file has columns with the default names."""
     wheels: Optional[WheelSpec] = None
     """Format of the wheel speeds."""
     command: Optional[CommandSpec] = None

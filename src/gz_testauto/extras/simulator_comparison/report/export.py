@@ -10,7 +10,8 @@ from typing import Any, Dict, Optional
 
 from gz_testauto.extras.simulator_comparison.bench.simulated import RunConditions
 from gz_testauto.extras.simulator_comparison.estimates import Measured
-from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
+from gz_testauto.extras.simulator_comparison.findings import AxisDifferences, Findings, Ranking
+from gz_testauto.extras.simulator_comparison.measures.inertial import AXES
 from gz_testauto.results.directory import write_atomically
 
 COLUMNS = (
@@ -74,6 +75,10 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
             }
             for measure in found.measures
         },
+        "axes": {
+            name: {case: _axes_data(one) for case, one in of_cases.items()}
+            for name, of_cases in found.axes.items()
+        },
         "conditions": _conditions_data(found.conditions),
         "examples": [
             {
@@ -84,6 +89,13 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
             }
             for one in found.spec.examples
         ],
+    }
+
+
+def _axes_data(one: AxisDifferences) -> Dict[str, Any]:
+    return {
+        "bias": dict(zip(AXES, map(_number, one.bias))),
+        "gain": dict(zip(AXES, map(_number, one.gain))),
     }
 
 

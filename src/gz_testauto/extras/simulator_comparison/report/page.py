@@ -11,6 +11,7 @@ import yaml
 import gz_testauto.report.page
 from gz_testauto import __version__
 from gz_testauto.extras.simulator_comparison.findings import Findings
+from gz_testauto.extras.simulator_comparison.measures.inertial import AXES
 from gz_testauto.extras.simulator_comparison.report import sentences
 from gz_testauto.extras.simulator_comparison.report.charts import BAR, PLOT, chart, lead_bars, plot
 from gz_testauto.extras.simulator_comparison.report.terminal import millimeters
@@ -64,6 +65,7 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         bar=BAR,
         size=PLOT,
         millimeters=millimeters,
+        axes=AXES,
         charts=[chart(found, measure) for measure in found.measures],
         shown=[measure.name for measure in found.measures],
         spectra=[plot(case, own) for case, own in found.spectra.items()],

@@ -8,7 +8,7 @@ import numpy as np
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import NOTHING, PUBLISHED, Measured
-from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
+from gz_testauto.extras.simulator_comparison.findings import AxisDifferences, Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
@@ -18,6 +18,7 @@ from gz_testauto.extras.simulator_comparison.score import RULES
 from gz_testauto.extras.simulator_comparison.sensitivity import DRAWS, SPREAD, SURE, WeightChange
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
+AXES_TITLE = "Bias and gain by axis, mean over the cases"
 MAX_REVERSALS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
 """Relative range of the drawn weights, as text."""
@@ -302,6 +303,29 @@ def measured_texts(one: Measured) -> Tuple[str, str, str]:
 def number(value: float) -> str:
     """Return a number as text with four significant digits, a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def axis_rows(found: Findings) -> List[Tuple[str, str, List[str]]]:
+    """Return bias and gain of each entry over all cases: the entry, ``bias`` or ``gain``, and a
+    text for each axis."""
+    return [
+        (name, what, texts)
+        for name, of_cases in found.axes.items()
+        for what, texts in axis_texts(list(of_cases.values()))
+    ]
+
+
+def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[str]]]:
+    """Return the mean bias and the geometric mean of the gains over several cases, with a text for
+    each axis. Gains are means over the cases with a signal, and a dash without one."""
+    biases = np.mean([one.bias for one in differences], axis=0).tolist()
+    gains = np.array([one.gain for one in differences])
+    known = [column[~np.isnan(column)] for column in gains.T]
+    means = [float(np.exp(np.log(some).mean())) if len(some) else math.nan for some in known]
+    return [
+        ("bias", [f"{bias:+.3g}" for bias in biases]),
+        ("gain", ["-" if math.isnan(mean) else f"{mean:.3g}" for mean in means]),
+    ]
 
 
 def interval(estimate: Estimate) -> str:

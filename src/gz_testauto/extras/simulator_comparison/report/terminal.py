@@ -9,11 +9,14 @@ from rich.table import Table
 
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
+from gz_testauto.extras.simulator_comparison.measures.inertial import AXES
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure, find_measure
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.report.sentences import (
+    AXES_TITLE,
     MAX_REVERSALS_SHOWN,
     NEAR,
+    axis_rows,
     baseline_lines,
     change_text,
     condition_lines,
@@ -60,6 +63,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
         console.print(measure_table(found, measure))
         console.print()
     _print_shown_only(console, found, [one for one in found.measures if one not in weighted])
+    _print_axes(console, found)
     _section(console, "Left out", left_out_lines(found))
     _print_grounds(console, found)
     compared = [f"{name}: {what}" for name, what in simulator_lines(found)]
@@ -197,6 +201,17 @@ def _print_shown_only(console: Console, found: Findings, measures: Sequence[Meas
             table.add_row(f"{measure.name}{unit}", *texts, number(reference_floor(found, measure)))
         console.print(table)
         console.print()
+
+
+def _print_axes(console: Console, found: Findings) -> None:
+    if not found.axes:
+        return
+    console.print(AXES_TITLE, style="bold")
+    table = _entries_table(["entry", "", *AXES])
+    for name, what, texts in axis_rows(found):
+        table.add_row(escape_text(name), what, *texts)
+    console.print(table)
+    console.print()
 
 
 def _entries_table(headings: Sequence[str]) -> Table:
