@@ -39,7 +39,7 @@ def test_lidar_of_the_wheelchair_covers_270_degrees_without_the_wheelchair(robot
     # 2 cm of tolerance up and down: the wheelchair pitches slightly when it brakes.
     shapes = [shape.footprint(level - 0.02, level + 0.02) for shape in chair.collisions]
     angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
-    ranges = Outlines.of(shapes).cast(*lidar.mount.planar, angles, lidar.range_max_m)
+    ranges = Outlines.of(shapes).cast(*lidar.mount.planar, angles, 0.0, lidar.range_max_m)
     assert np.isinf(ranges).all()
 
 

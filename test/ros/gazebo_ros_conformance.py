@@ -12,7 +12,6 @@ from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 
 class TestGazeboRos(SimulatorConformance):
-    sees_near = False
     tolerance = 0.05  # a command reaches drive plugin and wheels after about 0.05 s
 
     def make_simulator(self):

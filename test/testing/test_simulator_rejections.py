@@ -187,14 +187,29 @@ class NothingAtTheLargestRange(Scanned):
         return replace(scan, ranges_m=np.minimum(scan.ranges_m, scan.range_max_m))
 
 
-class TooNearIsInfinite(Scanned):
+class StartsRaysAtTheSensor(Scanned):
+    """A simulation in which a return nearer than the minimum range is minus infinite."""
+
+    def __init__(self, scene, step_s):
+        lidar = scene.robot.lidar
+        self._least_m = lidar.range_min_m
+        robot = replace(scene.robot, lidar=replace(lidar, range_min_m=0.0))
+        super().__init__(replace(scene, robot=robot), step_s)
+
     def of(self, scan, snapshot):
-        return replace(scan, ranges_m=np.where(scan.ranges_m < 0, np.inf, scan.ranges_m))
+        ranges_m = np.where(scan.ranges_m < self._least_m, -np.inf, scan.ranges_m)
+        return replace(scan, range_min_m=self._least_m, ranges_m=ranges_m)
 
 
-class TooNearIsTheLeastRange(Scanned):
+class TooNearIsTheLeastRange(StartsRaysAtTheSensor):
     def of(self, scan, snapshot):
+        scan = super().of(scan, snapshot)
         return replace(scan, ranges_m=np.maximum(scan.ranges_m, scan.range_min_m))
+
+
+class DetectsItsHousing(Scanned):
+    def of(self, scan, snapshot):
+        return replace(scan, ranges_m=np.full_like(scan.ranges_m, -np.inf))
 
 
 class StampOfTheSnapshot(Scanned):
@@ -526,7 +541,8 @@ DURATIONS = "test_short_and_long_steps_have_at_least_their_duration"
 DIVIDES = "test_a_step_that_is_not_a_multiple_of_the_physics_step_is_rejected"
 ZERO = "test_the_first_snapshot_has_a_scan_of_the_loaded_world"
 LEFT = "test_scan_angles_increase_counter_clockwise"
-NEAR = "test_a_range_below_the_minimum_is_minus_infinite"
+NEAR = "test_rays_start_at_the_minimum_range"
+HOUSING = "test_a_housing_within_the_minimum_range_does_not_block_the_lidar"
 RATE = "test_scans_have_the_update_rate_of_the_lidar"
 ONCE = "test_imu_samples_and_contacts_are_reported_once_in_order_of_time"
 TOUCH = "test_a_contact_has_its_position_and_a_normal_toward_the_first_shape"
@@ -625,8 +641,9 @@ FAULTS = [
         "test_rays_without_a_hit_are_infinite",
         "isposinf",
     ),
-    fault("too near is infinite", TooNearIsInfinite, NEAR, "not -inf"),
-    fault("too near is the least range", TooNearIsTheLeastRange, NEAR, "not -inf"),
+    fault("rays at the sensor", StartsRaysAtTheSensor, NEAR, "-inf m", {"depth_m": 0.27}),
+    fault("too near is the least range", TooNearIsTheLeastRange, NEAR, "0.1 m", {"depth_m": 0.02}),
+    fault("detects its housing", DetectsItsHousing, HOUSING, "its housing"),
     fault(
         "stamp of the snapshot",
         StampOfTheSnapshot,

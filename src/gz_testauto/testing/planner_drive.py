@@ -56,7 +56,8 @@ class Lidar:
         yaw_rad = math.atan2(forward[1], forward[0])
         angles_rad = np.linspace(-self.view_rad, self.view_rad, RAYS)
         x_m, y_m, _ = sensor.position
-        ranges_m = Outlines.of(outlines).cast(x_m, y_m, yaw_rad, angles_rad, RANGE_MAX_M)
+        limits_m = (0.0, RANGE_MAX_M)
+        ranges_m = Outlines.of(outlines).cast(x_m, y_m, yaw_rad, angles_rad, *limits_m)
         ranges_m[ranges_m < RANGE_MIN_M] = -np.inf
         if up[2] < 0.0:  # the angles of an upside-down lidar are clockwise in the world
             ranges_m = np.ascontiguousarray(ranges_m[::-1])

@@ -9,7 +9,7 @@ import pytest
 
 from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite, drive
 
@@ -17,10 +17,6 @@ from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite, d
 class SimulatorSensing(SimulatorSuite):
     """The tests of sensors and contacts in
     :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
-
-    sees_near = True
-    """False if rays start at the lidar's minimum range, as in Gazebo. The lidar then detects the
-    far side of a shape that is nearer than this range."""
 
     def test_the_first_snapshot_has_a_scan_of_the_loaded_world(
         self, simulator: Simulator, world: Path, robot: RobotModel
@@ -55,18 +51,47 @@ class SimulatorSensing(SimulatorSuite):
             "the scan has a hit on the right"
         )
 
-    def test_a_range_below_the_minimum_is_minus_infinite(self, simulation: Simulation) -> None:
-        """A plate is nearer than the lidar's minimum range, above the chassis of the robot
-        (REP-117)."""
-        if not self.sees_near:
-            pytest.skip("sees_near = False: rays of this simulator start at the least range")
-        plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
+    @pytest.mark.parametrize("depth_m", [0.02, 0.27])
+    def test_rays_start_at_the_minimum_range(self, simulation: Simulation, depth_m: float) -> None:
+        """A lidar does not detect the surface of a plate that is nearer than its minimum range
+        (0.1 m), as in Gazebo. The thin plate is completely nearer. The thick plate contains starts
+        of rays, which end on its far side, or on the wall behind it in Gazebo with Bullet."""
+        assert simulation.robot is not None and simulation.robot.lidar is not None
+        sensor_m = simulation.robot.lidar.mount.position[0]
+        plate = BOX.format(name="plate", static="true", pose="0", size=f"{depth_m} 0.3 0.04")
         text = f'<sdf version="1.6">{plate}</sdf>'
-        simulation.spawn([NamedModel("plate", text, Pose((0.56, 0.0, 0.35)))])
+        near_m = 0.03
+        center_m = sensor_m + near_m + depth_m / 2
+        simulation.spawn([NamedModel("plate", text, Pose((center_m, 0.0, 0.35)))])
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
-        assert np.isneginf(ranges_at(scan, 0.0)).all(), "a range below the least range is not -inf"
-        assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
+        ahead_m = float(ranges_at(scan, 0.0).min())
+        expected_m = [4.9 - sensor_m]
+        if near_m + depth_m > scan.range_min_m:
+            expected_m.append(near_m + depth_m)
+        assert min(abs(ahead_m - one_m) for one_m in expected_m) < 0.02, (
+            f"a ray that starts at the minimum range has the range {ahead_m} m"
+        )
+
+    def test_a_housing_within_the_minimum_range_does_not_block_the_lidar(
+        self, simulator: Simulator, world: Path, robot: RobotModel, tmp_path: Path
+    ) -> None:
+        """The lidar is inside a collision shape of the robot with a radius of 0.05 m."""
+        assert robot.lidar is not None
+        pose = " ".join(map(str, robot.lidar.mount.position))
+        housing = (
+            f'<collision name="housing"><pose>{pose} 0 0 0</pose><geometry><cylinder>'
+            "<radius>0.05</radius><length>0.06</length></cylinder></geometry></collision>"
+        )
+        model, link = tmp_path / "housed.sdf", f'<link name="{robot.lidar.link}">'
+        text = robot.path.read_text(encoding="utf-8")
+        assert text.count(link) == 1
+        model.write_text(text.replace(link, link + housing), encoding="utf-8")
+        scan = simulator.load(Scene(world, read_robot(model, "robot"))).step(PERIOD_S).scan
+        assert scan is not None
+        wall_m = 4.9 - robot.lidar.mount.position[0]
+        ahead_m = float(ranges_at(scan, 0.0).min())
+        assert ahead_m == pytest.approx(wall_m, abs=0.02), "the lidar detects its housing"
 
     def test_the_stamp_of_a_scan_is_its_time_of_measurement(self, simulation: Simulation) -> None:
         """The robot turns during the test, so that no two scans are equal."""

@@ -85,13 +85,29 @@ def test_lidar_ignores_a_mesh_without_area(tmp_path):
     assert np.isposinf(ranges).all()
 
 
-def test_range_below_the_minimum_is_minus_infinite(tmp_path):
-    world = scenes.write_world(tmp_path, scenes.box("wall", 1.09, 0, 0.5))
-    with open_simulator("embedded") as simulator:
-        simulation = scenes.load(simulator, world, scenes.wheelchair())
-        ranges = ranges_of(robot_of(simulation))
-    assert np.isneginf(ranges[len(ranges) // 2])
-    assert np.isposinf(ranges[0])
+@pytest.mark.parametrize("fast", [True, False])
+def test_rays_start_at_the_minimum_range_in_both_ray_casters(tmp_path, fast):
+    """The lidar is at (0.5, 0, 0.35), and its minimum range is 0.1 m. Each shape is in another
+    direction: a thin box that is completely nearer, with a sphere behind it; a cylinder and an
+    ellipsoid that contain starts of rays; and a box beyond the starts."""
+    world = scenes.write_world(
+        tmp_path,
+        scenes.model("thin", SHAPES["box"].format(a=0.02, b=0.02, c=0.1), "0.55 0 0.35 0 0 0"),
+        scenes.model("behind", SHAPES["sphere"].format(a=0.5), "3 0 0.35 0 0 0"),
+        scenes.model("around", SHAPES["cylinder"].format(a=0.04, c=0.1), "0.5 0.09 0.35 0 0 0"),
+        scenes.model(
+            "tilted", SHAPES["ellipsoid"].format(a=0.04, b=0.04, c=0.04), "0.5 -0.09 0.35 1 0 0"
+        ),
+        scenes.model(
+            "beyond", SHAPES["box"].format(a=0.02, b=0.02, c=0.1), "0.65 0.15 0.35 0 0 0.785398163"
+        ),
+    )
+    ranges = scan(world, fast, Pose())
+    angles = np.linspace(-np.radians(135), np.radians(135), len(ranges))
+    expected = {0.0: 2.0, 90.0: 0.13, -90.0: 0.13, 45.0: 0.15 * 2**0.5 - 0.01, -45.0: np.inf}
+    found = {angle: float(np.interp(np.radians(angle), angles, ranges)) for angle in expected}
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert ranges.min() > 0.1
 
 
 def _write_u(path):

@@ -10,8 +10,6 @@ from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 @pytest.mark.gazebo
 class TestGazebo(SimulatorConformance):
-    sees_near = False
-
     def make_simulator(self):
         return GazeboSimulator()
 
@@ -19,7 +17,6 @@ class TestGazebo(SimulatorConformance):
 @pytest.mark.gazebo
 @pytest.mark.slow
 class TestGazeboWithBullet(SimulatorConformance):
-    sees_near = False
     astray = 0.04  # Bullet's wheels pull to one side
 
     def make_simulator(self):

@@ -182,7 +182,7 @@ def test_ray_distances_match_exact_intersections():
     ]
     free = [disc for disc in discs if disc.distance(shapely.Point(0, 0)) > 0.1]
     angles = np.linspace(-math.pi, math.pi, 181)
-    ranges = Outlines.of(free).cast(0.0, 0.0, 0.7, angles, 5.0)
+    ranges = Outlines.of(free).cast(0.0, 0.0, 0.7, angles, 0.0, 5.0)
     everything = shapely.union_all(free)
     for angle, found in zip(angles, ranges):
         end = (5.0 * math.cos(angle + 0.7), 5.0 * math.sin(angle + 0.7))
@@ -213,7 +213,7 @@ def outlines(generator):
 )
 def test_rays_end_at_the_first_edge_of_an_outline(outline):
     angles = np.linspace(-math.pi, math.pi, 181)
-    ranges = Outlines.of([outline]).cast(0.0, 0.0, 0.01, angles, 10.0)
+    ranges = Outlines.of([outline]).cast(0.0, 0.0, 0.01, angles, 0.0, 10.0)
     for angle, distance in zip(angles + 0.01, ranges):
         end = (10 * math.cos(angle), 10 * math.sin(angle))
         met = shapely.LineString([(0, 0), end]).intersection(outline.boundary)

@@ -4,7 +4,7 @@ Motors turn the wheels of the robot, and Bullet solves them together with the co
 moves the robot, even if it has a skid-steer drive.
 """
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple, Union
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
 RAYS_PER_CALL = 16_000
 """Number of rays per call of PyBullet, which accepts at most 16,384 rays."""
+
+SURFACE_M = 1e-6
+"""Distance (m) in front of a surface at which a ray starts that is cast away from it."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
@@ -123,17 +126,45 @@ class BulletRobot(SimulatedRobot):
         assert mount is not None and lidar is not None, "it has a lidar"
         place = self._links[mount.link]
         pose = motion(self._client, place).of_link(place).pose * mount.pose
-        origin, reach_m = np.asarray(pose.position), lidar.range_max_m
-        ends = (origin + self._directions @ pose.rotation.T * reach_m).tolist()
-        start, found = origin.tolist(), []
+        origin, directions = np.asarray(pose.position), self._directions @ pose.rotation.T
+        least_m, most_m = lidar.range_min_m, lidar.range_max_m
+        ranges_m = self._cast(origin, directions, most_m)
+        near = np.flatnonzero(ranges_m < least_m)
+        if near.size:
+            ranges_m[near] = self._cast_from(least_m, origin, directions[near], most_m)
+        return ranges_m
+
+    def _cast_from(
+        self, least_m: float, origin: np.ndarray, directions: np.ndarray, most_m: float
+    ) -> np.ndarray:
+        """Return the distance (m) from ``origin`` (3,) to the first surface on each ray (n, 3), or
+        inf, shape (n,). As in Gazebo, a ray starts at ``least_m`` and detects the far side of a
+        shape that contains its start. Bullet omits this shape, so a second ray is cast
+        backward."""
+        reach_m = most_m - least_m
+        ahead_m = self._cast(origin + least_m * directions, directions, reach_m)
+        free_m = np.minimum(ahead_m, reach_m) - SURFACE_M
+        ends = origin + (least_m + free_m)[:, None] * directions
+        back_m = self._cast(ends, -directions, free_m[:, None])
+        left_m = np.isfinite(back_m)  # the ray leaves the shape that contains its start
+        return least_m + np.where(left_m & (free_m > 0.0), free_m - back_m, ahead_m)
+
+    def _cast(
+        self, starts: np.ndarray, directions: np.ndarray, reach_m: Union[float, np.ndarray]
+    ) -> np.ndarray:
+        """Return the distance (m) from a start along each of ``directions`` (n, 3) to the first
+        surface, shape (n,), or inf if it is beyond ``reach_m``, a number or an array (n, 1).
+        ``starts`` has the shape (3,) or (n, 3)."""
+        ends = (starts + directions * reach_m).tolist()
+        begins, found = np.broadcast_to(starts, directions.shape).tolist(), []
         for first in range(0, len(ends), RAYS_PER_CALL):
-            some = ends[first : first + RAYS_PER_CALL]
+            some = slice(first, first + RAYS_PER_CALL)
             found += self._client.rayTestBatch(
-                [start] * len(some), some, numThreads=1, collisionFilterMask=LIDAR_BIT
+                begins[some], ends[some], numThreads=1, collisionFilterMask=LIDAR_BIT
             )
         met = np.array([hit[0] for hit in found]) >= 0
         shares = np.array([hit[2] for hit in found])
-        return np.where(met, shares * reach_m, np.inf)
+        return np.where(met, shares * np.ravel(reach_m), np.inf)
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:

@@ -58,8 +58,9 @@ class MujocoLidar:
         self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
     def ranges_m(self) -> np.ndarray:
-        """Return the distances (m) along all rays, shape (samples,). Distances beyond the lidar's
-        range are infinite. MuJoCo's positions must be up to date."""
+        """Return the distances (m) along all rays, shape (samples,). As in Gazebo, a ray starts
+        at the lidar's minimum range. Distances beyond the maximum range are infinite. MuJoCo's
+        positions must be up to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
@@ -79,6 +80,7 @@ class MujocoLidar:
             self._spacing,
             self._cosines,
             self._sines,
+            self._description.range_min_m,
             self._description.range_max_m,
             ranges,
         )
@@ -89,8 +91,14 @@ class MujocoLidar:
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
         groups = np.zeros(6, np.uint8)
         groups[[Role.BOTH, Role.LIDAR]] = 1
-        range_max_m = self._description.range_max_m
-        ranges, _ = cast_fan(self._model, self._data, origin, flat @ turn.T, range_max_m, groups)
+        range_min_m, range_max_m = self._description.range_min_m, self._description.range_max_m
+        directions = flat @ turn.T
+        ranges, _ = cast_fan(self._model, self._data, origin, directions, range_max_m, groups)
+        for ray in np.flatnonzero((ranges >= 0) & (ranges < range_min_m)):
+            start = origin + range_min_m * directions[ray]
+            fan = (self._model, self._data, start, directions[ray : ray + 1], range_max_m, groups)
+            rest = float(cast_fan(*fan)[0][0])
+            ranges[ray] = range_min_m + rest if rest >= 0 else np.inf
         ranges[ranges < 0] = np.inf
         ranges[ranges > range_max_m] = np.inf
         return ranges
@@ -119,9 +127,10 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
-    """Return the distance along a ray to the surface of a solid, or inf if they do not intersect.
-    The ray starts at ``o`` in the direction ``d``, both in the frame of the solid."""
+def _distance(kind, size, o, d, range_min):  # type: ignore[no-untyped-def]
+    """Return the distance from the sensor at ``o`` to the first surface of a solid on a ray, or inf
+    if they do not intersect. The ray has the direction ``d`` and starts ``range_min`` from ``o``.
+    Both vectors are in the frame of the solid."""
     near, far = -np.inf, np.inf
     if kind == BOX:
         for axis in range(3):
@@ -139,9 +148,9 @@ def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
             b += o[axis] * d[axis] * scale * scale
             c += (o[axis] * scale) ** 2
         near, far = _cut_round(a, b, c, near, far)
-    if near > far or far < 0:
+    if near > far or far < range_min:
         return np.inf
-    return near if near >= 0 else far
+    return near if near >= range_min else far
 
 
 @compiled
@@ -173,7 +182,9 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+def _cast_solid(  # type: ignore[no-untyped-def]
+    kind, size, center, axes, first, last, cosines, sines, range_min, ranges
+):
     """Reduce the ranges of the rays ``first`` to ``last`` to the distance of the solid that they
     hit."""
     o, d = np.empty(3), np.empty(3)
@@ -184,22 +195,22 @@ def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges): 
     for ray in range(first, last + 1):
         for axis in range(3):
             d[axis] = axes[0, axis] * cosines[ray] + axes[1, axis] * sines[ray]
-        ranges[ray] = min(ranges[ray], _distance(kind, size, o, d))
+        ranges[ray] = min(ranges[ray], _distance(kind, size, o, d, range_min))
 
 
 @compiled
-def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+def _cast_plane(center, axes, cosines, sines, range_min, ranges):  # type: ignore[no-untyped-def]
     """Reduce the ranges of all rays that hit the front of a plane to the distance of the plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
-        if rise < -_PARALLEL and height <= 0:
+        if rise < -_PARALLEL and height <= 0 and height / rise >= range_min:
             ranges[ray] = min(ranges[ray], height / rise)
 
 
 @compiled
 def _cast_visible(  # type: ignore[no-untyped-def]
-    kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
+    kind, size, center, axes, half, angle_min, spacing, cosines, sines, range_min, ranges
 ):
     """Reduce the ranges of the rays that hit a solid. Rays whose angle differs by a full turn from
     the bearing of the solid are tested too."""
@@ -212,7 +223,7 @@ def _cast_visible(  # type: ignore[no-untyped-def]
             last = min(last, math.ceil((start + high - low) / spacing))
         elif turns != 0:
             continue
-        _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges)
+        _cast_solid(kind, size, center, axes, first, last, cosines, sines, range_min, ranges)
 
 
 @compiled
@@ -240,11 +251,13 @@ def cast(  # type: ignore[no-untyped-def]
     spacing,
     cosines,
     sines,
+    range_min,
     range_max,
     ranges,
 ):
-    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface. Distances
-    beyond ``range_max`` are infinite.
+    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface. As in
+    Gazebo, a ray starts at the distance ``range_min`` from the sensor, so it passes through nearer
+    surfaces. Distances beyond ``range_max`` are infinite.
 
     ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
     ``positions`` (:, 3) and ``rotations`` (:, 9), which are in the world frame. The sensor is at
@@ -257,7 +270,7 @@ def cast(  # type: ignore[no-untyped-def]
     for geom in geoms:
         _to_sensor_frame(origin, turn, positions[geom], rotations[geom], center, axes)
         if kinds[geom] == PLANE:
-            _cast_plane(center, axes, cosines, sines, ranges)
+            _cast_plane(center, axes, cosines, sines, range_min, ranges)
             continue
         _half_extents(kinds[geom], sizes[geom], half)
         rise = abs(axes[2, 0]) * half[0] + abs(axes[2, 1]) * half[1] + abs(axes[2, 2]) * half[2]
@@ -265,7 +278,17 @@ def cast(  # type: ignore[no-untyped-def]
         if abs(center[2]) > rise or away - math.sqrt(np.sum(half * half)) > range_max:
             continue
         _cast_visible(
-            kinds[geom], sizes[geom], center, axes, half, angle_min, spacing, cosines, sines, ranges
+            kinds[geom],
+            sizes[geom],
+            center,
+            axes,
+            half,
+            angle_min,
+            spacing,
+            cosines,
+            sines,
+            range_min,
+            ranges,
         )
     for ray in range(len(ranges)):
         if ranges[ray] > range_max:

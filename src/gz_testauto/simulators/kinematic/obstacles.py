@@ -126,8 +126,9 @@ class Obstacles:
         mount_x, mount_y, _ = lidar.mount.position
         ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
-        ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, lidar.range_max_m)
-        ranges[ranges < lidar.range_min_m] = -np.inf
+        ranges = self.seen.cast(
+            x, y, yaw_rad, self._angles_rad, lidar.range_min_m, lidar.range_max_m
+        )
         ranges.setflags(write=False)
         limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
         return LaserScan(stamp_s, *limits, ranges, lidar.mount)

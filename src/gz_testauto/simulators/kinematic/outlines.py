@@ -45,16 +45,23 @@ class Outlines:
         return cls(map(edges_of, shapes))
 
     def cast(
-        self, x_m: float, y_m: float, yaw_rad: float, angles_rad: np.ndarray, range_max_m: float
+        self,
+        x_m: float,
+        y_m: float,
+        yaw_rad: float,
+        angles_rad: np.ndarray,
+        range_min_m: float,
+        range_max_m: float,
     ) -> np.ndarray:
         """Return the distance (m) along each ray from a point to the first edge, shape (n,).
-        Distances beyond the range are ``inf``. The angles ``angles_rad`` (n,) of the rays are
+        As in Gazebo, a ray starts at the distance ``range_min_m`` from the point. Distances beyond
+        ``range_max_m`` are ``inf``. The angles ``angles_rad`` (n,) of the rays are
         evenly spaced, increasing, and relative to ``yaw_rad``."""
         ranges = np.full(len(angles_rad), np.inf)
         first, last = float(angles_rad[0]), float(angles_rad[-1])
         spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
         directions = yaw_rad + angles_rad
-        view = (x_m, y_m, yaw_rad + first, spacing, range_max_m)
+        view = (x_m, y_m, yaw_rad + first, spacing, range_min_m, range_max_m)
         _cast(
             self._edges,
             self._ends,
@@ -115,7 +122,7 @@ def _turning_directions(edges, ends):  # type: ignore[no-untyped-def]
 @compiled
 def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
     """Reduce each distance in ``ranges`` to the distance of the first edge on its ray."""
-    x, y, first_rad, spacing, range_max = view
+    x, y, first_rad, spacing, range_min, range_max = view
     count = len(ranges)
     for group in range(1, len(ends)):
         dx, dy, radius = circles[group, 0] - x, circles[group, 1] - y, circles[group, 2]
@@ -125,7 +132,7 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
         half = math.asin(radius / away) if away > radius else math.pi
         low, width = _wrapped(math.atan2(dy, dx) - half - first_rad), 2 * half
         few = width / spacing < FEW_RAYS
-        turn = turns[group] if away > radius else 0.0
+        turn = turns[group] if away - radius > range_min else 0.0
         for edge in range(ends[group - 1], ends[group]):
             px, py = edges[edge, 0] - x, edges[edge, 1] - y
             ex, ey = edges[edge, 2] - edges[edge, 0], edges[edge, 3] - edges[edge, 1]
@@ -142,7 +149,7 @@ def _cast(edges, ends, circles, turns, view, cosines, sines, ranges):  # type: i
                 for ray in range(first, last + 1):
                     across = cosines[ray] * ey - sines[ray] * ex
                     along_ray = (px * ey - py * ex) / across
-                    if along_ray >= 0 and along_ray < ranges[ray]:
+                    if along_ray >= range_min and along_ray < ranges[ray]:
                         along_edge = (px * sines[ray] - py * cosines[ray]) / across
                         if along_edge >= -1e-9 and along_edge <= 1 + 1e-9:
                             ranges[ray] = along_ray
