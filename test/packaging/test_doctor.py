@@ -1,6 +1,8 @@
 """Output and exit status of `gz_testauto doctor`."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +121,36 @@ def test_doctor_prints_json(no_gazebo, capsys):
     assert findings["Python"]["found"]
     assert not findings["Gazebo"]["found"]
     assert not findings["gzclient"]["needed"]
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "config" / "smoke_campaign.yaml"
+
+
+def findings_of(path, capsys):
+    status = main(["doctor", "--json", str(path)])
+    return status, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+
+
+def test_doctor_reports_simulator_and_planners_of_a_campaign(capsys, tmp_path):
+    path = tmp_path / "campaign.yaml"
+    path.write_text(EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/"))
+    status, found = findings_of(path, capsys)
+    assert status == 0
+    assert {"campaign", "simulator", "planner"} == set(found)
+
+
+def test_doctor_reports_an_invalid_campaign_by_its_key(capsys, tmp_path):
+    path = tmp_path / "campaign.yaml"
+    path.write_text("name: a\nplanner: fgm\n")
+    status, found = findings_of(path, capsys)
+    assert status == 1
+    assert "planner" in found["campaign"]["detail"]
+
+
+def test_doctor_reports_an_unknown_planner_of_a_campaign(capsys, tmp_path):
+    path = tmp_path / "campaign.yaml"
+    text = EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/")
+    path.write_text(re.sub(r"(?m)^planners:.*$", "planners: [no_such]", text))
+    status, found = findings_of(path, capsys)
+    assert status == 1
+    assert "no_such" in found["planner"]["detail"]

@@ -5,11 +5,18 @@ from types import SimpleNamespace
 import pytest
 from scripted import record
 
-from gz_testauto.base.errors import LostTrialsError, NavigatorError, SceneError, SimulatorError
+from gz_testauto.base.errors import (
+    ConfigurationError,
+    LostTrialsError,
+    NavigatorError,
+    SceneError,
+    SimulatorError,
+)
 from gz_testauto.results.attempts import Attempts, run_attempts
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
+from gz_testauto.workers.interface import Attempt
 
 
 def attempts(*ends, limit=2):
@@ -169,3 +176,25 @@ def test_a_trial_with_two_causes_does_not_make_the_campaign_hopeless():
         found.failed(attempt(1, number, cause), worker_died=False)
     found.abandon(trial(1))
     assert not found.is_hopeless
+
+
+@pytest.mark.parametrize(
+    ("error", "recurs", "scene_at_fault"),
+    [
+        (SceneError("the robot fell"), True, True),
+        (ConfigurationError("no message on /scan"), True, False),
+        (NavigatorError("no path"), False, False),
+        (SimulatorError("stalled"), False, False),
+    ],
+)
+def test_errors_of_scene_and_configuration_recur(error, recurs, scene_at_fault):
+    attempt = Attempt.invalid(trial(1), 1.0, error)
+    assert (attempt.repeatable, attempt.scene_at_fault) == (recurs, scene_at_fault)
+
+
+def test_one_attempt_is_named_in_the_singular():
+    found = attempts_of(Store())
+    found.failed(TWO[0], worker_died=False)
+    found.abandon(trial(1))
+    with pytest.raises(LostTrialsError, match="the attempt at w1 fgm was invalid"):
+        found.raise_if_hopeless()

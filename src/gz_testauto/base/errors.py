@@ -100,6 +100,12 @@ class NavigatorError(GzTestautoError):
     """Raised if the navigation stack under test cannot be started or reached."""
 
 
+class ConfigurationError(NavigatorError):
+    """Raised if the configuration of the navigation stack is wrong, such as the name of a topic, so
+    that another attempt would fail as well.
+    """
+
+
 class MasterError(GzTestautoError):
     """Raised if the ROS master has stopped."""
 

@@ -266,7 +266,7 @@ class _Run:
         self._record_failure(attempt)
         trial, waiting = attempt.trial, self._waiting
         if attempt.repeatable:
-            self._abandon(trial, scene_at_fault=True)
+            self._abandon(trial, attempt.scene_at_fault)
         elif not attempt.worker_died:
             waiting.appendleft(trial)
         elif self._campaign.spec.stop is None:  # other trials first: the cause can be temporary

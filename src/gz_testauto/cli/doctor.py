@@ -6,10 +6,14 @@ topics and services, and without move_base the `planner` node provides the same 
 planners, simulators and metrics that a campaign can use, including those of other packages. Changes
 nothing.
 
+With CAMPAIGN, checks that campaign instead: its YAML file, robot and simulator, or the commands,
+packages and nodes that the launch files of its stack need. Starts no process.
+
 Exit status: 0 if no required part is missing, otherwise 1.
 
 example:
   gz_testauto doctor
+  gz_testauto doctor my_campaign.yaml
   gz_testauto doctor --json | jq '.[] | select(.found | not)'
 """
 
@@ -24,11 +28,14 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.base.ros_packages import ros_packages
+
+if TYPE_CHECKING:  # a missing library is reported instead of an error at the import
+    from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 LIBRARIES = (
     "jinja2",
@@ -76,12 +83,20 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
+    parser.add_argument(
+        "campaign",
+        nargs="?",
+        type=Path,
+        metavar="CAMPAIGN",
+        help="YAML file of the campaign whose parts are checked (default: the installation)",
+    )
     parser.add_argument("--json", action="store_true", help="print the results as a JSON list")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the result of each check; return 1 if a required part is missing, otherwise 0."""
-    findings = list(examine())
+    campaign = arguments.campaign
+    findings = list(examine() if campaign is None else examine_campaign(campaign))
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
     else:
@@ -103,6 +118,56 @@ def examine() -> Iterator[Finding]:
     yield _ros_package("rviz", "rviz:=true shows nothing")
     yield _display()
     yield from _plugins()
+
+
+def examine_campaign(path: Path) -> Iterator[Finding]:
+    """Yield the result of each check of a campaign."""
+    from gz_testauto.base.registry import load_object
+    from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+    from gz_testauto.spec.loader import load
+    from gz_testauto.trial.setup import read_body
+
+    try:
+        spec = load(path, CampaignSpec)
+        robot = read_body(spec)
+    except GzTestautoError as error:
+        yield Finding("campaign", False, error.full, remedy="correct the campaign file")
+        return
+    planners = ", ".join(planner.name for planner in spec.planners)
+    yield Finding("campaign", True, f"{spec.name}, robot {robot.name}, planners {planners}")
+    if isinstance(spec, BuiltinCampaignSpec):
+        yield from _builtin_parts(spec)
+    if not isinstance(spec, StackCampaignSpec):
+        return
+    try:
+        stack_needs = load_object("gz_testauto.ros.stack.preflight:stack_needs")
+    except ImportError as error:
+        yield Finding("ROS", False, f"no Python package {error.name}", remedy=_remedies().ros)
+        return
+    for need in stack_needs(spec):
+        yield Finding(need.name, need.is_met, need.detail, remedy=need.remedy)
+
+
+def _builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:
+    """Yield whether the simulator and the planners of a campaign are installed."""
+    from gz_testauto.base.parameters import check_parameters
+    from gz_testauto.planners import PLANNERS
+    from gz_testauto.simulators import check_options, chosen_simulator
+    from gz_testauto.simulators.gazebo.installation import find_gazebo
+
+    try:
+        name = chosen_simulator(spec.simulator)
+        check_options(name, spec.simulator_options)
+        where = f", {find_gazebo().where}" if name == "gazebo" else ""
+        yield Finding("simulator", True, name + where)
+    except GzTestautoError as error:
+        yield Finding("simulator", False, error.full, remedy="install it, or set another simulator")
+    for planner in spec.planners:
+        try:
+            check_parameters(PLANNERS, planner.plugin, planner.parameters)
+            yield Finding("planner", True, planner.name)
+        except GzTestautoError as error:
+            yield Finding("planner", False, error.full, remedy="correct the key 'planners'")
 
 
 def _remedies() -> Remedies:
@@ -214,7 +279,8 @@ def _line(finding: Finding) -> str:
     if finding.found:
         mark, rest = "yes", finding.detail
     elif finding.needed:
-        mark, rest = "NO", f"{finding.detail}. To get it: {finding.remedy}"
+        remedy = f". To get it: {finding.remedy}" if finding.remedy else ""
+        mark, rest = "NO", f"{finding.detail}{remedy}"
     else:
         mark, rest = "no", f"{finding.detail} (not needed)"
     return f"{finding.name:<12} {mark:<4} {rest}"

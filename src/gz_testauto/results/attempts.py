@@ -14,6 +14,7 @@ import re
 from typing import Callable, Counter, DefaultDict, List, Optional, Sequence, Tuple, TypeVar
 
 from gz_testauto.base.errors import (
+    ConfigurationError,
     GzTestautoError,
     LostTrialsError,
     NavigatorError,
@@ -40,7 +41,7 @@ Result = TypeVar("Result")
 
 def will_recur(error: GzTestautoError) -> bool:
     """Return whether another attempt would raise the same error."""
-    return isinstance(error, SceneError)
+    return isinstance(error, (SceneError, ConfigurationError))
 
 
 def run_attempts(
@@ -150,8 +151,10 @@ class Attempts:
         """Raise ``LostTrialsError``, which names the cause, if :attr:`is_hopeless` is true."""
         if self.is_hopeless and self._lost is not None:
             attempts = self._counted(self._lost.index)
+            count = len(attempts)
+            tried = "the attempt" if count == 1 else f"each of {count} attempts"
             raise LostTrialsError(
-                f"no trial is valid: each of {len(attempts)} attempts at {self._lost.world} "
+                f"no trial is valid: {tried} at {self._lost.world} "
                 f"{self._lost.planner} was invalid: {attempts[-1].cause}. The campaign stops: "
                 "remove the cause and run the same command again"
             )

@@ -32,6 +32,10 @@ cause."""
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
 """Regular expression for the output of roslaunch when it does not find a node. roslaunch then
 continues without the node."""
+INVALID = re.compile(
+    r"RLException: (?:while processing|Invalid|\S+ requires|unused args|.* is neither)"
+)
+"""Regular expression for the output of roslaunch when it cannot load a launch file."""
 
 
 class LaunchedProcess:
@@ -80,13 +84,16 @@ class LaunchedProcess:
                 self._cause = f"{self.name} ended ({_ended(status)}): {self.log_excerpt()}"
         return self._cause
 
-    def log_excerpt(self, excluding: str = "") -> str:
+    def log_excerpt(self, excluding: str = "", only_errors: bool = False) -> str:
         """Return the error messages in the log, or its last lines if it contains no errors. Lines
-        that contain ``excluding``, and messages of a successful start, are omitted."""
+        that contain ``excluding``, and messages of a successful start, are omitted. With
+        ``only_errors``, the text is empty if there are no errors."""
         lines = readable(self._log()).splitlines()
         if excluding:
             lines = [line for line in lines if excluding not in line]
         errors = unusual(error_messages("\n".join(lines)), self._usual)[:LINES_SHOWN]
+        if only_errors and not errors:
+            return ""
         last = unusual([line.strip() for line in lines if line.strip()], self._usual)
         excerpt = " | ".join(errors or [line[:LINE_LENGTH] for line in last[-LINES_SHOWN:]])
         return excerpt or f"nothing in {self.log_file}"
@@ -100,6 +107,10 @@ class LaunchedProcess:
         text. The other nodes still run."""
         found = REFUSED.search(readable(self._log()))
         return found.group(1) if found else ""
+
+    def launch_file_is_invalid(self) -> bool:
+        """Return whether roslaunch could not load its launch file, so that it would fail again."""
+        return INVALID.search(readable(self._log())) is not None
 
     def log_contains(self, text: str) -> bool:
         """Return whether the log contains ``text``."""

@@ -31,13 +31,17 @@ class Launch(NamedTuple):
 def check_launches(spec: StackCampaignSpec) -> None:
     """Raise ``SpecError`` if a launch file is missing, or does not declare one of its arguments."""
     for where, launch, _ in launches_of(spec):
-        file = find_launch_file(launch, where)
-        declared = _declared_arguments(file)
-        for name in launch.args if declared is not None else ():
-            if name not in declared:  # type: ignore[operator]
-                raise SpecError(
-                    f"{where}.args: {unknown_name(f'argument of {launch.named}:', name, declared)}"
-                )
+        check_launch(launch, where)
+
+
+def check_launch(launch: LaunchSpec, where: str) -> None:
+    """Raise the errors of :func:`check_launches` for one launch file."""
+    declared = _declared_arguments(find_launch_file(launch, where))
+    for name in launch.args if declared is not None else ():
+        if name not in declared:  # type: ignore[operator]
+            raise SpecError(
+                f"{where}.args: {unknown_name(f'argument of {launch.named}:', name, declared)}"
+            )
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:

@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Deque, List, Optional
 
-from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
 from gz_testauto.results.attempts import FAILURES, will_recur
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
@@ -48,7 +48,8 @@ class Attempt:
     """One execution of a trial: its result, or the cause of its failure.
 
     ``wall_s`` is the duration in wall time. ``repeatable`` means that another attempt would fail
-    for the same cause, and ``worker_died`` that the worker process exited.
+    for the same cause. ``scene_at_fault`` means that this cause is the scene of the trial, and
+    ``worker_died`` that the worker process exited.
     """
 
     trial: Trial
@@ -56,6 +57,7 @@ class Attempt:
     result: Optional[TrialResult] = None
     cause: str = ""
     repeatable: bool = False
+    scene_at_fault: bool = False
     worker_died: bool = False
 
     @classmethod
@@ -63,7 +65,13 @@ class Attempt:
         """Return an attempt that failed with ``error``, which is one of
         :data:`.attempts.FAILURES`.
         """
-        return cls(trial, wall_s, cause=error.full, repeatable=will_recur(error))
+        return cls(
+            trial,
+            wall_s,
+            cause=error.full,
+            repeatable=will_recur(error),
+            scene_at_fault=isinstance(error, SceneError),
+        )
 
 
 class Workers(abc.ABC):

@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gz_testauto.base.errors import NavigatorError, SimulatorError
+from gz_testauto.base.errors import ConfigurationError, NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
+from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
 
@@ -79,7 +80,8 @@ class Stack(LaunchedStack):
 
     def __init__(self, looks):
         self._looks = looks
-        self._parts = {"navigation": SimpleNamespace(failure=self._trouble)}
+        part = SimpleNamespace(failure=self._trouble, launch_file_is_invalid=bool)
+        self._parts = {"navigation": part}
 
     def _trouble(self):
         self._looks -= 1
@@ -103,7 +105,7 @@ class LoadingStack(LaunchedStack):
             name="stack.robot",
             failure=str,
             node_not_found=str,
-            log_excerpt=lambda excluding: "its last output",
+            log_excerpt=lambda excluding, only_errors: "" if only_errors else "its last output",
         )
         self._parts = {"robot": part}
         self._stack = SimpleNamespace(start_timeout_s=90.0)
@@ -132,3 +134,74 @@ def test_unresponsive_simulator_is_reported_with_the_service(clock):
     with pytest.raises(SimulatorError, match=r"get_world_properties did not answer.*no model"):
         LoadingStack(clock, silent_calls=10**9)._await_robot({"walls"})
     assert clock.now_s == pytest.approx(90.0, abs=1.0)
+
+
+def required(name, existing, is_met=False):
+    return Requirement(
+        lambda: is_met, f"no message on {name}", "remedy", "others", name, lambda: existing
+    )
+
+
+def test_all_wrong_names_are_reported_together(clock):
+    stack = LoadingStack(clock, 0)
+    requirements = [
+        required("/move_base", ["/move_base"], is_met=True),
+        required("/odom", ["/odometry/filtered"]),
+        required("/scan", ["/front/scan"]),
+    ]
+    with pytest.raises(ConfigurationError) as caught:
+        stack.await_requirements(requirements, lambda: "stack.frames.base is 'base'")
+    message = caught.value.full
+    for part in ("/odometry/filtered", "no message on /scan", "/front/scan", "stack.frames.base"):
+        assert part in message
+    assert "/move_base" not in message
+    assert "its last output" not in message
+    assert clock.now_s < 30.0
+
+
+def test_requirement_that_may_still_be_met_is_not_reported_as_wrong(clock):
+    requirements = [required("/odom", ["/odometry/filtered"]), required("/scan", [])]
+    with pytest.raises(ConfigurationError) as caught:
+        LoadingStack(clock, 0).await_requirements(requirements)
+    assert "/scan" not in caught.value.full
+
+
+def test_missing_part_without_another_name_is_no_configuration_error(clock):
+    with pytest.raises(NavigatorError) as caught:
+        LoadingStack(clock, 0).await_requirements([required("/scan", [])])
+    assert not isinstance(caught.value, ConfigurationError)
+
+
+def test_node_that_cannot_be_launched_is_a_configuration_error(clock):
+    stack = LoadingStack(clock, 0)
+    stack._parts["robot"].node_not_found = lambda: "cannot launch node of type [a/b]"
+    with pytest.raises(ConfigurationError, match=r"cannot launch node of type \[a/b\]"):
+        stack.await_requirements([required("/scan", [])])
+
+
+def test_invalid_launch_file_is_a_configuration_error():
+    stack = Stack(looks=0)
+    stack._parts["navigation"].launch_file_is_invalid = lambda: True
+    with pytest.raises(ConfigurationError, match="move_base-2"):
+        stack.require_alive()
+
+
+@pytest.mark.parametrize(
+    ("base", "map_frame", "wrong"),
+    [
+        ("base_link", "map", ()),
+        ("/base_link", "/map", ()),
+        ("base_lnk", "map", ("stack.frames.base is 'base_lnk'",)),
+        ("base_lnk", "world", ("stack.frames.base is 'base_lnk'", "stack.frames.map is 'world'")),
+    ],
+)
+def test_frames_that_do_not_exist_are_named_with_the_existing_ones(base, map_frame, wrong):
+    localization = Localization.__new__(Localization)
+    localization._stack = SimpleNamespace(frames=SimpleNamespace(base=base, map=map_frame))
+    localization._frames = lambda: ["base_link", "map", "odom"]
+    message = localization.wrong_frames()
+    assert bool(message) == bool(wrong)
+    assert all(part in message for part in wrong)
+    assert not wrong or "base_link, map, odom" in message
+    localization._frames = list
+    assert localization.wrong_frames() == ""

@@ -8,7 +8,7 @@ only one attempt is lost.
 
 import shutil
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import MissingDependencyError, SpecError
@@ -29,6 +29,8 @@ from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
 
+PACKAGES = {"rosrun": "rosbash"}
+"""The Debian packages of commands of ROS that are not in the package of their name."""
 SLACK_S = 30.0
 """Time (s) that a session can exceed its longest wait before it counts as hung."""
 
@@ -125,12 +127,27 @@ def _require_ros(spec: StackCampaignSpec) -> None:
             raise SpecError(
                 f"stack.metrics: {metric.name} is the name of a built-in metric; use another name"
             )
-    for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if spec.stack.bag else [])):
+    for command in commands_of(spec):
         if shutil.which(command) is None:
             raise MissingDependencyError(
-                f"a campaign with the key 'stack' needs ROS, but {command} is not on PATH; source "
-                "the setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
+                f"a campaign with stack needs ROS, but {command} is not on PATH; "
+                f"{remedy_for(command)}"
             )
+
+
+def commands_of(spec: StackCampaignSpec) -> Tuple[str, ...]:
+    """Return the commands of ROS that the trials of a campaign run."""
+    return ("roscore", "roslaunch", *(("rosrun", "rosbag") if spec.stack.bag else ()))
+
+
+def remedy_for(command: str) -> str:
+    """Return how to get a command of ROS that is not on ``PATH``."""
+    if shutil.which("roslaunch") is None:
+        return (
+            "source the setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
+        )
+    debian = PACKAGES.get(command, f"python3-{command}")
+    return f"install {debian} (Debian), or ros-noetic-{debian.replace('python3-', '')} (Noetic)"
 
 
 def _package_version(package: Optional[str]) -> str:

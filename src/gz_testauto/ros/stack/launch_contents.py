@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import yaml
 from lxml import etree
@@ -35,6 +35,7 @@ _UNRESOLVED = "{unresolved}"
 _NUMBER = "{seed}"
 """A number that depends on the trial."""
 _TRIAL_VALUE = re.compile(r"\{(?:unresolved|" + "|".join(PLACEHOLDERS) + r")\}")
+_FIND = re.compile(r"\$\(find\s+([\w.-]+)\s*\)")
 _WORD = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\S)+")
 
 
@@ -50,7 +51,7 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
         if launch.package is not None:
             inputs[f"launch {launch.named}"] = file
         for planner in planners:
-            contents = LaunchContents(file, _arguments(spec, launch, planner))
+            contents = LaunchContents(file, arguments_of(spec, launch, planner))
             for name, path in contents.named_files().items():
                 inputs[f"{where} needs {name}"] = path
             for name, texts in contents.not_followed.items():
@@ -58,7 +59,7 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
     return inputs
 
 
-def _arguments(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
+def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
     """Return the arguments with the values of those placeholders that are the same in all
     trials."""
     constant = {
@@ -82,12 +83,16 @@ class LaunchContents:
 
     ``files`` are in the order of their discovery. ``not_followed`` are the texts of paths and
     conditions whose values are unknown, by the name of the file that contains them. Missing files,
-    and files that are not valid XML, are omitted; roslaunch reports them.
+    and files that are not valid XML, are omitted; roslaunch reports them. ``nodes`` are the package
+    and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that do not
+    exist.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
         self.files: List[Path] = []
         self.not_followed: Dict[str, List[str]] = {}
+        self.nodes: List[Tuple[str, str]] = []
+        self.missing_packages: Set[str] = set()
         # The package path can have changed since the last call in this process.
         substitution_args._rospack = None
         argv = [f"{name}:={value}" for name, value in arguments.items()]
@@ -191,6 +196,9 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         try:
             return str(super().resolve_args(text, context))
         except Exception:  # an expression of the user can raise any error
+            for name in _FIND.findall(text):
+                if find_file(f"package://{name}") is None:
+                    self._contents.missing_packages.add(name)
             words = _WORD.findall(text)
             if len(words) < 2:
                 return _UNRESOLVED
@@ -229,7 +237,10 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
 
     def _node_tag(self, *arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):
-            return super()._node_tag(*arguments, **keywords)
+            node = super()._node_tag(*arguments, **keywords)
+            if node is not None and not _TRIAL_VALUE.search(f"{node.package}/{node.type}"):
+                self._contents.nodes.append((node.package, node.type))
+            return node
 
     def _param_tag(self, *arguments: Any, **keywords: Any) -> Any:
         with contextlib.suppress(Exception):

@@ -13,11 +13,17 @@ import functools
 import math
 import time
 from pathlib import Path
-from typing import AbstractSet, Dict, FrozenSet, Mapping, Optional, Set
+from typing import AbstractSet, Callable, Dict, FrozenSet, Mapping, Optional, Sequence, Set
 
 import rospy
 
-from gz_testauto.base.errors import GzTestautoError, NavigatorError, SimulatorError
+from gz_testauto.base.disk import read_file
+from gz_testauto.base.errors import (
+    ConfigurationError,
+    GzTestautoError,
+    NavigatorError,
+    SimulatorError,
+)
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.ros.graph import is_served
 from gz_testauto.ros.launched_process import LaunchedProcess
@@ -66,6 +72,8 @@ class LaunchedStack:
         or a node has died."""
         for name, part in self._parts.items():
             failure = part.failure()
+            if failure and part.launch_file_is_invalid():
+                raise ConfigurationError(failure)
             if failure:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
@@ -174,10 +182,16 @@ class LaunchedStack:
                 with contextlib.suppress(KeyError):  # deleted with its namespace
                     rospy.delete_param(name)
 
-    def await_requirement(self, requirement: Requirement) -> None:
-        """Wait until the condition of a requirement holds. Raises ``NavigatorError`` after the
-        timeout, and the errors of :meth:`require_alive`."""
-        self._await(requirement, NavigatorError)
+    def await_requirements(
+        self, requirements: Sequence[Requirement], further_fault: Callable[[], str] = str
+    ) -> None:
+        """Wait until the conditions of all requirements hold.
+
+        Raises ``NavigatorError`` after the timeout, ``ConfigurationError`` if a name is wrong, and
+        the errors of :meth:`require_alive`. The message lists all missing requirements, and the
+        text that ``further_fault`` returns.
+        """
+        self._await(*requirements, error=NavigatorError, further_fault=further_fault)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
         """Raise the error of :meth:`require_alive` if a process died shortly before or after
@@ -224,22 +238,43 @@ class LaunchedStack:
             usual=self._usual,
         )
 
-    def _await(self, requirement: Requirement, error: type = SimulatorError) -> None:
-        limit = RequirementTimeout(requirement, self._stack.start_timeout_s)
+    def _await(
+        self,
+        *requirements: Requirement,
+        error: type = SimulatorError,
+        further_fault: Callable[[], str] = str,
+    ) -> None:
+        limits = [RequirementTimeout(one, self._stack.start_timeout_s) for one in requirements]
         while True:
             self.require_alive()
             self._require_simulated_time()
-            if requirement.condition():
+            limits = [limit for limit in limits if not limit.requirement.condition()]
+            if not limits:
                 return
-            youngest = list(self._parts.values())[-1]
-            not_found = youngest.node_not_found()
-            if limit.has_expired(cannot_start=bool(not_found)):
-                cause = f"{youngest.name}: {not_found}; " if not_found else ""
-                raise error(
-                    f"{self._silence}{cause}after {limit.waited_s:.0f} s {requirement.message()} "
-                    f"(from {youngest.name}: {youngest.log_excerpt(excluding=not_found)})"
-                )
+            not_found = list(self._parts.values())[-1].node_not_found()
+            expired = [limit for limit in limits if limit.has_expired(bool(not_found))]
+            if expired:
+                missing = [one for one in limits if one in expired or one.is_under_another_name]
+                raise self._missing(missing, not_found, further_fault(), error)
             time.sleep(POLL_S)
+
+    def _missing(
+        self, limits: Sequence[RequirementTimeout], not_found: str, further: str, error: type
+    ) -> GzTestautoError:
+        """Return the error about missing requirements, which is a ``ConfigurationError`` if another
+        attempt would not help."""
+        youngest = list(self._parts.values())[-1]
+        cause = f"{youngest.name}: {not_found}; " if not_found else ""
+        messages = [limit.requirement.message() for limit in limits]
+        text = "; and ".join([*messages, *([further] if further else [])])
+        is_wrong = not_found or any(limit.is_under_another_name for limit in limits)
+        kind = ConfigurationError if is_wrong else error
+        excerpt = youngest.log_excerpt(excluding=not_found, only_errors=bool(is_wrong))
+        found: GzTestautoError = kind(
+            f"{self._silence}{cause}after {limits[0].waited_s:.0f} s {text}"
+            + (f" (from {youngest.name}: {excerpt})" if excerpt else "")
+        )
+        return found
 
     def _require_simulated_time(self) -> None:
         if not rospy.get_param("/use_sim_time", True):
@@ -247,7 +282,7 @@ class LaunchedStack:
             # roslaunch lists the parameters that it sets.
             setters = [part.name for part in parts if part.log_contains("* /use_sim_time: False")]
             culprit = (setters or [parts[-1].name])[0]
-            raise SimulatorError(
+            raise ConfigurationError(
                 f"{culprit} has set /use_sim_time to false, but a stack must use simulated time; "
                 "pass use_sim_time:=true, or remove the parameter"
             )
@@ -255,5 +290,5 @@ class LaunchedStack:
 
 def _usual_messages(all_logs: Path) -> FrozenSet[str]:
     """Return the signatures of the error messages of all earlier successful starts."""
-    texts = (path.read_text(encoding="utf-8") for path in all_logs.glob(f"*/{USUAL_MESSAGES}"))
+    texts = (read_file(path).decode("utf-8") for path in all_logs.glob(f"*/{USUAL_MESSAGES}"))
     return frozenset(line for text in texts for line in text.splitlines())

@@ -17,7 +17,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from std_srvs.srv import Empty
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.errors import ConfigurationError, NavigatorError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
@@ -81,7 +81,8 @@ class Localization:
                 if away_m <= within_m and turned <= YAW_WITHIN_RAD:
                     return
             if limit.has_expired(cannot_start=False):
-                raise NavigatorError(self._localization_error(estimated, true_pose, limit.waited_s))
+                kind = ConfigurationError if self.wrong_frames() else NavigatorError
+                raise kind(self._localization_error(estimated, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
 
@@ -122,6 +123,20 @@ class Localization:
         """Return the robot's pose in tf as :meth:`pose_of` does."""
         pose = self.pose_of(self._stack.frames.base, self._stack.frames.map, time_s)
         return None if pose is None else pose.planar
+
+    def wrong_frames(self) -> str:
+        """Return a message about the frames of the campaign that do not exist in tf, although
+        others do; empty if there are none."""
+        existing, frames = self._frames(), self._stack.frames
+        wrong = [
+            f"stack.frames.{key} is {name!r}"
+            for key, name in (("base", frames.base), ("map", frames.map))
+            if name.lstrip("/") not in existing
+        ]
+        if not wrong or not existing:
+            return ""
+        listed = join_truncated(existing)
+        return f"{' and '.join(wrong)}, but the frames in tf are: {listed}"
 
     def _frames(self) -> List[str]:
         """Return the names of all frames in tf."""

@@ -71,7 +71,7 @@ class RequirementTimeout:
     """The timeout of one requirement, which starts when the object is created."""
 
     def __init__(self, requirement: Requirement, timeout_s: float) -> None:
-        self._requirement = requirement
+        self.requirement = requirement
         self._began_s = self._changed_s = time.monotonic()
         self._timeout_s = timeout_s
         self._existing: Tuple[str, ...] = ()
@@ -84,9 +84,15 @@ class RequirementTimeout:
     def has_expired(self, cannot_start: bool) -> bool:
         """Return whether the wait is over. ``cannot_start`` is True if a node could not be
         started."""
-        existing = tuple(self._requirement.existing())
+        existing = tuple(self.requirement.existing())
         if existing != self._existing:
             self._existing, self._changed_s = existing, time.monotonic()
-        under_another_name = bool(existing) and self._requirement.name not in existing
         quiet = time.monotonic() - self._changed_s > QUIET_SHARE * self._timeout_s
-        return self.waited_s > self._timeout_s or (quiet and (under_another_name or cannot_start))
+        is_late = self.waited_s > self._timeout_s
+        return is_late or (quiet and (self.is_under_another_name or cannot_start))
+
+    @property
+    def is_under_another_name(self) -> bool:
+        """True if the required topic, model or frame did not exist at the last check, but others of
+        its type did."""
+        return bool(self._existing) and self.requirement.name not in self._existing

@@ -283,32 +283,31 @@ class StackTrialRunner:
 
     def _await_interface(self) -> None:
         """Wait until the topics and the action of the stack are available."""
-        running, names = self._running, self._stack.names
-        running.await_requirement(
-            Requirement(
-                lambda: self._move_base.connected,
-                f"no action server {names.action}",
-                "start move_base in stack.navigation, or set stack.names.action to its action",
-                kind="other actions of the same type",
-                name=names.action,
-                existing=move_base_actions,
-            )
-        )
-        running.await_requirement(
-            required_topic(
-                lambda: self._stack_monitor.odom_received,
-                names.odom,
-                "nav_msgs/Odometry",
-                "set stack.names.odom to the topic of the odometry",
-            )
-        )
-        running.await_requirement(
-            required_topic(
-                lambda: self._stack_monitor.scan_received,
-                names.scan,
-                "sensor_msgs/LaserScan",
-                "set stack.names.scan to the topic of the laser",
-            )
+        names = self._stack.names
+        self._running.await_requirements(
+            [
+                Requirement(
+                    lambda: self._move_base.connected,
+                    f"no action server {names.action}",
+                    "start move_base in stack.navigation, or set stack.names.action to its action",
+                    kind="other actions of the same type",
+                    name=names.action,
+                    existing=move_base_actions,
+                ),
+                required_topic(
+                    lambda: self._stack_monitor.odom_received,
+                    names.odom,
+                    "nav_msgs/Odometry",
+                    "set stack.names.odom to the topic of the odometry",
+                ),
+                required_topic(
+                    lambda: self._stack_monitor.scan_received,
+                    names.scan,
+                    "sensor_msgs/LaserScan",
+                    "set stack.names.scan to the topic of the laser",
+                ),
+            ],
+            self._localization.wrong_frames,
         )
 
     def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:

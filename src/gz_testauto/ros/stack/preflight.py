@@ -1,0 +1,115 @@
+"""Check the commands, packages and nodes that the launch files of a stack need, without a start.
+
+A check that depends on the trial, or on a program, is not possible; the trial then reports the
+missing part.
+"""
+
+import importlib
+import shutil
+from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
+
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.ros_packages import ros_packages
+from gz_testauto.base.truncation import join_truncated
+from gz_testauto.ros.stack.executor import commands_of, remedy_for
+from gz_testauto.ros.stack.launch_contents import LaunchContents, arguments_of
+from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.trial.launch_files import check_launch, find_launch_file, launches_of
+
+MODULES = (
+    "rospy",
+    "tf2_ros",
+    "actionlib_msgs",
+    "gazebo_msgs",
+    "geometry_msgs",
+    "move_base_msgs",
+    "nav_msgs",
+    "rosgraph_msgs",
+    "sensor_msgs",
+    "std_srvs",
+)
+"""The Python packages of ROS that a trial imports."""
+
+
+class Need(NamedTuple):
+    """A part that a campaign needs; ``detail`` states where it is, or which parts are missing."""
+
+    name: str
+    is_met: bool
+    detail: str
+    remedy: str = ""
+
+
+def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
+    """Yield the parts that the stack of a campaign needs."""
+    yield _commands(spec)
+    yield _modules()
+    found: Dict[str, List[Tuple[str, str]]] = {}
+    packages: Set[str] = set()
+    files = set()
+    for where, launch, planners in launches_of(spec):
+        try:
+            check_launch(launch, where)
+        except GzTestautoError as error:
+            yield Need("launch files", False, error.full)
+            continue
+        for planner in planners:
+            contents = LaunchContents(
+                find_launch_file(launch, where), arguments_of(spec, launch, planner)
+            )
+            files.update(contents.files)
+            packages |= contents.missing_packages
+            found.setdefault(where, []).extend(contents.nodes)
+    if found:
+        yield Need("launch files", True, f"{len(files)} input files")
+    yield from _nodes(found, packages)
+
+
+def _commands(spec: StackCampaignSpec) -> Need:
+    missing = [name for name in commands_of(spec) if shutil.which(name) is None]
+    if missing:
+        remedy = "; ".join(dict.fromkeys(map(remedy_for, missing)))
+        return Need("ROS commands", False, f"not on PATH: {', '.join(missing)}", remedy)
+    return Need("ROS commands", True, ", ".join(commands_of(spec)))
+
+
+def _modules() -> Need:
+    missing = []
+    for name in MODULES:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            missing.append(name)
+    if missing:
+        remedy = "install or build these ROS packages, and source setup.bash of their workspace"
+        return Need("ROS modules", False, f"missing in Python: {', '.join(missing)}", remedy)
+    return Need("ROS modules", True, f"all {len(MODULES)}")
+
+
+def _nodes(found: Dict[str, List[Tuple[str, str]]], packages: Set[str]) -> Iterator[Need]:
+    """Yield the packages and the nodes of launch files; ``found`` are package and type of each
+    node by the key of its launch file."""
+    from roslib.packages import find_node
+
+    known = ros_packages()
+    missing_nodes: List[str] = []
+    count = 0
+    for where, nodes in found.items():
+        for package, kind in dict.fromkeys(nodes):
+            count += 1
+            if package not in known:
+                packages.add(package)
+            elif not find_node(package, kind):
+                missing_nodes.append(f"{package}/{kind} ({where})")
+    remedy = "install or build the packages, and source setup.bash of their workspace"
+    if packages:
+        yield Need("ROS packages", False, f"missing: {join_truncated(sorted(packages))}", remedy)
+    else:
+        yield Need("ROS packages", True, "all packages that the launch files name")
+    if missing_nodes:
+        text = f"not found: {join_truncated(missing_nodes)}"
+        yield Need(
+            "nodes", False, text, "correct the type in the launch file, or build its package"
+        )
+    else:
+        yield Need("nodes", True, f"{count} nodes of the launch files")
