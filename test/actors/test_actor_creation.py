@@ -216,7 +216,7 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
         ("script, waypoints_m: [[0, 0], [1, 0]], repeat: loop", "at least three waypoints"),
         ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
         ("polynomial, order: [3, 1]", "'order' must be two integers from 1 to 9"),
-        ("polynomial, mean_speed_mps: 4.0", "outside speed_bounds_mps"),
+        ("polynomial, mean_speed_mps: 4.0", "outside 'speed_bounds_mps'"),
         ("polynomial, order: [3, 6], half_size_m: 2", "needs 7 columns of points"),
     ],
 )
