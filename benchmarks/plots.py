@@ -19,7 +19,9 @@ from PIL import Image
 from report_page import repeat
 
 from gz_testauto.report.plots import plot_worlds
+from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import load_campaign
 
 LIMIT_S = 0.1
 
@@ -34,11 +36,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="plots_") as place:
         many = Path(place) / "many"
         repeat(CampaignDirectory(arguments.directory), many, arguments.worlds)
+        results = load_campaign(many).results
+        sources = [Source.of(many, results.planners)]
         drawn = {}
         for workers in (1, arguments.workers):
             began = time.perf_counter()
             drawn[workers] = plot_worlds(
-                CampaignDirectory(many), Path(place) / str(workers), workers=workers
+                sources, results, Path(place) / str(workers), workers=workers
             )
             each_s = (time.perf_counter() - began) / arguments.worlds
             print(f"{workers} processes: {each_s:.3f} s a world (limit {LIMIT_S:g})")

@@ -1,6 +1,7 @@
-"""A results directory for the page, on request with names that contain markup."""
+"""A results directory for the page, also with names that contain markup; a parsed page."""
 
 import dataclasses
+import html.parser
 import math
 
 from scripted import record, short_recording
@@ -14,6 +15,31 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;{{7*7}}"
+
+
+class Parsed(html.parser.HTMLParser):
+    """Elements with their attributes, the text outside of scripts, and scripts by their id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.text, self._script = [], {}, "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self._script = dict(attributes).get("id", tag)
+            self.scripts[self._script] = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self._script = None
+
+    def handle_data(self, data):
+        if self._script is None:
+            self.text += data
+        else:
+            self.scripts[self._script] += data
 
 
 def results(

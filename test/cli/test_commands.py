@@ -15,8 +15,9 @@ from table_results import store_table
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.cli.main import main
 from gz_testauto.report import plots
+from gz_testauto.report.sources import Source
 from gz_testauto.results import inputs
-from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import load_campaign
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.kinematic import KinematicSimulator
 
@@ -126,9 +127,11 @@ def test_plots_do_not_depend_on_the_number_of_worker_processes(finished, tmp_pat
     image = pytest.importorskip("PIL.Image")
     monkeypatch.setattr(plots, "WORLDS_OF_A_WORKER", 1)
     progress = []
+    results = load_campaign(finished).results
     drawn = {
         workers: plots.plot_worlds(
-            CampaignDirectory(finished),
+            [Source.of(finished, results.planners)],
+            results,
             tmp_path / str(workers),
             workers=workers,
             progress=lambda *done: progress.append(done),

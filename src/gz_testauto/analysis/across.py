@@ -8,11 +8,11 @@ same start and goal, under the same conditions (:mod:`gz_testauto.analysis.condi
 import itertools
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
 from gz_testauto.analysis.conditions import SAME, conditions, drives
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign
 
 Key = Tuple[str, ...]
@@ -24,8 +24,8 @@ class ComparedCampaign:
     """One of the compared campaigns.
 
     ``worlds`` is the number of its worlds, and ``common`` the number of worlds that all compared
-    campaigns share. ``reasons`` state why it is not comparable with the first campaign; ``notes``
-    are other differences.
+    campaigns share. ``finished`` of its ``planned`` trials have finished. ``reasons`` state why it
+    is not comparable with the first campaign; ``notes`` are other differences.
     """
 
     label: str
@@ -34,6 +34,8 @@ class ComparedCampaign:
     gz_testauto: str
     worlds: int
     common: int
+    finished: int
+    planned: int
     reasons: Tuple[str, ...] = ()
     notes: Tuple[str, ...] = ()
     left_out: bool = False
@@ -46,7 +48,8 @@ class PairedCampaigns:
     ``results`` contains the trials in the common worlds. If several campaigns contain a planner of
     the same name, the label of the campaign is appended, as in ``fgm (monday)``. ``names`` maps
     labels and planners to these names. ``pairs`` are the pairs of planners that no single campaign
-    compares. ``only`` are the worlds that are not part of all campaigns, by label.
+    compares. ``only`` are the worlds that are not part of all campaigns, by label. ``worlds`` maps
+    each label and world of ``results`` to the world's name in that campaign.
     """
 
     sides: Tuple[ComparedCampaign, ...]
@@ -54,6 +57,7 @@ class PairedCampaigns:
     pairs: Tuple[Tuple[str, str], ...]
     names: Mapping[Tuple[str, str], str]
     only: Mapping[str, Tuple[str, ...]]
+    worlds: Mapping[Tuple[str, str], str]
 
 
 def pair_campaigns(
@@ -83,6 +87,8 @@ def pair_campaigns(
             campaign.manifest.gz_testauto,
             len(campaign.results.worlds),
             len(common & set(keys[campaign.label].values())),
+            len(campaign.results.trials),
+            campaign.results.planned,
             of.reasons,
             of.notes,
             left_out=campaign not in kept,
@@ -104,6 +110,7 @@ def pair_campaigns(
             )
             for campaign in kept
         },
+        _world_names(kept, keys, common),
     )
 
 
@@ -182,10 +189,22 @@ def _pairs(
     return tuple(pairs)
 
 
+def _world_names(
+    campaigns: Sequence[LoadedCampaign], keys: Mapping[str, Mapping[str, Key]], common: Set[Key]
+) -> Dict[Tuple[str, str], str]:
+    called = {key: world for world, key in keys[campaigns[0].label].items()}
+    return {
+        (campaign.label, called[key]): world
+        for campaign in campaigns
+        for world, key in keys[campaign.label].items()
+        if key in common
+    }
+
+
 def _merged(
     campaigns: Sequence[LoadedCampaign],
     keys: Mapping[str, Mapping[str, Key]],
-    common: set,
+    common: Set[Key],
     names: Mapping[Tuple[str, str], str],
     without: frozenset,
 ) -> CampaignResults:
@@ -193,16 +212,22 @@ def _merged(
     called = {key: world for world, key in keys[first.label].items()}
     order = {world.name: world.world_index for world in first.results.worlds}
     trials: List[TrialRecord] = []
+    attempts: List[AttemptRecord] = []
+    deaths: List[AttemptRecord] = []
     for campaign in campaigns:
+        numbers: Dict[int, int] = {}
         for record in campaign.results.trials:
             key = keys[campaign.label].get(record.world)
             if key is None or key not in common:
                 continue
             world = called[key]
             planner, place = names[campaign.label, record.planner], order[world]
+            numbers[record.trial] = len(trials)
             trials.append(
                 replace(record, trial=len(trials), world=world, world_index=place, planner=planner)
             )
+        attempts += _renumbered(campaign.results.invalid_attempts, numbers)
+        deaths += _renumbered(campaign.results.worker_deaths, numbers)
     declared = {m.name: m for one in reversed(campaigns) for m in one.results.metrics}
     shown = [declared[m.name] for m in first.results.metrics]
     shown += [metric for metric in declared.values() if metric not in shown]
@@ -213,6 +238,8 @@ def _merged(
         planned=len(trials),
         relevant_success=first.results.relevant_success,
         trials=tuple(trials),
+        invalid_attempts=tuple(attempts),
+        worker_deaths=tuple(deaths),
         selection=" and ".join(
             f"{campaign.label} has only {campaign.results.selection}"
             for campaign in campaigns
@@ -223,3 +250,12 @@ def _merged(
             for metric in shown
         ),
     )
+
+
+def _renumbered(
+    attempts: Sequence[AttemptRecord], numbers: Mapping[int, int]
+) -> Iterator[AttemptRecord]:
+    """Yield the attempts at compared trials, with the numbers of these trials."""
+    for attempt in attempts:
+        if attempt.trial in numbers:
+            yield replace(attempt, trial=numbers[attempt.trial])

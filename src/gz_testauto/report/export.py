@@ -28,21 +28,25 @@ FORMAT = 1
 _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
 
-def to_csv(results: CampaignResults) -> str:
+def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = None) -> str:
     """Return all finished trials as CSV text in the format of RFC 4180, with plain newlines as line
     ends.
+
+    ``campaigns`` maps planners to their campaigns, which a column ``campaign`` then contains.
     """
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     of_worlds = {world.name: world.published for world in results.worlds}
     published = list(dict.fromkeys(name for known in of_worlds.values() for name in known))
-    writer.writerow([*_COLUMNS, *(f"world_{name}" for name in published), *metrics])
+    first = [] if campaigns is None else ["campaign"]
+    writer.writerow([*first, *_COLUMNS, *(f"world_{name}" for name in published), *metrics])
     for record in results.trials:
         row = [getattr(record, name) for name in _COLUMNS]
         row[_COLUMNS.index("outcome")] = record.outcome.value
         values = [record.metrics.get(name, math.nan) for name in metrics]
         row += [of_worlds.get(record.world, {}).get(name, "") for name in published]
+        row[:0] = [] if campaigns is None else [campaigns[record.planner]]
         writer.writerow([*row, *("" if math.isnan(value) else repr(value) for value in values)])
     return stream.getvalue()
 

@@ -5,6 +5,7 @@ difficulty. :mod:`gz_testauto.report.plots` draws the trajectories of one world.
 version of matplotlib, the same results give identical files.
 """
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
@@ -13,7 +14,7 @@ import numpy as np
 
 from gz_testauto.analysis.comparison import Comparison, metric_differences
 from gz_testauto.analysis.intervals import LEVEL
-from gz_testauto.analysis.overview import Analysis, analyze
+from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
@@ -22,7 +23,6 @@ from gz_testauto.report.page.worlds import WorldContext
 from gz_testauto.report.plots import COLORS, chart_text, figure_class
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
-from gz_testauto.results.store import ResultStore
 
 COLUMN_INCHES = 3.5
 """Width of a chart (inches): 88 mm, the width of a column in most journals."""
@@ -49,37 +49,44 @@ axes.
 
 
 def write_figures(
-    directory: CampaignDirectory, out: Path, file_format: str = "pdf"
+    directory: CampaignDirectory, analysis: Analysis, out: Path, file_format: str = "pdf"
 ) -> Tuple[List[Path], List[str]]:
     """Write every chart; return the files, and one line per input that could not be read.
 
+    ``directory`` is the results directory, or the first of several compared directories, which
+    contains the worlds.
     Raises ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if a
     directory cannot be read or written.
     """
     make = figure_class()
     import matplotlib
 
-    with ResultStore.read(directory) as store:
-        analysis = analyze(store.results())
     worlds = analysis.results.worlds
     imported = Manifest.read(directory).is_imported
     surroundings = WorldContext.of(directory, worlds, imported)
     figures = figures_of_worlds(directory, surroundings.spec, worlds, surroundings.problems)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths: List[Path] = []
     charts = [_rates(analysis), *_differences(analysis)]
     charts += [_difficulty(analysis, figure, values) for figure, values in figures.items()]
     with matplotlib.rc_context(_STYLE):
         for name, height, draw in charts:
             drawn = make(figsize=(COLUMN_INCHES, height), layout="constrained")
             draw(drawn.add_subplot())
-            file_name = re.sub(r"[^\w.-]+", "_", name)
-            path = out / f"{file_name}.{file_format}"
+            path = out / f"{_unused(name, paths)}.{file_format}"
             with reporting_disk(path):
                 drawn.savefig(path, dpi=_DOTS_PER_INCH, metadata=_WITHOUT_DATE[file_format])
             paths.append(path)
     return paths, surroundings.problems
+
+
+def _unused(name: str, paths: Sequence[Path]) -> str:
+    """Return the name of a file without special characters, and with a number if it is used."""
+    plain = re.sub(r"(?:[^\w.-]|_)+", "_", name)
+    used = {path.stem for path in paths}
+    numbered = (f"{plain}_{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([plain], numbered) if one not in used)
 
 
 def _rates(analysis: Analysis) -> Drawn:
@@ -101,7 +108,7 @@ def _rates(analysis: Analysis) -> Drawn:
 
 def _differences(analysis: Analysis) -> Iterator[Drawn]:
     metrics = {metric.name: metric for metric in analysis.metrics}
-    for number, pair in enumerate(analysis.comparisons.pairs, 1):
+    for pair in analysis.comparisons.pairs:
         for found in pair.metrics:
             if found.worlds:
                 metric = metrics[found.name]
@@ -110,7 +117,8 @@ def _differences(analysis: Analysis) -> Iterator[Drawn]:
                 shift = [value * metric.shown_factor for value in found.shift[:3]]
                 label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")
                 draw = _difference_drawer(pair, label, values, shift)
-                yield f"difference_{number}_{metric.name}", 2.2, draw
+                planners = f"{pair.first[:NAME_SHOWN]}_minus_{pair.second[:NAME_SHOWN]}"
+                yield f"difference_{planners}_{metric.name}", 2.2, draw
 
 
 def _difference_drawer(

@@ -7,7 +7,7 @@ color of the trial. The outlines of robot and actor are filled at their smallest
 
 import math
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -27,8 +27,9 @@ from gz_testauto.metrics.recording import (
 )
 from gz_testauto.metrics.traffic import lanes_of, surface_of
 from gz_testauto.processes import map_in_processes
-from gz_testauto.results.directory import CampaignDirectory, reporting_disk
-from gz_testauto.results.records import TrialRecord
+from gz_testauto.report.sources import Source, recordings
+from gz_testauto.results.directory import reporting_disk
+from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedCampaign
@@ -48,25 +49,26 @@ Drives = Tuple[WorldRecord, List[TrialRecord]]
 
 
 def plot_worlds(
-    directory: CampaignDirectory,
+    sources: Sequence[Source],
+    results: CampaignResults,
     out: Path,
     file_format: str = "png",
     workers: int = 1,
     progress: Optional[Progress] = None,
 ) -> List[Path]:
-    """Draw every world with a valid trial; return the files, one per world.
+    """Draw every world with a valid trial of ``results``; return the files, one per world.
 
+    ``sources`` are the results directories of these trials; the first one contains the worlds.
     Up to ``workers`` processes draw; their number does not change the files. Raises
     ``MissingDependencyError`` if matplotlib is not installed, ``ResultsError`` if a directory
     cannot be read or written, and ``ResourceError`` if a process died.
     """
     figure_class()
-    with ResultStore.read(directory) as store:
-        results = store.results()
-        campaign = open_for_replay(directory, store)
+    with ResultStore.read(sources[0].directory) as store:
+        campaign = open_for_replay(sources[0].directory, store)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
-    artist = _Artist(directory, campaign, out, file_format)
+    artist = _Artist(sources, campaign, results.planners, out, file_format)
     worlds = list(_by_world(results.worlds, results.trials))
     workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
     drawn = (
@@ -83,22 +85,27 @@ def plot_worlds(
 
 
 class _Artist:
-    """A picklable callable that draws worlds of one campaign into files."""
+    """A picklable callable that draws worlds with the trials of ``planners`` into files."""
 
     def __init__(
-        self, directory: CampaignDirectory, campaign: PreparedCampaign, out: Path, file_format: str
+        self,
+        sources: Sequence[Source],
+        campaign: PreparedCampaign,
+        planners: Sequence[str],
+        out: Path,
+        file_format: str,
     ) -> None:
-        self._directory, self._campaign = directory, campaign
+        self._sources, self._campaign, self._planners = sources, campaign, planners
         self._out, self._format = out, file_format
 
     def __call__(self, drives: Drives) -> Path:
         """Draw one world; return its file."""
         world, records = drives
         figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
-        with ResultStore.read(self._directory) as store:
-            drawn = [(record, store.trajectory(record)) for record in records]
+        with recordings(self._sources) as read:
+            drawn = [(record, read(record)) for record in records]
         axes = figure.add_subplot()
-        _draw(axes, self._campaign, world, drawn)
+        _draw(axes, self._campaign, self._planners, world, drawn)
         figure.set_figheight(_height_inches(axes))
         path = self._out / f"{world.name}.{self._format}"
         with reporting_disk(path):
@@ -150,6 +157,7 @@ def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) 
 def _draw(
     axes: Any,
     campaign: PreparedCampaign,
+    planners: Sequence[str],
     world: WorldRecord,
     drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
@@ -165,7 +173,6 @@ def _draw(
     known = "route" if campaign.static_map.lanes(world) else "static map"
     waypoints = np.concatenate(campaign.static_map.waypoints(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
-    planners = [entry.name for entry in campaign.spec.planners]
     labeled = set()
     body = np.asarray(campaign.limits.footprint_m)
     for record, recording in drawn:

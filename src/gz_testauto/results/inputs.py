@@ -3,12 +3,13 @@
 import inspect
 import os
 from pathlib import Path
-from typing import Dict, Iterable
+from typing import Any, Dict, Iterable, Mapping
 
 from lxml import etree
 
 from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
+from gz_testauto.base.parameters import parameters_of
 from gz_testauto.base.registry import Registry, load_object
 from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
@@ -102,6 +103,22 @@ def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     names = [entry.plugin for entry in spec.planners]
     names += [entry.planner for entry in spec.robots if entry.planner]
     return _code(PLANNER_CODE, PLANNERS, names)
+
+
+def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
+    """Return the default parameters of a planner plug-in that a campaign with ``inputs`` used.
+
+    The result is empty if the plug-in is not installed, or if its code has changed since the
+    campaign: then its defaults are unknown.
+    """
+    code = _code(PLANNER_CODE, PLANNERS, [plugin])
+    if not code or not code.items() <= inputs.items():
+        return {}
+    return {
+        name: parameter.default
+        for name, parameter in parameters_of(PLANNERS.get(plugin)).items()
+        if parameter.default is not parameter.empty
+    }
 
 
 def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:

@@ -3,12 +3,11 @@
 import base64
 import hashlib
 import html
-import html.parser
 import json
 import re
 
 import pytest
-from page_results import HOSTILE, results
+from page_results import HOSTILE, Parsed, results
 from scripted import record
 
 from gz_testauto.analysis.comparison import PairedCounts, rate_difference
@@ -21,31 +20,6 @@ from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
-
-
-class Parsed(html.parser.HTMLParser):
-    """Elements with their attributes, the text outside of scripts, and scripts by their id."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.scripts, self.text, self._script = [], {}, "", None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag in ("script", "style"):
-            self._script = dict(attributes).get("id", tag)
-            self.scripts[self._script] = ""
-
-    def handle_endtag(self, tag):
-        if tag in ("script", "style"):
-            self._script = None
-
-    def handle_data(self, data):
-        if self._script is None:
-            self.text += data
-        else:
-            self.scripts[self._script] += data
 
 
 @pytest.mark.slow
@@ -222,7 +196,8 @@ def test_campaign_writes_its_report_page_at_the_end(run):
     assert "The success rates were 100.0 % for straight and 100.0 % for fgm. No planner was" in said
     assert "always within 0.25 m of the present position for 10 s" in said
     campaign = json.loads(page.scripts["data"])
-    assert campaign["replay"] == f"gz_testauto replay {done.out}"
+    command = {"start": f"gz_testauto replay {done.out}", "worlds": {}}
+    assert campaign["replay"] == [{**command, "planner": name} for name in ("straight", "fgm")]
     assert campaign["figures"][0]["heading"] == "density of obstacles"
     assert page.text.count("A length can be less than the shortest path") == 2
     assert page.text.count("–: the drive has ended before the time shown") == 1

@@ -3,9 +3,12 @@
 import numpy as np
 from scripted import CONFIG
 
-from gz_testauto.report.page.setup import LONGEST, length_note, setup
+from gz_testauto.report.page.setup import LONGEST, length_note, planner_rows, setup
+from gz_testauto.report.sources import Source
+from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.setup import read_body
 
 BOX = np.array([[0.6, 0.33], [-0.5, 0.33], [-0.5, -0.33], [0.6, -0.33]])
 
@@ -15,26 +18,41 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
         name="wide", plugin="fgm", parameters={"alpha_m": 0.4, "field": [1, 2]}
     )
     spec = smoke.model_copy(update={"planners": (*smoke.planners, wide)})
-    assert setup(spec, BOX) == [
+    source = Source("out", None, planners={"straight": "straight", "wide (b)": "wide"})
+    code = f"{PLANNER_CODE}fgm"
+    inputs = {code: further_files(spec, read_body(spec))[code]}
+    assert [*setup(spec, BOX), *planner_rows(spec, source, inputs)] == [
         ("robot", "robot (wheelchair), 1.10 m long and 0.66 m wide, at most 1 m/s and 1.5 rad/s"),
         ("reached", "the robot's base is within 0.5 m of the goal"),
         ("timed out", "not reached in 30 s of simulated time"),
         ("stuck", "always within 0.25 m of the present position for 10 s"),
         ("planner straight", "plugin straight, default values"),
-        ("planner fgm", "plugin fgm, default values"),
-        ("planner wide", "plugin fgm, alpha_m 0.4, field [1, 2]"),
+        (
+            "planner wide (b)",
+            "plugin fgm, alpha_m 0.4, field [1, 2], default values: horizon_m 4, "
+            "field_of_view_rad 3.14159, margin_m 0, slowdown_m 1, slowest 0.3, lookahead_m 4, "
+            "turn_gain_per_s 1.5",
+        ),
     ]
+
+
+def test_default_values_of_changed_planner_code_are_unknown(smoke):
+    source = Source("out", None, planners={"fgm": "fgm"})
+    rows = planner_rows(smoke, source, {f"{PLANNER_CODE}fgm": "another hash"})
+    assert rows == [("planner fgm", "plugin fgm, default values")]
 
 
 def test_long_lists_of_parameters_are_truncated(smoke):
     many = BuiltinPlannerSpec(name="many", plugin="fgm", parameters={f"p{i}": i for i in range(99)})
-    said = setup(smoke.model_copy(update={"planners": (many,)}), None)[-1][1]
+    spec = smoke.model_copy(update={"planners": (many,)})
+    said = planner_rows(spec, Source("out", None, planners={"many": "many"}), {})[0][1]
     assert len(said) <= LONGEST and said.startswith("plugin fgm, p0 0, p1 1,")
 
 
 def test_a_planner_on_a_stack_is_its_launch_file_with_its_arguments():
     spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
-    said = dict(setup(spec, BOX))
+    names = {one.name: one.name for one in spec.planners}
+    said = dict(planner_rows(spec, Source("out", None, planners=names), {}))
     assert all(said[f"planner {one.name}"].startswith("launch file ") for one in spec.planners)
 
 

@@ -321,10 +321,8 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
     }
 
 
-def reproduction(
-    manifest: Optional[Manifest], results: CampaignResults, place: str
-) -> Dict[str, Any]:
-    """Return the versions, the seed, the hashes and the commands that reproduce the results.
+def reproduction(manifest: Optional[Manifest], place: str) -> Dict[str, Any]:
+    """Return the versions, the seed, the inputs and the commands that reproduce the results.
 
     ``place`` is the path of the results directory as it is written in a command.
     """
@@ -335,7 +333,7 @@ def reproduction(
     if manifest is not None:
         content = manifest.content
         facts += [
-            ("campaign", results.name),
+            ("campaign", str(content.get("campaign", "not known"))),
             ("seed", str(content.get("seed", "not known"))),
             ("simulator", manifest.simulator or "not known"),
             ("gz_testauto", manifest.gz_testauto),
@@ -359,8 +357,12 @@ def reproduction(
                     f"gz_testauto replay {directory} WORLD PLANNER",
                 ),
             ]
-    worlds = [(world.name, world.sha256) for world in results.worlds if world.sha256]
-    return {"facts": facts, "commands": commands, "inputs": inputs, "worlds": worlds}
+    return {"facts": facts, "commands": commands, "inputs": inputs}
+
+
+def hashes(results: CampaignResults) -> List[Tuple[str, str]]:
+    """Return the name and the hash of each world whose file is known."""
+    return [(world.name, world.sha256) for world in results.worlds if world.sha256]
 
 
 def methods(analysis: Analysis) -> List[str]:

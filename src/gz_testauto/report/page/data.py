@@ -5,6 +5,7 @@ Worlds, planners, outcomes and metrics are indices into the lists of the first b
 """
 
 import math
+import shlex
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from gz_testauto.analysis.comparison import metric_differences
@@ -14,6 +15,7 @@ from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values
+from gz_testauto.report.sources import Source, source_of
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
@@ -27,12 +29,11 @@ def campaign_block(
     footprint_m: Optional[Sequence[Sequence[float]]],
     figures: Mapping[Figure, Values],
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
-    replay: str,
+    replay: Sequence[Optional[Dict[str, Any]]],
 ) -> Dict[str, Any]:
     """Return the block for all worlds.
 
-    ``replay`` is the start of the replay command, to which the page adds world, planner and
-    repetition. It is empty if trials cannot be run again.
+    ``replay`` are the commands of :func:`replays`.
     """
     results = analysis.results
     outcomes = list(Outcome)
@@ -67,6 +68,32 @@ def campaign_block(
         "footprint": footprint_m,
         "replay": replay,
     }
+
+
+def replays(
+    planners: Sequence[str], sources: Sequence[Source], imported: Sequence[bool]
+) -> List[Optional[Dict[str, Any]]]:
+    """Return the replay command of each planner, or None if its trials were imported.
+
+    ``start`` is the start of the command, to which the page adds world, planner and repetition.
+    ``planner`` and ``worlds`` are names in the results directory.
+    """
+    found: List[Optional[Dict[str, Any]]] = []
+    for planner in planners:
+        source = source_of(sources, planner)
+        if imported[sources.index(source)]:
+            found.append(None)
+            continue
+        found.append(
+            {
+                "start": f"gz_testauto replay {shlex.quote(source.typed)}",
+                "planner": escape_text(source.planners[planner]),
+                "worlds": {
+                    escape_text(shown): escape_text(own) for shown, own in source.worlds.items()
+                },
+            }
+        )
+    return found
 
 
 def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:

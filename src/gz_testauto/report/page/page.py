@@ -5,27 +5,34 @@ package, by their hashes. Content from the results directory is escaped text or 
 results give an identical file.
 """
 
+import contextlib
 import json
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
 
 from gz_testauto import __version__
-from gz_testauto.analysis.overview import analyze
+from gz_testauto.analysis.across import PairedCampaigns
+from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
+from gz_testauto.campaign.resume import read_campaign
+from gz_testauto.report.compared import ComparisonSummary, compared_campaigns
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
-from gz_testauto.report.page.setup import length_note, setup
+from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
+from gz_testauto.report.sources import Source, compared_sources, recordings
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
 
 PAGE = "report.html"
 """The file name of the page in a results directory."""
@@ -68,6 +75,20 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
     return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
 
 
+def write_comparison_page(paths: Sequence[Path], across: PairedCampaigns, out: Path) -> List[str]:
+    """Write the page of compared campaigns to ``out``; return one line per missing part.
+
+    ``paths`` are the directories of the campaigns in ``across``. Raises the errors of
+    :func:`write_page`.
+    """
+    sources = compared_sources(paths, across)
+    maker = PageMaker(sources[0].directory.path)
+    analysis = analyze(across.results, across.pairs)
+    page = maker.make_of(sources, analysis, compared_campaigns(across))
+    write_atomically(out, page.html.encode("utf-8"))
+    return list(page.problems)
+
+
 def make_page(directory: Path) -> Page:
     """Return the page. ``directory`` is the path of the results directory as it is written in a
     command.
@@ -85,30 +106,43 @@ class PageMaker:
     """
 
     def __init__(self, directory: Path, live: bool = False) -> None:
-        self._typed = str(directory)
-        self._place = CampaignDirectory(directory)
+        self._path = directory
         self._live = live
         self._surroundings: Optional[WorldContext] = None
         self._drawer: Optional[WorldsDrawer] = None
 
     def make(self) -> Page:
         """Return the page with the current results. Raises the errors of :func:`write_page`."""
-        with ResultStore.read(self._place) as store:
+        with ResultStore.read(CampaignDirectory(self._path)) as store:
             analysis = analyze(store.results())
-            results = analysis.results
-            problems: List[str] = []
-            manifest = _manifest(self._place, problems)
-            imported = manifest is not None and manifest.is_imported
-            if self._surroundings is None or self._drawer is None:
-                self._surroundings = WorldContext.of(self._place, results.worlds, imported)
-                self._drawer = WorldsDrawer(self._surroundings)
-            worlds = self._drawer.draw(store, results.worlds, results.trials)
+        return self.make_of([Source.of(self._path, analysis.results.planners)], analysis)
+
+    def make_of(
+        self,
+        sources: Sequence[Source],
+        analysis: Analysis,
+        compared: Optional[ComparisonSummary] = None,
+    ) -> Page:
+        """Return the page of an analysis whose trials are in the directories ``sources``.
+
+        Worlds and robot are those of the first directory. ``compared`` describes the directories if
+        there are several.
+        """
+        results, place = analysis.results, sources[0].directory
+        problems: List[str] = []
+        manifests = [_manifest(source.directory, problems) for source in sources]
+        imported = [one is not None and one.is_imported for one in manifests]
+        if self._surroundings is None or self._drawer is None:
+            self._surroundings = WorldContext.of(place, results.worlds, imported[0])
+            self._drawer = WorldsDrawer(self._surroundings)
+        with recordings(sources) as read:
+            worlds = self._drawer.draw(read, results.worlds, results.trials)
         records = {record.trial: record for record in results.trials}
         for world in worlds:
             for trial in world["trials"]:
                 trial.update(data.trial_block(records[trial["trial"]], analysis))
         spec = self._surroundings.spec
-        figures = figures_of_worlds(self._place, spec, results.worlds, problems)
+        figures = figures_of_worlds(place, spec, results.worlds, problems)
         fitted = {figure: curves(results, values) for figure, values in figures.items()}
         footprint = self._surroundings.footprint_m
         block = data.campaign_block(
@@ -117,20 +151,21 @@ class PageMaker:
             None if footprint is None else footprint.round(3).tolist(),
             figures,
             fitted,
-            "" if imported else f"gz_testauto replay {shlex.quote(self._typed)}",
+            data.replays(results.planners, sources, imported),
         )
         problems += self._surroundings.problems
         html = _rendered(
             self._live,
             name=results.name,
             version=__version__,
+            compared=compared,
             heading=content.heading(results),
             ranking=content.ranking(analysis),
             running=_running(results) if self._live else [],
             problems=problems,
-            imported=imported,
+            imported=any(imported),
             planners=results.planners,
-            setup=setup(spec, footprint),
+            setup=_setup(sources, manifests, spec, footprint),
             length_note=length_note(spec) if SHORTEST_PATH in figures else "",
             overall=list(map(str, overall_notes(analysis.comparisons))),
             verdicts=content.verdicts(analysis),
@@ -143,7 +178,11 @@ class PageMaker:
             differences=content.differences(analysis),
             slopes=content.slopes(results, fitted),
             invalid=content.invalid(results),
-            reproduction=content.reproduction(manifest, results, self._typed),
+            reproductions=[
+                (source.label, content.reproduction(manifest, source.typed))
+                for source, manifest in zip(sources, manifests)
+            ],
+            hashes=content.hashes(results),
             methods=content.methods(analysis),
             legend=content.legend(),
             crash_labels=content.crash_labels(),
@@ -152,6 +191,23 @@ class PageMaker:
             world_blocks=[_json(world) for world in worlds],
         )
         return Page(html, tuple(problems))
+
+
+def _setup(
+    sources: Sequence[Source],
+    manifests: Sequence[Optional[Manifest]],
+    spec: Optional[CampaignSpec],
+    footprint_m: Optional[np.ndarray],
+) -> List[Tuple[str, str]]:
+    """Return the description of the campaign, with the planners of all directories."""
+    rows = setup(spec, footprint_m)
+    for source, manifest in zip(sources, manifests):
+        if manifest is None or manifest.is_imported:
+            continue
+        with contextlib.suppress(GzTestautoError):  # the first one is listed as missing
+            own = spec if source is sources[0] else read_campaign(source.directory)[0]
+            rows += planner_rows(own, source, manifest.inputs)
+    return rows
 
 
 def _running(results: CampaignResults) -> List[str]:

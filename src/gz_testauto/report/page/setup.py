@@ -5,10 +5,12 @@ The source is the stored campaign. If it cannot be read, there are no lines.
 
 import textwrap
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.report.sources import Source
+from gz_testauto.results.inputs import default_parameters
 from gz_testauto.spec.actors import ActorSpec, TrackingSpec
 from gz_testauto.spec.campaign import (
     BuiltinPlannerSpec,
@@ -19,7 +21,7 @@ from gz_testauto.spec.campaign import (
 )
 from gz_testauto.spec.robot import CompanionSpec
 
-LONGEST = 240
+LONGEST = 480
 """Largest number of characters that are shown of a planner's parameters. ``campaign.json`` contains
 all of them.
 """
@@ -55,7 +57,25 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("moving", f"the agents of worlds.{spec.worlds.source_name}"))
     if spec.randomize:
         rows.append(("randomized", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
-    return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
+    return rows
+
+
+def planner_rows(
+    spec: Optional[CampaignSpec], source: Source, inputs: Mapping[str, str]
+) -> List[Tuple[str, str]]:
+    """Return one row per planner of a results directory, with its name in the report.
+
+    ``inputs`` are the inputs of the campaign, which its manifest lists. If a planner's code has not
+    changed since, the row contains its default parameters.
+    """
+    if spec is None:
+        return []
+    shown = {own: name for name, own in source.planners.items()}
+    return [
+        (f"planner {shown[one.name]}", _planner(spec, one, inputs))
+        for one in spec.planners
+        if one.name in shown
+    ]
 
 
 def length_note(spec: Optional[CampaignSpec]) -> str:
@@ -107,13 +127,25 @@ def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
     return f"{text}, at most {robot.max_linear_mps:g} m/s and {robot.max_angular_radps:g} rad/s"
 
 
-def _planner(spec: CampaignSpec, planner: PlannerSpec) -> str:
+def _planner(spec: CampaignSpec, planner: PlannerSpec, inputs: Mapping[str, str]) -> str:
+    defaults: Mapping[str, Any] = {}
     if isinstance(spec, StackCampaignSpec) and isinstance(planner, StackPlannerSpec):
         launch = spec.navigation(planner)
         text, settings = f"launch file {launch.named}", launch.args
     elif isinstance(planner, BuiltinPlannerSpec):
         text, settings = f"plugin {planner.plugin}", planner.parameters
+        known = default_parameters(planner.plugin, inputs)
+        defaults = {name: value for name, value in known.items() if name not in settings}
     else:
         return ""
-    named = ", ".join(f"{name} {value}" for name, value in settings.items())
-    return textwrap.shorten(f"{text}, {named or 'default values'}", LONGEST)
+    parts = [text, *_values(settings)]
+    if defaults:
+        parts.append("default values: " + ", ".join(_values(defaults)))
+    elif not settings:
+        parts.append("default values")
+    return textwrap.shorten(", ".join(parts), LONGEST)
+
+
+def _values(settings: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in settings.items():
+        yield f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}"

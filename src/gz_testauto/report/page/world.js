@@ -66,9 +66,10 @@ const World = (() => {
   }
 
   function replayCommand(world, drive) {
-    const words = [shellQuoted(world.name), shellQuoted(data.planners[drive.planner])];
+    const { start, planner, worlds } = data.replay[drive.planner];
+    const words = [shellQuoted(worlds[world.name] || world.name), shellQuoted(planner)];
     if (drive.repetition) words.push("--repetition", String(drive.repetition));
-    return `${data.replay} ${words.join(" ")}`;
+    return `${start} ${words.join(" ")}`;
   }
 
   /* --- the table of trials --------------------------------------------------------------------- */
@@ -426,9 +427,10 @@ const World = (() => {
   function replays(world) {
     const holder = byId("replays");
     holder.replaceChildren();
-    if (!data.replay) return;
+    const repeatable = drives.filter((drive) => data.replay[drive.planner]);
+    if (!repeatable.length) return;
     holder.append(element("h2", {}, "Replay"));
-    for (const drive of drives) {
+    for (const drive of repeatable) {
       const line = element("p", {}, `${label(drive)}: `);
       line.append(element("code", { class: "command" }, replayCommand(world, drive)));
       holder.append(line);

@@ -4,7 +4,7 @@ Each damaged file is reported in one line, once, and omitted.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -19,7 +19,6 @@ from gz_testauto.metrics.traffic import surface_of
 from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, read_body
@@ -30,6 +29,7 @@ SHOWN_CONTACTS = 5
 """Largest number of drawn collisions per trial. Most trials end with the first collision."""
 
 Outlines = Dict[str, BaseGeometry]
+ReadRecording = Callable[[TrialRecord], Recording]
 
 
 @dataclass
@@ -118,20 +118,23 @@ class WorldsDrawer:
         return self._table.shapes
 
     def draw(
-        self, store: ResultStore, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
+        self, read: ReadRecording, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        """Return the drawn data of each world, in order."""
+        """Return the drawn data of each world, in order.
+
+        ``read`` returns the recording of a valid trial.
+        """
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
         drawn = []
         for world in worlds:
-            drives = self._of_world(store, world, by_world.get(world.name, ()))
+            drives = self._of_world(read, world, by_world.get(world.name, ()))
             drawn.append({**self._worlds[world.name], "trials": drives})
         return drawn
 
     def _of_world(
-        self, store: ResultStore, world: WorldRecord, trials: Sequence[TrialRecord]
+        self, read: ReadRecording, world: WorldRecord, trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
         new = [r for r in trials if (r.trial, r.finished_at) not in self._drives]
         outlines: Outlines = {}
@@ -146,7 +149,7 @@ class WorldsDrawer:
             known = self._surroundings.planned_path(world)
             self._worlds[world.name] = {**data, "known": known} if known else data
         for record in new:
-            drive = _trial(store, self._surroundings, outlines, record)
+            drive = _trial(read, self._surroundings, outlines, record)
             self._drives[record.trial, record.finished_at] = drive
         return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
 
@@ -164,14 +167,14 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
 
 
 def _trial(
-    store: ResultStore, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
+    read: ReadRecording, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
 ) -> Dict[str, Any]:
     """Return the data of one trial, or only its number if its recording is missing or damaged."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
     try:
-        recording = store.trajectory(record)
+        recording = read(record)
     except GzTestautoError as error:
         surroundings.problems.append(str(error))
         return {**data, "problem": escape_text(str(error))}

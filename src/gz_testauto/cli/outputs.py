@@ -1,0 +1,117 @@
+"""Declare and write the files of a report: HTML, CSV, LaTeX, figures and plots."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Callable, Iterable, Mapping, Optional, Sequence
+
+from gz_testauto.analysis.overview import Analysis
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.cli.multiply import WorldCounter
+from gz_testauto.cli.workers import processors, worker_count
+from gz_testauto.report.export import to_csv
+from gz_testauto.report.latex import to_latex
+from gz_testauto.report.sources import Source
+from gz_testauto.results.directory import write_atomically
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for files."""
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write one HTML page with all results, as a campaign does at its end",
+    )
+    parser.add_argument(
+        "--csv",
+        metavar="FILE",
+        help="write one row per trial as CSV; - prints the CSV instead of the table",
+    )
+    parser.add_argument(
+        "--latex",
+        type=Path,
+        metavar="FILE",
+        help="write the tables with intervals and notes in LaTeX (booktabs)",
+    )
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="plot success rates, their differences, and success over difficulty, sized for one "
+        "column of a paper (requires matplotlib)",
+    )
+    parser.add_argument(
+        "--plots",
+        type=Path,
+        metavar="DIR",
+        help="plot every world with the trajectories of all planners (requires matplotlib)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("png", "svg", "pdf"),
+        default="png",
+        help="file format of plots and figures (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=processors(),
+        metavar="N",
+        help="number of processes for plots (default: number of processors, here %(default)s)",
+    )
+
+
+def requests_outputs(arguments: argparse.Namespace) -> bool:
+    """Return whether an option of :func:`add_output_arguments` requests a file."""
+    names = ("html", "csv", "latex", "figures", "plots")
+    return any(getattr(arguments, name) not in (None, "-") for name in names)
+
+
+def print_text(text: str) -> None:
+    """Write CSV or JSON to standard output, with control characters escaped for a terminal."""
+    sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
+
+
+def write_outputs(
+    arguments: argparse.Namespace,
+    sources: Sequence[Source],
+    analysis: Analysis,
+    write_html: Callable[[Path], Iterable[str]],
+    campaigns: Optional[Mapping[str, str]] = None,
+) -> None:
+    """Write the files that the options of :func:`add_output_arguments` request.
+
+    ``sources`` are the results directories of ``analysis``. ``write_html`` writes the page and
+    returns its missing parts. ``campaigns`` are those of :func:`to_csv`. Raises the errors of the
+    writers.
+    """
+    results = analysis.results
+    if arguments.csv and arguments.csv != "-":
+        write_atomically(Path(arguments.csv), to_csv(results, campaigns).encode("utf-8"))
+    if arguments.html:
+        for problem in write_html(arguments.html):
+            _print_line(f"not on the page: {problem}")
+        _print_line(str(arguments.html))
+    if arguments.latex:
+        write_atomically(arguments.latex, to_latex(analysis).encode("utf-8"))
+    if arguments.figures:
+        from gz_testauto.report.figures import write_figures
+
+        paths, problems = write_figures(
+            sources[0].directory, analysis, arguments.figures, arguments.format
+        )
+        for line in (*(f"not drawn: {problem}" for problem in problems), *map(str, paths)):
+            _print_line(line)
+    if arguments.plots:
+        from gz_testauto.report.plots import plot_worlds
+
+        counter = WorldCounter() if sys.stderr.isatty() else None
+        for path in plot_worlds(
+            sources, results, arguments.plots, arguments.format, arguments.workers, counter
+        ):
+            _print_line(str(path))
+
+
+def _print_line(text: str) -> None:
+    print(escape_text(text), file=sys.stderr)

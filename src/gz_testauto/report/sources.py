@@ -1,0 +1,78 @@
+"""Find the results directory of each trial in a report.
+
+A report contains the trials of one results directory, or the paired trials of several compared
+directories, whose planners and worlds can have other names in the report than in their directory.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Iterator, Mapping, Sequence, Tuple
+
+from gz_testauto.analysis.across import PairedCampaigns
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import ResultStore
+
+
+@dataclass(frozen=True)
+class Source:
+    """One results directory of a report.
+
+    ``typed`` is its path as it is written in a command, and ``label`` its name in the report, empty
+    if the report has only one directory. ``planners`` maps names of planners in the report to those
+    in the directory. ``worlds`` does the same for worlds with another name.
+    """
+
+    typed: str
+    directory: CampaignDirectory
+    label: str = ""
+    planners: Mapping[str, str] = field(default_factory=dict)
+    worlds: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: Path, planners: Sequence[str]) -> "Source":
+        """Return the only directory of a report."""
+        return cls(str(path), CampaignDirectory(path), planners={name: name for name in planners})
+
+
+def compared_sources(paths: Sequence[Path], across: PairedCampaigns) -> Tuple[Source, ...]:
+    """Return the directories of the compared campaigns, in order.
+
+    ``paths`` are the directories of all campaigns of ``across``, including excluded ones.
+    """
+    return tuple(
+        Source(
+            str(path),
+            CampaignDirectory(path),
+            side.label,
+            {shown: own for (label, own), shown in across.names.items() if label == side.label},
+            {
+                shown: own
+                for (label, shown), own in across.worlds.items()
+                if label == side.label and shown != own
+            },
+        )
+        for path, side in zip(paths, across.sides)
+        if not side.left_out
+    )
+
+
+def source_of(sources: Sequence[Source], planner: str) -> Source:
+    """Return the directory that contains the trials of ``planner``, by its name in the report."""
+    return next(source for source in sources if planner in source.planners)
+
+
+@contextlib.contextmanager
+def recordings(sources: Sequence[Source]) -> Iterator[Callable[[TrialRecord], Recording]]:
+    """Provide a function that returns the recording of a valid trial of the report.
+
+    The function raises ``ResultsError`` if the recording cannot be read.
+    """
+    with contextlib.ExitStack() as at_exit:
+        stores = {
+            source.label: at_exit.enter_context(ResultStore.read(source.directory))
+            for source in sources
+        }
+        yield lambda record: stores[source_of(sources, record.planner).label].trajectory(record)
