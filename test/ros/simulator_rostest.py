@@ -79,6 +79,8 @@ class SimulatorNodeTest(unittest.TestCase):
         cls.load_scene = service("/simulator/load_scene", LoadScene)
         for name in ("get_model_states", "set_model_states", "set_visuals", "set_lights"):
             setattr(cls, name, service(f"/simulator/{name}", getattr(own, _camel(name))))
+        for name in ("spawn_models", "delete_models"):
+            setattr(cls, name, service(f"/simulator/{name}", getattr(own, _camel(name))))
         cls.clock = Heard("/clock", Clock)
         cls.odom = Heard("/odom", Odometry)
         cls.models = Heard("/gazebo/model_states", ModelStates)
@@ -146,6 +148,23 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertIn("robot", [state.model_name for state in self.get_model_states([]).states])
         for name in names:
             self.delete_model(name)
+
+    def test_many_models_are_spawned_and_deleted_in_one_request_or_none(self):
+        names = [f"row_{index}" for index in range(3)]
+        places = [pose(-2.0 + index, 3.0, 0.5) for index in range(3)]
+        answer = self.spawn_models(names, [BOX] * 3, places)
+        self.assertTrue(answer.success, answer.message)
+        self.assert_at("row_1", -1.0, 3.0)
+        for given in ((["row_3", "row_1"], [BOX] * 2, places[:2]), (["row_3"], [BOX], [])):
+            self.assertFalse(self.spawn_models(*given).success)
+        answer = self.spawn_models(["row_3", "row_4"], [BOX, "<sdf/>"], places[:2])
+        self.assertFalse(answer.success)
+        answer = self.delete_models(["row_0", "unknown"])
+        self.assertEqual((answer.success, "'unknown'" in answer.message), (False, True))
+        self.assertEqual([name for name in self.names() if "row_" in name], names)
+        answer = self.delete_models(names)
+        self.assertTrue(answer.success, answer.message)
+        self.assertEqual([name for name in self.names() if "row_" in name], [])
 
     def test_a_push_changes_the_velocity_by_impulse_over_mass(self):
         self.puck("pushed", -2.0, 2.5)

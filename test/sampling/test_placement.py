@@ -134,10 +134,10 @@ def test_the_error_for_too_many_obstacles_states_progress_and_remedies():
     with pytest.raises(PlacementError) as caught:
         place(crowded, 1)
     message = str(caught.value)
-    assert message.startswith("placed ")
-    placed = int(message.split()[1])
+    assert message.startswith("found room for ")
+    placed = int(message.split()[3])
     assert 8 < placed < 26
-    assert f"placed {placed} of 50 obstacles after 2000 tries (64.0 m² of region" in message
+    assert f"found room for {placed} of 50 obstacles after 2000 tries (64.0 m² of region" in message
     assert "other obstacles 100 %" in message
     assert "(1) enlarge the region" in message
 

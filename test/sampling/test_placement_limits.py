@@ -146,7 +146,7 @@ def test_max_tries_limits_the_number_of_tried_positions(most):
     )
     placer = Placer(spec_of(text), Site())
     first = np.full(placer.sampler.dimensions, 0.5)
-    with pytest.raises(PlacementError, match=f"placed 0 of 1 obstacles after {most} tries"):
+    with pytest.raises(PlacementError, match=f"found room for 0 of 1 obstacles after {most} tries"):
         placer.place(CountingGenerator(np.random.PCG64(1)), first)
     assert CountingGenerator.calls == most - 1  # the first position is the proposed one
 

@@ -279,7 +279,9 @@ def test_an_interrupted_run_leaves_the_directory_unchanged(tmp_path, stop):
 
 def test_the_error_for_obstacles_that_do_not_fit_names_the_world(tmp_path):
     crowded = spec_of(SPEC_TEXT.replace("count: 2", "count: 40"), max_tries=500, min_gap_m=0.5)
-    with pytest.raises(PlacementError, match=r"world_0000: placed \d+ of 80 obstacles after 500"):
+    with pytest.raises(
+        PlacementError, match=r"world_0000: found room for \d+ of 80 obstacles after 500"
+    ):
         multiply(ROOM, crowded, 2, 7, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -35,6 +35,7 @@ class Simulator:
         self.in_file = dict.fromkeys(in_file, AWAY)
         self.models = dict(self.in_file)
         self.undeletable = set()
+        self.calls = []
 
     def model_names(self):
         return set(self.models)
@@ -42,11 +43,13 @@ class Simulator:
     def poses(self, names):
         return {name: self.models[name] for name in names if name in self.models}
 
-    def spawn(self, name, sdf):
-        (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
-        x, y, _ = model.bounds.mean(axis=1)
-        placed = Pose.from_rpy(x, y, 0, *model.pose.rpy)
-        self.models[name] = self.in_file.get(name, placed)
+    def spawn(self, models):
+        self.calls.append(len(models))
+        for name, sdf in models.items():
+            (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
+            x, y, _ = model.bounds.mean(axis=1)
+            placed = Pose.from_rpy(x, y, 0, *model.pose.rpy)
+            self.models[name] = self.in_file.get(name, placed)
 
     def delete(self, names):
         for name in set(names) - self.undeletable:
@@ -109,7 +112,7 @@ def saved(tmp_path):
 def test_added_obstacles_keep_the_gap_to_those_of_the_base_world(saved):
     simulator = Simulator(in_file=["obstacle_sphere_0"])
     spawner = ObstacleSpawner(simulator, saved)
-    with pytest.raises(PlacementError):
+    with pytest.raises(PlacementError, match=r"no obstacle was spawned.* room for 0 of 1 "):
         spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)
     spawner.clear()
     assert len(spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)) == 1
@@ -129,3 +132,28 @@ def test_a_world_with_obstacles_of_unknown_shape_is_not_saved(tmp_path):
     spawner = ObstacleSpawner(Simulator(in_file=["obstacle_sphere_0"]), ROOM)
     with pytest.raises(SpecError, match=r"^obstacle_sphere_0: "):
         spawner.save_world(tmp_path / "saved.world")
+
+
+def test_many_obstacles_are_spawned_and_deleted_in_few_calls_with_progress():
+    simulator, reports = Simulator(), []
+    spec = parse(
+        "{obstacles: [{type: box, count: 250}], region: {circle: {x_m: 0, y_m: 0, radius_m: 99}}}",
+        ObstacleSpec,
+        Path("inline"),
+    )
+    spawner = ObstacleSpawner(simulator, report=reports.append)
+    placed = spawner.spawn(Draw(spec, "inline", 1), replace=True)
+    assert stand_as_answered(simulator, placed)
+    assert simulator.calls == [100, 100, 50]
+    assert reports == [f"spawned {number} of 250 obstacles" for number in (100, 200, 250)]
+    assert spawner.clear() == 250
+    assert simulator.models == {}
+    assert reports[3:] == [f"deleted {number} of 250 obstacles" for number in (100, 200, 250)]
+
+
+def test_clear_deletes_all_other_obstacles_if_one_cannot_be_deleted():
+    simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(250)])
+    simulator.undeletable = {"obstacle_box_0"}
+    with pytest.raises(SimulatorError, match="still there"):
+        ObstacleSpawner(simulator).clear()
+    assert set(simulator.models) == {"obstacle_box_0"}

@@ -3,8 +3,8 @@
 Implements random sequential placement: obstacles are placed one after the other. Each obstacle is
 placed at its proposed position if this is free, and otherwise at a position that is drawn
 independently. If no free position is found for an obstacle, the whole set is placed again. After a
-limited number of tries, an error reports how many obstacles were placed. :mod:`~.draws` defines the
-random numbers.
+limited number of tries, an error reports for how many obstacles a position was found.
+:mod:`~.draws` defines the random numbers.
 """
 
 import functools
@@ -181,7 +181,7 @@ class Placer:
         total = max(1, sum(violations.values()))
         why = ", ".join(f"{name} {100 * n // total} %" for name, n in violations.most_common())
         return (
-            f"placed {most} of {len(proposals)} obstacles after {spec.max_tries} tries "
+            f"found room for {most} of {len(proposals)} obstacles after {spec.max_tries} tries "
             f"({region}{covered:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
             f"rejected: {why}): (1) enlarge the region, (2) lower count or the sizes, "
             f"(3) lower min_gap_m or wall_gap_m, (4) shrink keep_out, (5) raise max_tries"

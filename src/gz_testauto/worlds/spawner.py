@@ -10,9 +10,25 @@ import dataclasses
 import math
 import os
 from pathlib import Path
-from typing import ClassVar, Dict, Iterable, List, Optional, Protocol, Set, Tuple, Type, Union
+from typing import (
+    Callable,
+    ClassVar,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Protocol,
+    Sequence,
+    Set,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 
-from gz_testauto.base.errors import GzTestautoError, SimulatorError, SpecError
+from gz_testauto.base.errors import GzTestautoError, PlacementError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose, wrap_angle
 from gz_testauto.base.registry import Registry
 from gz_testauto.sampling.draws import ObstacleSampler
@@ -34,6 +50,10 @@ POSE_TOLERANCE_RAD = 0.05
 """Largest accepted difference (m, rad) between the requested pose of an obstacle and its pose after
 it was spawned."""
 
+BATCH = 100
+"""Number of obstacles that are spawned or deleted between two reports of the progress. Simulators
+of this package need about the same time for one obstacle as for this number."""
+
 
 class World(Protocol):
     """The methods of a running simulator that the spawner needs. All methods raise
@@ -45,8 +65,8 @@ class World(Protocol):
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
         """Return the poses of all models by name, in the world frame."""
 
-    def spawn(self, name: str, sdf: str) -> None:
-        """Add a model and wait until it exists."""
+    def spawn(self, models: Mapping[str, str]) -> None:
+        """Add models, given by their SDF texts by name, and wait until they exist."""
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models and wait until they no longer exist."""
@@ -100,14 +120,20 @@ class ObstacleSpawner:
     ``base_world`` is the world file with which the simulator was started. It contains the walls to
     which gaps are kept, and :meth:`save_world` adds the obstacles to it. Obstacles are placed at
     least ``keep_out_radius_m`` away from models that this file does not contain, such as a robot.
+    ``report`` is called with a sentence about the progress after each part of the obstacles.
     """
 
     def __init__(
-        self, world: World, base_world: Optional[Path] = None, keep_out_radius_m: float = 1.0
+        self,
+        world: World,
+        base_world: Optional[Path] = None,
+        keep_out_radius_m: float = 1.0,
+        report: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self._world = world
         self._base_world = base_world
         self._keep_out_radius_m = keep_out_radius_m
+        self._report = report
         self._placed: Dict[str, Obstacle] = {}
         self._seen: Set[str] = set()
         self._avoided: Set[str] = set()
@@ -143,7 +169,10 @@ class ObstacleSpawner:
         present = {name for name in names if is_obstacle(name)}
         before = self.obstacles()
         staying = names - present if replace else names
-        drawn = self._draw_set(draw, staying, () if replace else before)
+        try:
+            drawn = self._draw_set(draw, staying, () if replace else before)
+        except PlacementError as error:
+            raise PlacementError(f"no obstacle was spawned or deleted: {error}") from error
         taken = set() if replace else present
         try:
             if replace:
@@ -245,32 +274,22 @@ class ObstacleSpawner:
             self._place(named)
         return named
 
-    def _place(self, obstacles: Iterable[Obstacle]) -> None:
+    def _place(self, obstacles: Sequence[Obstacle]) -> None:
         """Spawn all obstacles. If an error occurs, remove the obstacles that were already
         spawned."""
         placed: List[str] = []
         try:
-            for obstacle in obstacles:
-                placed.append(obstacle.name)
-                self._world.spawn(obstacle.name, obstacle.sdf())
-                pose = self._pose_of_placed(obstacle)
-                self._placed[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
+            for batch in _batches(obstacles):
+                placed += [obstacle.name for obstacle in batch]
+                self._world.spawn({obstacle.name: obstacle.sdf() for obstacle in batch})
+                poses = self._world.poses([obstacle.name for obstacle in batch])
+                for obstacle in batch:
+                    pose = _checked_pose(obstacle, poses.get(obstacle.name))
+                    self._placed[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
+                self._report(f"spawned {len(placed)} of {len(obstacles)} obstacles")
         except GzTestautoError:
             self._remove(set(placed) & self._look())
             raise
-
-    def _pose_of_placed(self, obstacle: Obstacle) -> Pose:
-        pose = self._world.poses([obstacle.name]).get(obstacle.name)
-        if pose is None:
-            raise SimulatorError(
-                f"{obstacle.name} was spawned, but it does not exist in the simulator"
-            )
-        x, y, yaw = pose.planar
-        x_wanted, y_wanted, yaw_wanted = obstacle.pose.planar
-        off_m = math.hypot(x - x_wanted, y - y_wanted)
-        if off_m > POSE_TOLERANCE_M or abs(wrap_angle(yaw - yaw_wanted)) > POSE_TOLERANCE_RAD:
-            raise _WrongPoseError(f"{obstacle.name} is {off_m:.2f} m from its requested position")
-        return pose
 
     def _restore(self, obstacles: Iterable[Obstacle]) -> None:
         shown = self._look()
@@ -283,10 +302,41 @@ class ObstacleSpawner:
         return names
 
     def _remove(self, names: Set[str]) -> None:
-        if names:
-            self._world.delete(names)
-        for name in names:
-            self._placed.pop(name, None)
+        """Delete obstacles. If some cannot be deleted, the others are deleted before the first
+        error is raised."""
+        deleted, errors = 0, []
+        for batch in _batches(sorted(names)):
+            try:
+                self._world.delete(batch)
+            except GzTestautoError as error:
+                errors.append(error)
+                continue
+            for name in batch:
+                self._placed.pop(name, None)
+            deleted += len(batch)
+            self._report(f"deleted {deleted} of {len(names)} obstacles")
+        if errors:
+            raise errors[0]
+
+
+Item = TypeVar("Item")
+
+
+def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+
+
+def _checked_pose(obstacle: Obstacle, pose: Optional[Pose]) -> Pose:
+    """Return the pose of a spawned obstacle. Raises ``SimulatorError`` if it does not exist or is
+    not at the requested pose."""
+    if pose is None:
+        raise SimulatorError(f"{obstacle.name} was spawned, but it does not exist in the simulator")
+    x, y, yaw = pose.planar
+    x_wanted, y_wanted, yaw_wanted = obstacle.pose.planar
+    off_m = math.hypot(x - x_wanted, y - y_wanted)
+    if off_m > POSE_TOLERANCE_M or abs(wrap_angle(yaw - yaw_wanted)) > POSE_TOLERANCE_RAD:
+        raise _WrongPoseError(f"{obstacle.name} is {off_m:.2f} m from its requested position")
+    return pose
 
 
 def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:

@@ -57,10 +57,10 @@ class Simulator:
     def poses(self, names):
         return {name: self.models[name].pose for name in names if name in self.models}
 
-    def spawn(self, name, sdf):
-        (self.models[name],) = read_scene(
-            SdfDocument.parse(sdf, name), model_path=()
-        ).models.values()
+    def spawn(self, models):
+        for name, sdf in models.items():
+            document = SdfDocument.parse(sdf, name)
+            (self.models[name],) = read_scene(document, model_path=()).models.values()
 
     def delete(self, names):
         for name in names:

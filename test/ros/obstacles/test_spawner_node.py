@@ -1,5 +1,7 @@
 """Services of the spawner: requests to the simulator and published messages, without a master."""
 
+import re
+
 import pytest
 
 pytest.importorskip("rospy")
@@ -36,10 +38,9 @@ class World:
         self.requests.append("poses")
         return {name: self.models[name] for name in names if name in self.models}
 
-    def spawn(self, name, sdf):
+    def spawn(self, models):
         self.requests.append("spawn")
-        (model,) = read_scene(SdfDocument.parse(sdf, name)).models.values()
-        self.models[name] = model.pose
+        self.models.update({name: _pose_in(sdf) for name, sdf in models.items()})
 
     def delete(self, names):
         self.requests.append("delete")
@@ -95,10 +96,7 @@ def spawn(node, seed=1):
     return response
 
 
-def test_each_obstacle_is_parsed_once_for_the_response_the_topic_and_the_marker(
-    node, world, parsed
-):
-    world.spawn = lambda name, sdf: world.models.update({name: _pose_in(sdf)})
+def test_each_obstacle_is_parsed_once_for_the_response_the_topic_and_the_marker(node, parsed):
     spawn(node)
     assert len(parsed) == 3
     call(node, "~list")
@@ -123,6 +121,18 @@ def test_publishing_sends_no_request_to_the_simulator(node, world):
     assert world.requests == ["model_names", "delete"]
 
 
+def test_responses_and_the_log_contain_number_and_time(node, monkeypatch):
+    logged = []
+    monkeypatch.setattr(rospy, "loginfo", logged.append)
+    assert re.fullmatch(r"spawned 3 obstacles in \d+\.\d s", spawn(node).message)
+    cleared = call(node, "~clear").message
+    assert re.fullmatch(r"deleted 3 obstacles in \d+\.\d s", cleared)
+    assert [line.split()[:3] for line in logged] == [
+        ["spawned", "3", "obstacles"],
+        ["deleted", "3", "obstacles"],
+    ]
+
+
 def test_the_published_set_has_the_poses_of_the_simulator(node, world):
     response = spawn(node)
     (message,) = node._set.messages
@@ -143,11 +153,11 @@ def test_a_failed_call_reports_the_error_and_publishes_the_remaining_set(node, w
     before = spawn(node).obstacles
     working, refused = world.spawn, []
 
-    def refuse_once(name, sdf):
-        if name == "obstacle_box_1" and not refused:
-            refused.append(name)
+    def refuse_once(models):
+        if not refused:
+            refused.append(models)
             raise SimulatorError("no room")
-        working(name, sdf)
+        working(models)
 
     world.spawn = refuse_once
     response = call(node, "~spawn", spec=SPEC, seed=2, replace=True)

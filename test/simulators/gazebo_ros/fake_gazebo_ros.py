@@ -15,13 +15,16 @@ import time
 from xmlrpc.server import SimpleXMLRPCServer
 
 from gazebo_msgs import srv
+from gz_testauto.srv import DeleteModelsResponse, SpawnModelsResponse
 from std_srvs.srv import EmptyResponse
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.edit import parse_model
-from gz_testauto.simulators.gazebo_ros.client import KINDS
+from gz_testauto.simulators.gazebo_ros.client import KINDS as STOCK_KINDS
+from gz_testauto.simulators.gazebo_ros.client import OWN_KINDS
 
+KINDS = {**STOCK_KINDS, **OWN_KINDS}
 LENGTH = struct.Struct("<I")
 
 
@@ -46,9 +49,10 @@ class FakeGazeboRos:
         self._master = SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False, allow_none=True)
         self._master.register_function(self._look_up, "lookupService")
         self._master.register_function(lambda caller, name: (-1, "", 0), "getParam")
+        self._master.register_function(self._state, "getSystemState")
         threading.Thread(target=self._master.serve_forever, args=(0.02,), daemon=True).start()
         self.master_uri = f"http://127.0.0.1:{self._master.server_address[1]}"
-        for name in KINDS:
+        for name in STOCK_KINDS:
             self.offer(name)
 
     def __enter__(self):
@@ -87,6 +91,9 @@ class FakeGazeboRos:
         if server is None:
             return -1, "no provider", ""
         return 1, "", f"rosrpc://127.0.0.1:{server.getsockname()[1]}"
+
+    def _state(self, caller):
+        return 1, "", [[], [], [[f"/gazebo/{name}", ["/gazebo"]] for name in self._servers]]
 
     def _accept(self, name, server):
         while True:
@@ -151,6 +158,18 @@ class FakeGazeboRos:
         own = Pose.from_values(own.split()) if own else Pose()
         self.models.append([request.model_name, ros_messages.pose_of(request.initial_pose) * own])
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
+
+    def spawn_models(self, request):
+        for name, sdf, pose in zip(request.names, request.sdf, request.poses):
+            answer = self.spawn_sdf_model(srv.SpawnModelRequest(name, sdf, "", pose, ""))
+            if not answer.success:
+                return SpawnModelsResponse(False, answer.status_message)
+        return SpawnModelsResponse(True, "")
+
+    def delete_models(self, request):
+        for name in request.names:
+            self.delete_model(srv.DeleteModelRequest(name))
+        return DeleteModelsResponse(True, "")
 
     spawn_urdf_model = spawn_sdf_model
 

@@ -5,6 +5,7 @@ import time
 import pytest
 from fake_gazebo_ros import FakeGazeboRos, Vanish, hang, later
 from gazebo_msgs import srv
+from gz_testauto.srv import SpawnModelsResponse
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState
@@ -71,6 +72,27 @@ def test_many_requests_are_sent_before_the_first_response_is_read(fake, client):
     assert fake.asked_ahead == {"get_model_state"}
 
 
+def test_a_simulator_node_spawns_and_deletes_many_models_per_request(fake, client):
+    fake.offer("spawn_models")
+    fake.offer("delete_models")
+    client.spawn(dict.fromkeys(("a", "b", "c"), BOX))
+    client.spawn_models([a("d"), a("e")])
+    assert fake.names() == ["floor", "a", "b", "c", "d", "e"]
+    assert fake.pose("d") == PLACE
+    client.delete(["a", "c", "e"])
+    assert fake.names() == ["floor", "b", "d"]
+    assert {"spawn_sdf_model", "delete_model"}.isdisjoint(fake.calls)
+    assert (fake.calls.count("spawn_models"), fake.calls.count("delete_models")) == (2, 1)
+
+
+def test_rejection_by_a_simulator_node_is_reported_and_nothing_remains(fake, client):
+    fake.offer("spawn_models")
+    fake.trouble["spawn_models"] = lambda request, serve: SpawnModelsResponse(False, "too many")
+    with pytest.raises(SimulatorError, match="too many"):
+        client.spawn_models([a("one"), a("two")])
+    assert fake.names() == ["floor"]
+
+
 def test_one_connection_is_used_for_many_calls(fake, client):
     for _ in range(3):
         client.states(["floor"])
@@ -90,7 +112,7 @@ def test_spawn_with_a_reported_timeout_succeeds_if_the_model_appears(fake, clien
 def test_spawn_with_reported_success_fails_if_no_model_appears(fake, impatient):
     fake.trouble["spawn_sdf_model"] = lambda request, serve: srv.SpawnModelResponse(True, "done")
     with pytest.raises(SimulatorError, match=r"lost \(done\)$"):
-        impatient.spawn("lost", BOX)
+        impatient.spawn({"lost": BOX})
 
 
 def test_rejected_spawn_fails_immediately_and_removes_the_other_models(fake, client):
@@ -137,7 +159,7 @@ def test_invalid_sdf_is_not_sent_to_gazebo(fake, client, sdf):
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
         client.spawn_models([NamedModel("broken", sdf)])
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
-        client.spawn("broken", sdf)
+        client.spawn({"broken": sdf})
     assert "spawn_sdf_model" not in fake.calls
 
 
@@ -145,7 +167,7 @@ def test_spawn_without_a_response_times_out_and_shortens_the_next_timeout(fake, 
     fake.trouble["spawn_sdf_model"] = hang
     began = time.monotonic()
     with pytest.raises(SimulatorError, match=r"one was not spawned.*1.5 s of wall time.*paused"):
-        hurried.spawn("one", BOX)
+        hurried.spawn({"one": BOX})
     assert LIMIT_S <= time.monotonic() - began < 30.0
 
 

@@ -9,6 +9,7 @@ parameters, topics and services.
 
 import functools
 import threading
+import time
 import zlib
 from pathlib import Path
 from typing import Any, Callable, Sequence
@@ -69,20 +70,21 @@ class ObstacleSpawnerNode:
     @_publishing
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
         """Draw an obstacle set, and spawn its obstacles."""
+        began_s = time.monotonic()
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
         placed = self._spawner.spawn(draw, request.replace)
-        return srv.SpawnObstaclesResponse(
-            True, f"placed {len(placed)} obstacles", [obstacle_message(o) for o in placed]
-        )
+        message = _done("spawned", len(placed), began_s)
+        return srv.SpawnObstaclesResponse(True, message, [obstacle_message(o) for o in placed])
 
     @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
         """Replace the obstacles by the next obstacle set of the same specification and seed."""
+        began_s = time.monotonic()
         placed = self._spawner.respawn()
         assert self._spawner.draw is not None
         return srv.RespawnObstaclesResponse(
             True,
-            f"placed {len(placed)} obstacles",
+            _done("spawned", len(placed), began_s),
             self._spawner.draw.number,
             [obstacle_message(obstacle) for obstacle in placed],
         )
@@ -90,7 +92,9 @@ class ObstacleSpawnerNode:
     @_publishing
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
         """Delete all random obstacles in the simulator."""
-        return srv.ClearObstaclesResponse(True, f"deleted {self._spawner.clear()} obstacles")
+        began_s = time.monotonic()
+        deleted = self._spawner.clear()
+        return srv.ClearObstaclesResponse(True, _done("deleted", deleted, began_s))
 
     @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
@@ -124,6 +128,13 @@ class ObstacleSpawnerNode:
         message.header.stamp, message.header.frame_id = rospy.Time.now(), WORLD_FRAME
         message.obstacles = [obstacle_message(obstacle) for obstacle in obstacles]
         return message
+
+
+def _done(verb: str, count: int, began_s: float) -> str:
+    """Log and return the result of a call that started at ``began_s`` of the monotonic clock."""
+    result = f"{verb} {count} obstacles in {time.monotonic() - began_s:.1f} s"
+    rospy.loginfo(result)
+    return result
 
 
 def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
@@ -163,7 +174,9 @@ def start() -> int:
     """Run the services of the node ``obstacle_spawner`` until shutdown."""
     parameters = read_parameters(interface.SpawnerParameters)
     client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
-    spawner = ObstacleSpawner(client, parameters.base_world, parameters.keep_out_radius_m)
+    spawner = ObstacleSpawner(
+        client, parameters.base_world, parameters.keep_out_radius_m, rospy.loginfo
+    )
     node = ObstacleSpawnerNode(spawner)
     offer(interface.SPAWNER.services, functools.partial(getattr, node))
     rospy.spin()

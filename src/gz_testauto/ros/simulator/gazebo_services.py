@@ -1,7 +1,8 @@
 """The services of gazebo_ros for any simulator of this package.
 
 The handlers have the semantics and the messages of gazebo_ros, since programs of users can depend
-on both. They must be called on the thread of the simulation loop.
+on both. The services to spawn and delete several models in one request belong to this package. All
+handlers must be called on the thread of the simulation loop.
 """
 
 import collections
@@ -22,6 +23,12 @@ from gz_testauto.ros.simulator import entities, spawn_xml
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.physics import PhysicsProperties
+from gz_testauto.srv import (
+    DeleteModelsRequest,
+    DeleteModelsResponse,
+    SpawnModelsRequest,
+    SpawnModelsResponse,
+)
 
 
 class GazeboServices:
@@ -79,6 +86,30 @@ class GazeboServices:
         self._loop.simulation.delete([request.model_name])
         self._initial.pop(request.model_name, None)
         return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
+
+    def spawn_models(self, request: SpawnModelsRequest) -> SpawnModelsResponse:
+        """Spawn several models in one change of the world. If one of them cannot be spawned, none
+        of them is."""
+        columns = (request.names, request.sdf, request.poses)
+        if len(set(map(len, columns))) > 1:
+            raise RequestRejectedError(
+                f"{len(request.names)} names, {len(request.sdf)} sdf and {len(request.poses)} "
+                "poses; the numbers must be equal"
+            )
+        models = [
+            spawn_xml.model_to_spawn(xml, name, "", ros_messages.pose_of(pose), self._convert_urdf)
+            for name, xml, pose in zip(*columns)
+        ]
+        self._loop.simulation.spawn(models)
+        self._initial.update((model.name, model.pose) for model in models)
+        return SpawnModelsResponse(True, f"{len(models)} models spawned")
+
+    def delete_models(self, request: DeleteModelsRequest) -> DeleteModelsResponse:
+        """Delete several models in one change of the world."""
+        self._loop.simulation.delete(request.names)
+        for name in request.names:
+            self._initial.pop(name, None)
+        return DeleteModelsResponse(True, f"{len(request.names)} models deleted")
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
         """Return pose and twist of a model in the world or relative to an entity."""

@@ -157,6 +157,8 @@ LOAD_SCENE = NODE.serves(
 for _name, _type, _purpose in (
     ("get_model_states", "GetModelStates", "returns the states of all or of the named models"),
     ("set_model_states", "SetModelStates", "sets the states of several models, or of none"),
+    ("spawn_models", "SpawnModels", "spawns several models, or none, much faster than one by one"),
+    ("delete_models", "DeleteModels", "deletes several models, or none"),
     ("set_visuals", "SetVisuals", "changes several visuals, or none"),
     ("set_lights", "SetLights", "changes several lights, or none"),
 ):

@@ -332,5 +332,16 @@ def standalone_model(model: NamedModel) -> NamedModel:
         root = parse_xml(model.sdf.strip().encode())
     except (SdfError, etree.XMLSyntaxError) as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
-    text = model_text(element, root.get("version", "1.6"), model.name)
+    text = model_text(element, _newest_version(element, root.get("version", "1.6")), model.name)
     return NamedModel(model.name, text, model.pose)
+
+
+def _newest_version(element: etree._Element, version: str) -> str:
+    """Return 1.7 for a model of SDF 1.6 that has the same meaning in both versions. Gazebo 11
+    converts older versions, which takes a fifth of the time to spawn a simple model.
+
+    The versions differ in the frames of poses and in the axes of joints (``1_6.convert`` of
+    libsdformat 9).
+    """
+    differs = version != "1.6" or element.xpath(".//joint | .//pose[@frame]")
+    return version if differs else "1.7"

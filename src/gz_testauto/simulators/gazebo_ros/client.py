@@ -70,6 +70,18 @@ KINDS = {
     "unpause_physics": Empty,
 }
 
+try:
+    from gz_testauto.srv import (
+        DeleteModels,
+        DeleteModelsRequest,
+        SpawnModels,
+        SpawnModelsRequest,
+    )
+except ImportError:  # ROS without this package's messages
+    OWN_KINDS: Dict[str, Any] = {}
+else:
+    OWN_KINDS = {"spawn_models": SpawnModels, "delete_models": DeleteModels}
+
 
 @dataclass(frozen=True)
 class WorldNow:
@@ -247,13 +259,16 @@ class GazeboRosClient:
         if rejected:
             raise SimulatorError(f"not placed: {join_truncated(rejected)}")
 
-    def spawn(self, name: str, xml: str) -> None:
-        """Spawn a model from SDF at the pose in the SDF, and wait until the model exists.
+    def spawn(self, models: Mapping[str, str]) -> None:
+        """Spawn models from SDF texts by name, each at the pose in its SDF, and wait until they
+        exist.
 
-        Raises ``SimulatorError`` before any request if the name is in use.
+        Raises ``SimulatorError`` before any request if a name is in use or a text is not SDF. After
+        any other error, some of the models can exist.
         """
-        _readable(name, xml)
-        self._spawn([(name, xml, Pose())])
+        for name, xml in models.items():
+            _readable(name, xml)
+        self._spawn([(name, xml, Pose()) for name, xml in models.items()])
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
         """Spawn models, each at its pose, and wait until the models exist. Raises
@@ -291,11 +306,8 @@ class GazeboRosClient:
                     "these models still exist after they were deleted: "
                     f"{join_truncated(remaining)} ({reasons})"
                 )
-            requests = [srv.DeleteModelRequest(name) for name in remaining]
-            for name, answer in zip(remaining, self._call("delete_model", requests)):
-                self._deleted_at[name] = time.monotonic()
-                if not answer.success:
-                    faults[name] = f"{name}: {answer.status_message}"
+            faults.update(self._request_deletion(remaining))
+            self._deleted_at.update(dict.fromkeys(remaining, time.monotonic()))
             deadline = min(deadline, time.monotonic() + self._effect_timeout_s)
             time.sleep(POLL_S)
 
@@ -307,13 +319,7 @@ class GazeboRosClient:
         taken = [name for name in names if name in before or names.count(name) > 1]
         if taken:
             raise _NameInUseError(f"a model named {taken[0]!r} exists already")
-        free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
-        time.sleep(max(0.0, free_at - time.monotonic()))
-        faults: Dict[str, str] = {}
-        for name, xml, pose in parts:
-            request = srv.SpawnModelRequest(model_name=name, model_xml=xml, reference_frame=WORLD)
-            request.initial_pose = ros_messages.pose_message(pose)
-            faults[name] = self._spawn_one(request)
+        faults = self._request_spawning(parts)
         remaining: Set[str] = set(names)
 
         def exist() -> bool:
@@ -326,6 +332,50 @@ class GazeboRosClient:
                 "these models do not exist after they were spawned: "
                 f"{join_truncated(sorted(remaining))} ({reasons})"
             )
+
+    def _request_spawning(self, parts: Sequence[Tuple[str, str, Pose]]) -> Dict[str, str]:
+        """Request the spawning of models, if possible in one request. Return the messages of the
+        responses by the names of the models."""
+        poses = [ros_messages.pose_message(pose) for _, _, pose in parts]
+        names, texts = [name for name, _, _ in parts], [xml for _, xml, _ in parts]
+        if self._handles_many("spawn_sdf_model", "spawn_models"):
+            (answer,) = self._call("spawn_models", [SpawnModelsRequest(names, texts, poses)], False)
+            if not answer.success:
+                raise SimulatorError(f"not spawned: {answer.message}")
+            return dict.fromkeys(names, answer.message)
+        free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
+        time.sleep(max(0.0, free_at - time.monotonic()))
+        return {
+            name: self._spawn_one(srv.SpawnModelRequest(name, xml, "", pose, WORLD))
+            for (name, xml, _), pose in zip(parts, poses)
+        }
+
+    def _request_deletion(self, names: Sequence[str]) -> Dict[str, str]:
+        """Request the deletion of models, if possible in one request. Return the messages of the
+        rejected requests by the names of the models."""
+        if self._handles_many("delete_model", "delete_models"):
+            (answer,) = self._call("delete_models", [DeleteModelsRequest(list(names))])
+            return {} if answer.success else {names[0]: answer.message}
+        requests = [srv.DeleteModelRequest(name) for name in names]
+        return {
+            name: f"{name}: {answer.status_message}"
+            for name, answer in zip(names, self._call("delete_model", requests))
+            if not answer.success
+        }
+
+    def _handles_many(self, service: str, for_many: str) -> bool:
+        """Return whether the simulator is a node of this package, which handles many models in one
+        request to ``for_many``. gazebo_ros handles one model per request to ``service``."""
+        if for_many not in OWN_KINDS:
+            return False
+        try:
+            name = self._master.private_service(self._services[service].name, for_many)
+        except ServiceUnavailableError:
+            return False
+        known = self._services.get(for_many)
+        if name is not None and (known is None or known.name != name):
+            self._services[for_many] = ServiceConnection(self._master, name, OWN_KINDS[for_many])
+        return name is not None
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
         """Request the spawning of a model. Return the message of the response if the model can

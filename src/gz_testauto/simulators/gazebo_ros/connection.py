@@ -67,10 +67,19 @@ class MasterLink:
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
-    def _ask(self, question: str, name: str) -> Any:
+    def private_service(self, provided: str, name: str) -> Optional[str]:
+        """Return the full name of the private service ``name`` of the node that provides the
+        service ``provided``, or None if the node has no such service. Raises
+        ``ServiceUnavailableError`` if the master does not respond."""
+        _, _, (_, _, services) = self._ask("getSystemState")
+        nodes = dict(services)
+        names = [f"{node}/{name}" for node in nodes.get(provided, ())]
+        return next((one for one in names if one in nodes), None)
+
+    def _ask(self, question: str, *arguments: str) -> Any:
         try:
             with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._timeout_s)) as master:
-                return getattr(master, question)(self.caller_id, name)
+                return getattr(master, question)(self.caller_id, *arguments)
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
             raise ServiceUnavailableError(
                 f"the ROS master at {self.uri} cannot be reached: {error}; start roscore, or set "
