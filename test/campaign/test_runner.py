@@ -521,6 +521,19 @@ def test_stop_during_the_start_of_the_simulator_is_not_an_error(smoke, tmp_path)
     assert executor.calls == ["close"]
 
 
+def test_second_ctrl_c_while_the_simulator_is_closed_does_not_prevent_its_closing(smoke, tmp_path):
+    class Interrupted(ScriptedExecutor):
+        def close(self):
+            super().close()
+            if self.calls.count("close") == 1:
+                raise KeyboardInterrupt
+
+    executor = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
+    assert executor.calls == ["open", "close", "close"]
+
+
 @pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "prepare"])
 def test_campaign_resumes_if_the_runner_was_killed_during_its_start(run, monkeypatch, place):
     def killed(*arguments):

@@ -10,7 +10,7 @@ from scripted import short_recording
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.campaign.runner import run_campaign
@@ -24,6 +24,7 @@ from gz_testauto.spec.model import PoseSpec
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
+from gz_testauto.trial.setup import prepare, read_body
 
 
 class Scripted(LocalPlanner):
@@ -294,3 +295,51 @@ def test_world_that_contains_the_robot_is_rejected(drive, smoke, tmp_path):
 def test_control_period_between_two_physics_steps_is_rejected(drive):
     with pytest.raises(SpecError, match=r"control_period_s is 0\.1234.* max_step_size"):
         drive("fgm", simulator=Unstartable, spec={"control_period_s": 0.1234})
+
+
+@pytest.fixture
+def campaign(smoke):
+    return prepare(smoke, read_body(smoke), ())
+
+
+class ClosedAtTheSecondTime(KinematicSimulator):
+    """A simulator whose first closing is interrupted by Ctrl-C."""
+
+    attempts = 0
+
+    def _close(self):
+        self.attempts += 1
+        if self.attempts == 1:
+            raise KeyboardInterrupt
+        super()._close()
+
+
+def test_interrupted_closing_of_the_simulator_is_finished_by_the_next_call(campaign):
+    simulator = ClosedAtTheSecondTime()
+    executor = LockstepExecutor(campaign, lambda _: simulator)
+    executor.open()
+    with pytest.raises(KeyboardInterrupt):
+        executor.close()
+    for _ in range(2):
+        executor.close()
+    assert simulator.attempts == 2
+    with pytest.raises(SimulatorError, match="not running"):
+        executor.identity  # noqa: B018
+
+
+class FailsToClose(KinematicSimulator):
+    attempts = 0
+
+    def _close(self):
+        self.attempts += 1
+        raise SimulatorError("cannot be closed")
+
+
+def test_simulator_that_cannot_be_closed_is_closed_once(campaign):
+    simulator = FailsToClose()
+    executor = LockstepExecutor(campaign, lambda _: simulator)
+    executor.open()
+    with pytest.raises(SimulatorError, match="cannot be closed"):
+        executor.close()
+    executor.close()
+    assert simulator.attempts == 1

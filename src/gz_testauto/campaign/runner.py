@@ -27,7 +27,7 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRec
 from gz_testauto.results.store import LoadedCampaign, ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
-from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
+from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import ALL, Trial, TrialSelection, may_be_run
 from gz_testauto.trial.real_time_factor import low_factor_cause, low_real_time_factor
@@ -212,7 +212,7 @@ class _Run:
                 self._start_s = time.monotonic()
                 self._run_all(pending)
         finally:
-            self._workers.close()
+            close_completely(self._workers.close)
             self._listener.ended(self._progress())
 
     def _run_all(self, pending: Sequence[Trial]) -> None:

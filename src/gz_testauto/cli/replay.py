@@ -35,7 +35,7 @@ from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
-from gz_testauto.trial.executor import TrialResult, TrialStopped
+from gz_testauto.trial.executor import TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import low_factor_cause
@@ -195,7 +195,7 @@ def _run_once(
         executor.open()
         return executor.execute(trial, should_stop)
     finally:
-        executor.close()
+        close_completely(executor.close)
 
 
 def _paced(

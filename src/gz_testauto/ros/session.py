@@ -119,9 +119,9 @@ class SessionExecutor(TrialExecutor):
 
     def close(self) -> None:
         """End the session and all processes that it started."""
-        running, self._session = self._session, None
-        if running is not None:
-            running.close()
+        if self._session is not None:
+            self._session.close()
+            self._session = None
 
     @abc.abstractmethod
     def _start_session(self, request: Any) -> Session:

@@ -423,12 +423,20 @@ class Simulator(abc.ABC):
         return simulation
 
     def close(self) -> None:
-        """Stop every process and close every port that this simulator opened. Further calls do
-        nothing."""
-        if not self._closed:
-            self._closed = True
+        """Stop every process and close every port that this simulator opened.
+
+        Further calls do nothing, except after ``KeyboardInterrupt``: the next call finishes the
+        interrupted one.
+        """
+        if self._closed:
+            return
+        try:
             self._end_current("its simulator was closed")
             self._close()
+        except Exception:
+            self._closed = True
+            raise
+        self._closed = True
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
@@ -438,7 +446,8 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _close(self) -> None:
-        """Close the simulator; see :meth:`close`. This method is called at most once."""
+        """Close the simulator; see :meth:`close`. This method is called again only if
+        ``KeyboardInterrupt`` interrupted it."""
 
     def _end_current(self, why: str) -> None:
         if self._current is not None:

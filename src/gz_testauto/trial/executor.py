@@ -56,6 +56,19 @@ StopRequest = Callable[[], bool]
 """A function that is called at least once per control period; True stops the trial."""
 
 
+def close_completely(close: Callable[[], object]) -> None:
+    """Call ``close``. If a second Ctrl-C interrupts the call, finish it by another call.
+
+    The two signals can arrive at any moments, so the second one can interrupt the closing of the
+    simulator after the first. Raises ``KeyboardInterrupt`` in this case.
+    """
+    try:
+        close()
+    except KeyboardInterrupt:
+        close()
+        raise
+
+
 class TrialStopped(Exception):
     """Raised by ``execute`` after ``should_stop()`` returned True; the trial was not run."""
 
@@ -143,4 +156,7 @@ class TrialExecutor(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Stop all started programs. Idempotent; also called if ``open`` failed."""
+        """Stop all started programs. Idempotent; also called if ``open`` failed.
+
+        A second Ctrl-C can interrupt a call by ``KeyboardInterrupt``; the next call finishes it.
+        """

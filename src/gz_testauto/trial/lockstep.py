@@ -139,12 +139,12 @@ class LockstepExecutor(TrialExecutor):
 
     def close(self) -> None:
         """Close the simulator."""
-        simulator, self._simulator = self._simulator, None
-        one_thread, self._one_thread = self._one_thread, None
-        if simulator is not None:
-            simulator.close()
-        if one_thread is not None:
-            one_thread.restore_original_limits()
+        if self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
+        if self._one_thread is not None:
+            self._one_thread.restore_original_limits()
+            self._one_thread = None
 
     def _require_simulator(self) -> Simulator:
         if self._simulator is None:

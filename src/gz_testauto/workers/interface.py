@@ -114,7 +114,10 @@ class Workers(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Stop all workers and simulators. Idempotent; also called if :meth:`open` failed."""
+        """Stop all workers and simulators. Idempotent; also called if :meth:`open` failed.
+
+        A second Ctrl-C can interrupt a call by ``KeyboardInterrupt``; the next call finishes it.
+        """
 
 
 def shared_simulator(spec: CampaignSpec) -> str:

@@ -177,10 +177,10 @@ class RosTrialExecutor(TrialExecutor):
 
     def close(self) -> None:
         """Stop all planner nodes. The simulator node continues."""
-        planners, self._planners = self._planners, {}
-        for process, cycles in planners.values():
+        for name, (process, cycles) in list(self._planners.items()):
             cycles.unregister()
             process.close()
+            del self._planners[name]
 
     def _follow(
         self,

@@ -88,10 +88,10 @@ class PlannerProcess:
         Idempotent."""
         if self._closed:
             return
-        self._closed = True
         self.move_base.close()
         self._process.request_exit(signal.SIGTERM, END_GRACE_S)
         self._process.kill()
+        self._closed = True
 
     def _last_lines(self) -> str:
         try:

@@ -240,7 +240,7 @@ class TransportNode:
     def close(self) -> None:
         """Close all connections. No message is sent to the master, which detects the closed
         connections itself."""
-        for key in list(self._selector.get_map().values()):
+        for key in list((self._selector.get_map() or {}).values()):  # None after an earlier call
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()
 
