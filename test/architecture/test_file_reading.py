@@ -17,7 +17,6 @@ OWN_FILES = {
     "ros/campaign/planner_process.py": "a log of its child process",
     "ros/launched_process.py": "a log of its child process",
     "ros/node.py": "/proc",
-    "ros/stack/launched_stack.py": "logs of its child processes",
     "simulators/gazebo/server.py": "a log of its child process",
     "workers/worker_process.py": "/proc",
 }
