@@ -11,7 +11,7 @@ probability of failing wrongly is at most alpha, which is divided among the ques
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -107,7 +107,8 @@ class QuestionVerdict:
     its one-sided bounds with the confidence ``levels``, and ``limit`` is the tested limit. They are
     in the unit of the metric (rates for success). A difference is the planner's value minus the
     baseline's. ``more_worlds`` estimates how many more worlds like the present ones are needed; it
-    is None if no number is sufficient. ``lost`` are the worlds in which the planner is worse.
+    is None if no number is sufficient. ``lost`` are the worlds in which the planner is worse than
+    its baseline (for a required rate: in which it fails), and ``won`` those in which it is better.
     ``failed`` are the worlds without a value because one of the two planners never reached the
     goal.
     """
@@ -127,6 +128,7 @@ class QuestionVerdict:
     unit: str
     more_worlds: Optional[int]
     lost: Tuple[str, ...]
+    won: Tuple[str, ...] = ()
     failed: Tuple[str, ...] = ()
 
 
@@ -186,7 +188,8 @@ class _Question:
 
     ``values`` contains one number for each world in ``worlds``, where higher is better. The planner
     fails if the center of the values is below ``limit``. ``sign`` is -1 if the values were negated,
-    so that higher is better. The planner is worse in a world whose value is below ``against``.
+    so that higher is better. The planner is worse in a world whose value is below ``against``, and
+    better in a world whose value is above ``ahead``.
     """
 
     text: str
@@ -197,6 +200,7 @@ class _Question:
     values: np.ndarray
     limit: float
     against: float
+    ahead: float
     unit: str = ""
     sign: float = 1.0
     failed: Tuple[str, ...] = ()
@@ -259,8 +263,15 @@ class _Question:
         return low, high
 
     def _lost(self) -> Tuple[str, ...]:
-        margin = rounding.differences(self.values, np.full(len(self.values), self.against))
-        return tuple(world for world, by in zip(self.worlds, margin) if by < 0.0)
+        return tuple(world for world, by in self._beyond(self.against) if by < 0.0)
+
+    def _won(self) -> Tuple[str, ...]:
+        return tuple(world for world, by in self._beyond(self.ahead) if by > 0.0)
+
+    def _beyond(self, limit: float) -> Iterator[Tuple[str, float]]:
+        """Yield each world with the difference between its value and ``limit``."""
+        margins = rounding.differences(self.values, np.full(len(self.values), limit))
+        return zip(self.worlds, margins)
 
     def _with_verdict(
         self,
@@ -288,6 +299,7 @@ class _Question:
             self.unit,
             more,
             self._lost(),
+            self._won(),
             self.failed,
         )
 
@@ -317,6 +329,7 @@ def _required_success(pair: GatePair, least: float) -> _Question:
         np.array([rate(ended) for ended in pair.trials.values()]),
         least,
         against=1.0,
+        ahead=1.0,
         bounds=anytime.RATE,
     )
 
@@ -337,6 +350,7 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
         rounding.differences(mine, theirs),
         -margin,
         against=0.0,
+        ahead=0.0,
         bounds=anytime.DIFFERENCE,
     )
 
@@ -358,6 +372,7 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
         sign * np.array(list(differences.values())),
         -margin,
         against=-margin,
+        ahead=margin,
         unit=metric.unit,
         sign=sign,
         failed=worlds.failed,

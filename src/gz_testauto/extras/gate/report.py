@@ -53,12 +53,27 @@ def verdict_line(answer: QuestionVerdict) -> str:
         return f"{verdict}: no world has the trials to test whether {answer.question}"
     line = f"{verdict}: {_estimate(answer)} ({_bounds(answer)})"
     if answer.verdict is Verdict.UNDECIDED:
-        return f"{line}; {_further(answer)}"
-    if answer.verdict is Verdict.FAILED and answer.lost:
-        worse = "failed" if answer.kind is QuestionKind.SUCCESS else "was worse"
+        line = f"{line}; {_further(answer)}"
+    return f"{line}{_worlds_text(answer)}"
+
+
+def _worlds_text(answer: QuestionVerdict) -> str:
+    """Return the worlds in which the planner is worse and better than its baseline.
+
+    For a required success rate, these are the worlds in which the planner failed, unless the rate
+    is sufficient.
+    """
+    if answer.kind is QuestionKind.SUCCESS:
+        if answer.verdict is Verdict.PASSED or not answer.lost:
+            return ""
         many = count_text(len(answer.lost), "world")
-        return f"{line}; {answer.planner} {worse} in {many}: {_listed(answer.lost)}"
-    return line
+        return f"; {answer.planner} failed in {many}: {_listed(answer.lost)}"
+    texts = [
+        f"{word} in {count_text(len(worlds), 'world')}: {_listed(worlds)}"
+        for word, worlds in (("was worse", answer.lost), ("was better", answer.won))
+        if worlds
+    ]
+    return f"; {answer.planner} {', and '.join(texts)}" if texts else ""
 
 
 def not_judged_line(item: NotJudged) -> str:
@@ -89,7 +104,7 @@ def to_junit(name: str, judged: GateEvaluation) -> str:
     """Return the result of the gate ``name`` as JUnit XML."""
     answers = [_answer_case(answer) for answer in judged.answers]
     missing = [_not_judged_case(item) for item in judged.not_judged]
-    return _suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
+    return junit_suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
 
 
 def error_message(error: Exception) -> str:
@@ -102,7 +117,7 @@ def error_message(error: Exception) -> str:
 
 def error_to_junit(name: str, message: str) -> str:
     """Return JUnit XML for a gate that failed with an error."""
-    return _suite(name, name, [("can be judged", "error", "error", message, ())])
+    return junit_suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
 def to_document(judged: GateEvaluation) -> dict:
@@ -142,9 +157,11 @@ lines."""
 def _answer_case(answer: QuestionVerdict) -> Case:
     elements = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
     passed = answer.verdict is Verdict.PASSED
-    lost = () if passed else [f"{_lost(answer)} {world}" for world in answer.lost]
+    lines = [] if passed else [f"{_lost(answer)} {world}" for world in answer.lost]
+    if not passed:
+        lines += [f"better in {world}" for world in answer.won]
     element = elements[answer.verdict]
-    return answer.question, element, answer.verdict.value, verdict_line(answer), lost
+    return answer.question, element, answer.verdict.value, verdict_line(answer), lines
 
 
 def _not_judged_case(item: NotJudged) -> Case:
@@ -171,12 +188,13 @@ def _properties(judged: GateEvaluation) -> Iterator[Tuple[str, str]]:
         yield "note", note
 
 
-def _suite(
+def junit_suite(
     name: str,
     classname: str,
     cases: Sequence[Case],
     properties: Iterable[Tuple[str, str]] = (),
 ) -> str:
+    """Return JUnit XML with one test suite."""
     elements = [element for _, element, *_ in cases]
     totals = {
         "name": _junit_name(name),

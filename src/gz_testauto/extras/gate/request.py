@@ -67,13 +67,19 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class GateEvaluation:
-    """The verdicts on a campaign, and the expected results that are missing."""
+    """The verdicts on a campaign, and the expected results that are missing.
+
+    ``sides`` are the evaluated results directories, and ``names`` are pairs of a planner and its
+    baseline, which is empty if there is none.
+    """
 
     campaign: str
     answers: Tuple[QuestionVerdict, ...]
     not_judged: Tuple[NotJudged, ...] = ()
     notes: Tuple[str, ...] = ()
     allowances: GateAllowances = field(default_factory=GateAllowances)
+    sides: Tuple[GateSide, ...] = ()
+    names: Tuple[Tuple[str, str], ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -149,7 +155,15 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
         *repetition_notes(compared.sides),
         *_unneeded(request.allowances, compared.not_judged, option),
     )
-    return GateEvaluation(campaign.results.name, answers, tuple(missing), notes, request.allowances)
+    return GateEvaluation(
+        campaign.results.name,
+        answers,
+        tuple(missing),
+        notes,
+        request.allowances,
+        compared.sides,
+        compared.names,
+    )
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:

@@ -35,6 +35,7 @@ from gz_testauto.extras.gate.request import (
     evaluate_gate,
     read_margins,
 )
+from gz_testauto.extras.gate.world_cases import worlds_to_junit
 from gz_testauto.results.directory import write_atomically
 
 
@@ -69,6 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write JUnit XML with a test case for each question; until the gate has finished, the "
         "file contains 'not finished'",
+    )
+    parser.add_argument(
+        "--junit-worlds",
+        type=Path,
+        metavar="FILE",
+        help="write JUnit XML with a test case for each planner and world, which fails if the "
+        "planner did not reach the goal, whatever the verdict of the gate",
     )
     parser.add_argument(
         "--name",
@@ -163,6 +171,9 @@ def run(arguments: argparse.Namespace) -> int:
             document = error_to_document(error_message(error))
             print(json.dumps(document, indent=2, ensure_ascii=False))
         raise
+    if arguments.junit_worlds:
+        xml = worlds_to_junit(arguments.name, judged)
+        write_atomically(arguments.junit_worlds, xml.encode("utf-8"))
     if arguments.json:
         document = to_document(judged)
         print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,63 @@
+"""JUnit XML with one test case for each planner and world, so that a continuous-integration server
+shows the history of a world over builds.
+
+A test case passes if the planner reached the goal in each of its trials. It does not depend on the
+verdict of the gate: a gate can pass although some worlds fail.
+"""
+
+from typing import Dict, List, Sequence, Tuple
+
+from gz_testauto.extras.gate.report import Case, junit_suite
+from gz_testauto.extras.gate.request import GateEvaluation
+from gz_testauto.report.plain import count_text
+from gz_testauto.results.records import TrialRecord
+
+Trials = Dict[Tuple[str, str], List[TrialRecord]]
+"""The finished trials by planner and world."""
+
+
+def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
+    """Return JUnit XML with one test case for each evaluated planner in each world.
+
+    A test case has a ``failure`` of the type ``lost`` if the baseline reached the goal more often,
+    and otherwise of the type ``failed``. It has an ``error`` if all trials are invalid, and is
+    ``skipped`` if no trial has finished.
+    """
+    trials: Trials = {}
+    for side in judged.sides:
+        for record in side.recorded:
+            trials.setdefault((record.planner, record.world), []).append(record)
+    cases = [
+        _case(planner, world, baseline, trials)
+        for planner, baseline in judged.names
+        for world in (judged.sides[0].worlds if judged.sides else ())
+    ]
+    return junit_suite(name, f"{name}.{judged.campaign}", cases)
+
+
+def _case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
+    title = f"{planner} in {world}"
+    found = trials.get((planner, world), [])
+    valid = [record for record in found if record.outcome.valid]
+    lines = [f"{record.outcome.value}: {record.detail}" for record in found]
+    if not found:
+        return title, "skipped", "not run", "no trial has finished", ()
+    if not valid:
+        return title, "error", "invalid", f"{title}: all trials are invalid", lines
+    text = f"{planner} {_reached(valid)}"
+    theirs = [one for one in trials.get((baseline, world), ()) if one.outcome.valid]
+    if theirs:
+        text += f", {baseline} {_reached(theirs)}"
+    if all(record.completed for record in valid):
+        return title, "", "", text, ()
+    lost = bool(theirs) and _share(theirs) > _share(valid)
+    return title, "failure", "lost" if lost else "failed", text, lines
+
+
+def _share(records: Sequence[TrialRecord]) -> float:
+    return sum(record.completed for record in records) / len(records)
+
+
+def _reached(records: Sequence[TrialRecord]) -> str:
+    completed = sum(record.completed for record in records)
+    return f"reached the goal in {completed} of {count_text(len(records), 'trial')}"
