@@ -80,8 +80,33 @@ def test_uri_of_this_package_is_resolved_without_ros(monkeypatch):
     monkeypatch.setitem(sys.modules, "rospkg", None)
     expected = resources.share_directory() / "models"
     assert resources.resolve("package://gz_testauto/models", Path("/")) == expected
-    with pytest.raises(ResourceError, match=r"package://other/models .*rospkg.* is not installed"):
-        resources.resolve("package://other/models", Path("/"))
+
+
+def test_missing_package_is_rejected_with_its_name():
+    with pytest.raises(ResourceError, match=r"'no_such_package' was not found.*ROS_PACKAGE_PATH"):
+        resources.resolve("package://no_such_package/models", Path("/"))
+
+
+@pytest.mark.parametrize("with_rospkg", [True, False])
+def test_package_is_found_in_ros_package_path(tmp_path, monkeypatch, with_rospkg):
+    if not with_rospkg:
+        monkeypatch.setitem(sys.modules, "rospkg", None)
+    package = tmp_path / "folder"
+    package.mkdir()
+    (package / "package.xml").write_text("<package><name>some_package</name></package>")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
+    found = resources.resolve("package://some_package/a.stl", Path("/"))
+    assert found == package / "a.stl"
+
+
+def test_own_and_neighboring_packages_of_a_file_are_found_without_a_workspace(tmp_path):
+    for folder, name in (("downloaded", "own_package"), ("neighbor", "neighbor")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    urdf = tmp_path / "downloaded" / "urdf" / "bot.urdf"
+    own = resources.resolve("package://own_package/a.stl", urdf)
+    assert own == tmp_path / "downloaded" / "a.stl"
+    assert resources.resolve("package://neighbor/a.stl", urdf) == tmp_path / "neighbor" / "a.stl"
 
 
 def test_unknown_scheme_is_rejected_with_the_supported_ones():

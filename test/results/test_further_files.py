@@ -12,8 +12,13 @@ from gz_testauto.results.comparability import SHA256
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.spec.robot import DriveSpec, XacroSpec
 from gz_testauto.trial.setup import read_body
 
+MASS = (
+    '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    '<xacro:property name="mass" value="{}"/></robot>'
+)
 BODY = RobotBody("robot", ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)), (0.0, 1.0))
 
 
@@ -97,6 +102,39 @@ def test_files_that_the_models_of_robots_and_actors_name_are_inputs(bare, smoke,
     }
     robot = read_body(smoke)
     assert "robot/mesh.stl" not in further_files(smoke, robot)
+
+
+@pytest.mark.slow  # xacro runs in a process
+def test_the_sdf_of_an_expanded_urdf_is_an_input(smoke, bare, tmp_path):
+    included = tmp_path / "mass.xacro"
+    included.write_text(MASS.format(1))
+    urdf = tmp_path / "bot.urdf.xacro"
+    urdf.write_text(
+        '<robot name="bot" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        f'<xacro:include filename="{included}"/>'
+        '<link name="base"><inertial><mass value="${mass}"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial><collision>'
+        '<geometry><sphere radius="0.1"/></geometry></collision></link></robot>'
+    )
+    robot = smoke.robot.model_copy(update={"model": urdf})
+    actor = SimpleNamespace(name="a", model=urdf, behavior="no_such_behavior")
+    spec = bare("no_such_planner", robot=robot, actors=(actor,))
+    before = further_files(spec, read_body(spec))
+    assert set(before) == {"robot/SDF of the URDF", "actor a/SDF of the URDF"}
+    included.write_text(MASS.format(2))
+    after = further_files(spec, read_body(spec))
+    assert all(before[name] != after[name] for name in before)
+
+
+def test_values_for_xacro_are_text():
+    given = XacroSpec(arguments={"a": 1.5, "b": True, "c": "x"}, environment={"D": 1})
+    assert given.arguments == {"a": "1.5", "b": "true", "c": "x"}
+    assert given.environment == {"D": "1"}
+
+
+def test_wheel_joints_of_unequal_number_are_rejected():
+    with pytest.raises(ValueError, match="same length"):
+        DriveSpec(left_joints=["a", "b"], right_joints=["c"])
 
 
 def test_the_identity_does_not_depend_on_the_order_of_inputs(smoke):

@@ -125,7 +125,7 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
     ("text", "problem"),
     [
         ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; use a newer"),
-        ("<robot name='r'/>", r"f:1: the root element is <robot>.*URDF: convert it by"),
+        ("<robot name='r'/>", r"f:1: the root element is <robot>.*URDF, which only robots"),
         ("<scene/>", r"f:1: the root element is <scene>, not <sdf>$"),
         ("<sdf/>", r"f:1: <sdf> has version ''; write version"),
         ("<sdf version='1.0'/>", r"f:1: SDF version 1.0 is not supported"),

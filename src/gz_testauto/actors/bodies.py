@@ -5,25 +5,21 @@ This module generates the SDF of cylinders and boxes, and converts models of the
 xacro).
 """
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Tuple
 
 from lxml import etree
 
-from gz_testauto.base.disk import read_text, require_regular
-from gz_testauto.base.errors import MissingDependencyError, SdfError, SpecError
+from gz_testauto.base.errors import SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import model_file
-from gz_testauto.base.xml_file import parse_xml
-from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot_files import read_robot_file
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry
 from gz_testauto.sdf.values import ensure_child, set_numbers
 
-XACRO_TIMEOUT_S = 60.0
 COLOR = (0.25, 0.45, 0.7, 1.0)
 
 
@@ -59,16 +55,9 @@ def read_body(path: Path) -> str:
     """Return the SDF of an actor with the model from an SDF, URDF or xacro file.
 
     Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
-    read, and ``MissingDependencyError`` if a required converter is not installed.
+    read, and ``MissingDependencyError`` if a xacro file requires xacro, which is not installed.
     """
-    if path.suffix in (".xacro", ".urdf"):
-        require_regular(path, SdfError)
-        text = _urdf(path) if path.suffix == ".xacro" else read_text(path, SdfError)
-        from gz_testauto.simulators.gazebo.installation import convert_urdf
-
-        document = SdfDocument.parse(convert_urdf(text), str(path))
-    else:
-        document = SdfDocument.read(model_file(path) if path.is_dir() else path)
+    document = read_robot_file(model_file(path) if path.is_dir() else path)
     model = document.model
     if model is None:
         raise SdfError(f"{path}: the file has no <model>; add one, or use another file")
@@ -111,21 +100,3 @@ def _as_actor_body(root: Element) -> str:
         link.insert(0, gravity)
         ensure_child(link, "inertial")
     return str(etree.tostring(root, encoding="unicode"))
-
-
-def _urdf(path: Path) -> str:
-    """Return the URDF that the ROS tool xacro generates from a file."""
-    command = [sys.executable, "-c", "import xacro; xacro.main()", str(path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=XACRO_TIMEOUT_S, check=False
-    )
-    if "No module named 'xacro'" in done.stderr:
-        raise MissingDependencyError(
-            f"{path}: xacro is not installed; run python3 -m pip install xacro, or install "
-            "ros-noetic-xacro"
-        )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["no output"]
-        raise SpecError(f"{path}: xacro reports an error: {lines[-1]}")
-    parse_xml(done.stdout.encode())
-    return done.stdout

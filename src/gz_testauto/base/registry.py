@@ -182,11 +182,7 @@ class Registry:
             yield point.name, point.load
 
     def _from_ros_packages(self) -> Iterator[Tuple[str, Loader]]:
-        try:
-            packages = ros_packages()
-        except ImportError:
-            return
-        for _, directory in sorted(packages.items()):
+        for _, directory in sorted(ros_packages().items()):
             manifest = directory / "package.xml"
             for reference in _exported(directory, self._group.partition(".")[2]):
                 try:

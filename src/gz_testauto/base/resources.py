@@ -57,7 +57,7 @@ def resolve(
     if scheme == "file":
         return _resolve_file(rest, relative_to)
     if scheme == "package":
-        return _resolve_package(rest)
+        return _resolve_package(rest, relative_to)
     if scheme == "model":
         return _resolve_model(rest, world_set_models(relative_to), model_path)
     remedy = ""
@@ -212,23 +212,38 @@ def _share_candidates(here: Path) -> Iterator[Path]:
     yield Path(sysconfig.get_path("data")) / "share" / PACKAGE
 
 
-def _resolve_package(rest: str) -> Path:
+def _resolve_package(rest: str, relative_to: Path) -> Path:
     package, _, inside = rest.partition("/")
     if package == PACKAGE:
         return Path(os.path.normpath(share_directory() / inside))
-    try:
-        directory = ros_packages().get(package)
-    except ImportError as error:
-        raise ResourceError(
-            f"package://{rest} requires rospkg of ROS, which is not installed; use the path of the "
-            "file instead"
-        ) from error
+    directory = ros_packages().get(package) or _neighboring_package(package, relative_to)
     if directory is None:
         raise ResourceError(
             f"package://{rest}: the ROS package {package!r} was not found; source the workspace "
-            "that contains it"
+            "that contains it, or add the folder that contains the package to ROS_PACKAGE_PATH"
         )
     return Path(os.path.normpath(directory / inside))
+
+
+def _neighboring_package(package: str, relative_to: Path) -> Optional[Path]:
+    """Return the package that contains ``relative_to``, or a package next to one of its folders.
+
+    A description that was downloaded without a workspace can thus refer to its own package.
+    """
+    place = Path(os.path.abspath(relative_to))
+    for folder in (place, *place.parents):
+        for candidate in (folder, folder / package):
+            if _package_name(candidate) == package:
+                return candidate
+    return None
+
+
+def _package_name(folder: Path) -> Optional[str]:
+    try:
+        name = read_xml(folder / "package.xml", recover=True).findtext("name")
+    except (etree.XMLSyntaxError, OSError, AttributeError):
+        return None
+    return (name or "").strip()
 
 
 def _resolve_model(

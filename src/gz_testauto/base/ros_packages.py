@@ -27,11 +27,14 @@ _SYSTEM_SHARE = "/usr/share/"
 def ros_packages() -> Mapping[str, Path]:
     """Return the directories of all ROS packages by name.
 
-    A package whose ``package.xml`` cannot be read is skipped with a warning. Raises ``ImportError``
-    if rospkg is not installed.
+    These are the packages in the sourced workspaces (``ROS_PACKAGE_PATH``), also on a machine
+    without ROS. A package whose ``package.xml`` cannot be read is skipped with a warning.
     """
-    import rospkg
-
+    try:
+        import rospkg
+    except ImportError:
+        entries = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+        return _search(tuple(entry for entry in entries if entry))
     return _search(tuple(rospkg.get_ros_paths()))
 
 

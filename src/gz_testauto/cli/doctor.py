@@ -54,6 +54,7 @@ LIBRARIES = (
     "shapely",
     "threadpoolctl",
     "trimesh",
+    "xacro",
 )
 BOOTSTRAP_BUILD = ".build"
 """The folder of the catkin workspace that ./bootstrap creates in a checkout."""
@@ -253,7 +254,7 @@ def _ros(remedy: str) -> Finding:
 
 
 def _ros_package(name: str, without: str, needed: bool = False, remedy: str = "") -> Finding:
-    with contextlib.suppress(ImportError, KeyError):
+    with contextlib.suppress(KeyError):
         return Finding(name, True, str(ros_packages()[name]), needed)
     return Finding(name, False, without, needed, remedy)
 

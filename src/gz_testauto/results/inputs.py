@@ -1,5 +1,6 @@
 """Collect the files on which a campaign's trials depend and that its YAML file does not name."""
 
+import hashlib
 import inspect
 import os
 from pathlib import Path
@@ -16,13 +17,18 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
 from gz_testauto.results.comparability import file_sha256
+from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotBody, RobotModel
+from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
 from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
+CONVERTED = "/SDF of the URDF"
+"""Suffix of the name of the SDF into which a URDF was converted, which depends on all files that
+xacro includes and on its environment variables."""
 NOT_FOLLOWED = "not followed: "
 """Prefix of the name of an input that describes paths whose files are unknown."""
 
@@ -156,14 +162,35 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             path = model_file(path)
             found[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
-            found.update(_named_files(f"{kind} {name}", read_file(path)))
-        except etree.XMLSyntaxError:  # the error is raised when the model is used
+            found.update(_files_of_model(f"{kind} {name}", path))
+        except (etree.XMLSyntaxError, GzTestautoError):  # it is raised when the model is used
             continue
     return found
 
 
+def _files_of_model(whose: str, path: Path) -> Dict[str, str]:
+    if not is_urdf(path):
+        return _named_files(whose, read_file(path))
+    document = read_robot_file(path)
+    ModelLibrary().absolutize(document, document.root)
+    sdf = etree.tostring(document.root)
+    return {**_named_files(whose, sdf), whose + CONVERTED: _hash_without_folders(sdf)}
+
+
 def _model_files(robot: RobotModel) -> Dict[str, str]:
-    return _named_files("robot", robot.sdf.encode("utf-8"))
+    sdf = robot.sdf.encode("utf-8")
+    found = _named_files("robot", sdf)
+    if is_urdf(robot.path):
+        found["robot" + CONVERTED] = _hash_without_folders(sdf)
+    return found
+
+
+def _hash_without_folders(sdf: bytes) -> str:
+    """Return the hash of an SDF in which each URI is replaced by the name of its file."""
+    root = parse_xml(sdf)
+    for element in root.iter("uri"):
+        element.text = Path((element.text or "").strip()).name
+    return hashlib.sha256(etree.tostring(root, method="c14n")).hexdigest()
 
 
 def _named_files(whose: str, sdf: bytes) -> Dict[str, str]:

@@ -126,7 +126,11 @@ class SdfDocument:
             )
         if self.root.tag != "sdf":
             is_urdf = self.root.tag == "robot"
-            urdf = "; this is URDF: convert it by `gz sdf -p FILE`" if is_urdf else ""
+            urdf = (
+                "; this is URDF: only the models of robots and actors can be URDF"
+                if is_urdf
+                else ""
+            )
             raise SdfError(
                 f"{self.where(self.root)}: the root element is <{self.root.tag}>, not <sdf>{urdf}"
             )

@@ -36,12 +36,57 @@ class SteeringSpec(Spec):
     """Largest steering angle (rad) of the front wheels."""
 
 
+def _as_text(value: Any) -> Any:
+    """Return the text of a number or flag as xacro expects it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class XacroSpec(Spec):
+    """The input of xacro for a model that is a xacro file."""
+
+    arguments: Dict[str, _Text] = Field(default_factory=dict)
+    """Values of ``<xacro:arg>`` elements, by name."""
+    environment: Dict[str, _Text] = Field(default_factory=dict)
+    """Environment variables for ``$(optenv …)`` and ``$(env …)``, by name."""
+
+
+class DriveSpec(Spec):
+    """The driven wheels of a model without a supported drive plug-in, such as a URDF with
+    ``gazebo_ros_control``."""
+
+    left_joints: List[str] = Field(min_length=1, max_length=10)
+    """Names of the joints of the left wheels, one per axle, starting at the front."""
+    right_joints: List[str] = Field(min_length=1, max_length=10)
+    """Names of the joints of the right wheels, in the same order."""
+    wheel_separation_m: Optional[float] = Field(None, gt=0)
+    """Wheel separation (m) from which wheel speeds are computed. With ``diff_drive_controller``, it
+    is the separation times ``wheel_separation_multiplier``. The default is the distance of the
+    joints."""
+    wheel_diameter_m: Optional[float] = Field(None, gt=0)
+    """Diameter (m) of the wheels. The default is computed from their collision shapes."""
+    torque_nm: Optional[float] = Field(None, gt=0)
+    """Torque limit (N m) of each wheel in the embedded simulator. The default is no limit."""
+
+    @model_validator(mode="after")
+    def _as_many_left_as_right(self) -> Self:
+        if len(self.left_joints) != len(self.right_joints):
+            raise ValueError("left_joints and right_joints must have the same length")
+        return self
+
+
 class RobotSpec(Spec):
     """A robot with its model, start pose and velocity limits."""
 
     model: Optional[SpecPath] = None
-    """The SDF file of the robot's model. It is optional for a stack if ``footprint_m`` and
-    ``height_m`` are set."""
+    """The SDF, URDF or xacro file of the robot's model, or its directory. It is optional for a
+    stack if ``footprint_m`` and ``height_m`` are set."""
+    xacro: Optional[XacroSpec] = None
+    """Arguments and environment variables for a xacro file."""
     name: str = "robot"
     """Name of the robot's model in the simulator."""
     start: Optional[PoseSpec] = None
@@ -94,6 +139,8 @@ class BuiltinRobotSpec(RobotSpec):
     """A robot that this package spawns from ``model``. Its name must be valid in ROS."""
 
     model: SpecPath
+    drive: Optional[DriveSpec] = None
+    """The driven wheels. By default, the drive plug-in of the model specifies them."""
 
     @field_validator("name")
     @classmethod
@@ -124,7 +171,8 @@ class CompanionSpec(Spec):
     name: str = Field(pattern=NAME)
     """Name of the robot's model in the simulator, and prefix of the robot's results."""
     model: Optional[SpecPath] = None
-    """The SDF file of the robot's model. The default is the model of ``robot:``."""
+    """The SDF, URDF or xacro file of the robot's model. The default is the model of ``robot:``,
+    with its ``xacro`` and ``drive``."""
     start: PoseSpec
     """Pose of the robot at the start of each trial."""
     goal: PoseSpec

@@ -15,8 +15,10 @@ from gz_testauto.metrics.interface import Metric, MetricContext, installed_metri
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sampling import seeds
+from gz_testauto.sdf.drives import WheelJoints
 from gz_testauto.sdf.floor import Heights, obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
+from gz_testauto.sdf.robot_files import XacroInput
 from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 from gz_testauto.spec.campaign import (
@@ -25,7 +27,7 @@ from gz_testauto.spec.campaign import (
     CampaignSpec,
     StackCampaignSpec,
 )
-from gz_testauto.spec.robot import BODY_MISSING, CompanionSpec
+from gz_testauto.spec.robot import BODY_MISSING, BuiltinRobotSpec, CompanionSpec, RobotSpec
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
@@ -233,7 +235,7 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
     changed: Dict[str, Any] = {"name": entry.name}
     if entry.model is not None:  # the model defines the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
-        changed.update(model=entry.model, **body)
+        changed.update(model=entry.model, xacro=None, drive=None, **body)
     robot = spec.robot.model_copy(update=changed)
     planners = spec.planners
     if entry.planner:
@@ -319,11 +321,35 @@ def read_body(spec: CampaignSpec) -> RobotBody:
     """
     robot = spec.robot
     if robot.model is not None:
-        model = read_robot(robot.model, robot.name)
+        model = read_robot(
+            robot.model,
+            robot.name,
+            xacro=_xacro_input(robot),
+            wheels=_wheel_joints(robot),
+            # a stack spawns the URDF itself, with the root link as the model's origin
+            on_ground=isinstance(spec, BuiltinCampaignSpec),
+        )
         return model if robot.height_m is None else replace(model, height_m=robot.height_m)
     if robot.footprint_m is None or robot.height_m is None:
         raise SpecError(f"campaign {spec.name}: robot {BODY_MISSING}")
     return RobotBody(robot.name, tuple(robot.footprint_m), robot.height_m)
+
+
+def _xacro_input(robot: RobotSpec) -> Optional[XacroInput]:
+    return None if robot.xacro is None else XacroInput(**robot.xacro.model_dump())
+
+
+def _wheel_joints(robot: RobotSpec) -> Optional[WheelJoints]:
+    drive = robot.drive if isinstance(robot, BuiltinRobotSpec) else None
+    if drive is None:
+        return None
+    return WheelJoints(
+        tuple(drive.left_joints),
+        tuple(drive.right_joints),
+        drive.wheel_separation_m,
+        drive.wheel_diameter_m,
+        drive.torque_nm,
+    )
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:

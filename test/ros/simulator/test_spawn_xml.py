@@ -12,15 +12,14 @@ SDF = """<?xml version="1.0"?>
 <pose>1 0 0 0 0 0</pose><link name="link"/>
 <plugin name="p" filename="lib.so"><robotNamespace>old</robotNamespace></plugin></model></sdf>
 """.replace("a -- comment", "a comment")
-URDF = '<robot name="r"><link name="base"><mesh filename="package://nowhere/x.stl"/></link></robot>'
+URDF = """<robot name="r"><link name="base">
+<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual>
+</link></robot>"""
 
 
-def no_converter(urdf):
-    raise AssertionError("nothing to convert")
-
-
-def spawn(xml, pose=Pose(), namespace="", convert=no_converter):
-    return model_to_spawn(xml, "box_7", namespace, pose, convert)
+def spawn(xml, pose=Pose(), namespace=""):
+    return model_to_spawn(xml, "box_7", namespace, pose)
 
 
 def test_the_requested_name_replaces_that_of_the_model():
@@ -58,14 +57,14 @@ def test_an_invalid_pose_is_rejected():
 
 def test_urdf_is_converted_after_its_package_paths_are_resolved(monkeypatch):
     monkeypatch.setattr(spawn_xml, "with_package_paths", lambda xml: xml.replace("nowhere", "here"))
-    seen = []
+    model = spawn(URDF)
+    assert model.name == "box_7"
+    assert etree.fromstring(model.sdf).findtext(".//uri") == "package://here/x.stl"
 
-    def convert(urdf):
-        seen.append(urdf)
-        return SDF
 
-    assert spawn(URDF, convert=convert).name == "box_7"
-    assert "package://here/x.stl" in seen[0]
+def test_a_urdf_that_cannot_be_converted_is_rejected_with_the_reason():
+    with pytest.raises(RequestRejectedError, match=r"link 'base' has no mass"):
+        spawn('<robot name="r"><link name="base"/></robot>')
 
 
 def test_a_missing_package_is_named_with_the_message_of_gazebo_ros():

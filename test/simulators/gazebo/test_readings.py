@@ -10,7 +10,8 @@ import pytest
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.robot import DriveDescription, read_robot
+from gz_testauto.sdf.drives import DriveDescription
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import (
     ImuReader,

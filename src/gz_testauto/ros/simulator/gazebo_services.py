@@ -39,12 +39,10 @@ class GazeboServices:
         loop: SimulationLoop,
         clock: SceneClock,
         physics: PhysicsProperties,
-        convert_urdf: spawn_xml.UrdfConverter,
     ) -> None:
         self._loop = loop
         self._clock = clock
         self._physics = physics
-        self._convert_urdf = convert_urdf
         self._initial: Dict[str, Pose] = {}
         self._state_requests: Counter[str] = collections.Counter()
 
@@ -71,7 +69,6 @@ class GazeboServices:
             request.model_name,
             request.robot_namespace,
             frame.pose * ros_messages.pose_of(request.initial_pose),
-            self._convert_urdf,
         )
         if request.model_name in snapshot.models:
             raise RequestRejectedError("SpawnModel: Failure - entity already exists.")

@@ -171,7 +171,7 @@ SET_MODEL_STATE = NODE.serves(
 )
 for _name, _type, _purpose in (
     ("spawn_sdf_model", "gazebo_msgs/SpawnModel", ""),
-    ("spawn_urdf_model", "gazebo_msgs/SpawnModel", "needs Gazebo's ``gz`` for the conversion"),
+    ("spawn_urdf_model", "gazebo_msgs/SpawnModel", ""),
     ("delete_model", "gazebo_msgs/DeleteModel", ""),
     ("get_model_state", "gazebo_msgs/GetModelState", ""),
     ("get_link_state", "gazebo_msgs/GetLinkState", ""),

@@ -51,7 +51,7 @@ from gz_testauto.simulators import (
     chosen_simulator,
     open_simulator,
 )
-from gz_testauto.simulators.gazebo.installation import convert_urdf, find_gazebo
+from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
@@ -82,7 +82,7 @@ class SimulatorNode:
         )
         factor = scheduler.factor if isinstance(scheduler, RealTimeScheduler) else math.inf
         self._services = GazeboServices(
-            self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
+            self._loop, self._clock, PhysicsProperties(period_s, factor)
         )
         self._actors = ActorMarkers()
         self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)

@@ -2,23 +2,24 @@
 
 The requested name replaces the name of the model, and the requested pose is composed with the pose
 in the SDF. Every plug-in gets the requested ``robotNamespace``. ``package://`` is replaced by a
-path, and ``gz sdf`` converts URDF. Error messages are the same as in gazebo_ros, if gazebo_ros has
+path, and URDF is converted to SDF. Error messages are the same as in gazebo_ros, if gazebo_ros has
 a message for the error.
 """
 
 import re
 from pathlib import Path
-from typing import Callable, Tuple
+from typing import Tuple
 
 from lxml import etree
 
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_file
-from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError, SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.ros.graph import RequestRejectedError
+from gz_testauto.sdf.urdf.converter import convert_urdf
 from gz_testauto.simulators.interface import NamedModel
 
 NOT_A_MODEL = (
@@ -26,19 +27,14 @@ NOT_A_MODEL = (
     "converted to Gazebo compatible format."
 )
 UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
-UrdfConverter = Callable[[str], str]
-"""A function that converts URDF text to SDF text. It raises a ``GzTestautoError`` if the conversion
-fails."""
 
 
-def model_to_spawn(
-    xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
-) -> NamedModel:
+def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> NamedModel:
     """Return the model of a spawn request. ``xml`` is SDF or URDF text, and ``pose`` is the
     requested pose in the world frame. Raises ``RequestRejectedError`` for invalid text."""
     root = _parse(xml)
     if root.tag == "robot":
-        root = _parse(convert_urdf(with_package_paths(xml)))
+        root = _converted(with_package_paths(xml))
     if root.tag not in ("sdf", "gazebo"):
         raise RequestRejectedError(NOT_A_MODEL)
     model = root.find("model")
@@ -49,6 +45,13 @@ def model_to_spawn(
         _add_robot_namespace(model, robot_namespace)
     pose_in_world = pose * _remove_pose(model)
     return NamedModel(name, etree.tostring(root, encoding="unicode"), pose_in_world)
+
+
+def _converted(urdf: str) -> etree._Element:
+    try:
+        return convert_urdf(urdf.strip().encode(), "model_xml")
+    except SdfError as error:
+        raise RequestRejectedError(f"{NOT_A_MODEL} ({error})") from error
 
 
 def require_urdf(xml: str) -> None:

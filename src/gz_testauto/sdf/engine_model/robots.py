@@ -21,18 +21,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.sdf.values import number, pose_value, text_of
-
-_TORQUE_TAGS = {
-    "gazebo_ros_diff_drive": "wheelTorque",
-    "gazebo_ros_skid_steer_drive": "torque",
-    "SkidSteerDrivePlugin": "max_force",
-}
-"""SDF tag of the torque limit (N m) of each drive plug-in. Gazebo's DiffDrivePlugin reads a
-``<torque>`` but does not use it."""
-
-_TORQUE_NM = 5.0
-"""Default torque limit (N m) of all drive plug-ins."""
+from gz_testauto.sdf.values import number, pose_value
 
 MIN_SIDEWAYS = 0.7
 """Smallest lateral component of the unit vector along the axis of a wheel."""
@@ -104,7 +93,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     return EngineRobot(
         robot=robot,
         model=engine_model,
-        wheels=_driven_wheels(robot, engine_model, plugins),
+        wheels=_driven_wheels(robot, engine_model),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -113,7 +102,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
 
 
 def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    if robot.drive is None:
+    if robot.drive is None or not robot.drive.plugin:
         return []
     plugins: List[Element] = model.findall("plugin")
     return [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
@@ -148,15 +137,10 @@ def _noise(
     return (0.0, 0.0)
 
 
-def _driven_wheels(
-    robot: RobotModel, model: EngineModel, plugins: List[Element]
-) -> Tuple[DrivenWheel, ...]:
+def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, ...]:
     """Return the driven wheels of a robot, the left wheels first. The result is empty if the robot
-    has no supported drive.
-
-    ``plugins`` are the elements of the drive plug-ins; the first one contains the torque limit.
-    Raises ``SdfError`` for a joint that does not rotate about a lateral axis.
-    """
+    has no supported drive. Raises ``SdfError`` for a joint that does not rotate about a lateral
+    axis."""
     drive = robot.drive
     if drive is None:
         return ()
@@ -166,8 +150,6 @@ def _driven_wheels(
         for body in walk(root)
         if body.joint is not None
     }
-    tag = next((tag for name, tag in _TORQUE_TAGS.items() if name in drive.plugin), None)
-    torque_nm = None if tag is None else float(text_of(plugins[0], tag) or _TORQUE_NM)
     wheels = []
     for name in (*drive.left_joints, *drive.right_joints):
         body, joint = held[name]
@@ -186,7 +168,7 @@ def _driven_wheels(
                 joint=f"{model.name}::{name}",
                 per_speed=forward,
                 per_turn=-forward * side_m,
-                torque_nm=torque_nm,
+                torque_nm=drive.torque_nm,
             )
         )
     return tuple(wheels)

@@ -2,20 +2,18 @@
 
 The search uses an environment variable, PATH and the per-user cache. Gazebo can be an unpacked
 directory tree of another distribution. It is then started with the dynamic loader of that tree, and
-needs neither root nor a chroot. This module also converts URDF to SDF with Gazebo's program ``gz``,
-but starts no server.
+needs neither root nor a chroot. This module starts no server.
 """
 
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Tuple
 
-from gz_testauto.base.errors import MissingDependencyError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError
 
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 """Name of the environment variable with the root of an unpacked tree that contains Gazebo, e.g.
@@ -25,9 +23,6 @@ MODEL_DATABASE = "http://127.0.0.1:9/"
 """Address that replaces Gazebo's model database for gzserver. No server runs at this address.
 Gazebo's online database is slow or unavailable, and the results of a world that silently depends on
 it are not reproducible."""
-
-URDF_TIMEOUT_S = 60.0
-"""Timeout (s of wall time) for the conversion of URDF to SDF."""
 
 _VERSION_ATTEMPTS = 3
 """Maximum number of attempts to run ``gzserver --version``, which is run again if a signal killed
@@ -196,48 +191,6 @@ def _version(command: Tuple[str, ...], where: str) -> str:
     if not version.startswith("11."):
         raise MissingDependencyError(f"{where}: this is Gazebo {version}; install Gazebo 11")
     return version
-
-
-def convert_urdf(urdf: str) -> str:
-    """Convert URDF text to SDF text.
-
-    The result is the same as in gazebo_ros, which calls the same code in Gazebo's library. Raises
-    ``MissingDependencyError`` if Gazebo is not installed, and ``SimulatorError`` with the
-    converter's message if the conversion fails.
-    """
-    installation = find_gazebo()
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "model.urdf"
-        path.write_text(urdf, encoding="utf-8")
-        try:
-            result = subprocess.run(
-                [*_converter(installation), "sdf", "--print", str(path)],
-                env=installation.process_environment(master_port=0),
-                capture_output=True,
-                text=True,
-                timeout=URDF_TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SimulatorError(f"URDF cannot be converted to SDF: {error}") from error
-    start = result.stdout.find("<sdf")
-    if result.returncode != 0 or start < 0:
-        lines = (result.stderr or result.stdout).strip().splitlines() or ["no output of gz sdf"]
-        raise SimulatorError(f"URDF cannot be converted to SDF: {lines[-1]}")
-    return result.stdout[start:]
-
-
-def _converter(installation: GazeboInstallation) -> List[str]:
-    """Return the command to start the program ``gz``, which is located in the folder of
-    ``gzserver``."""
-    server = Path(installation.server[-1])
-    gz = server.with_name(server.name.replace("gzserver", "gz", 1))
-    if not gz.is_file():
-        raise MissingDependencyError(
-            f"URDF cannot be converted to SDF: Gazebo's program {gz} does not exist; install all "
-            "of Gazebo, or use SDF"
-        )
-    return [*installation.server[:-1], str(gz)]
 
 
 def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:

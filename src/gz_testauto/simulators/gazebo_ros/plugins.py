@@ -12,9 +12,10 @@ from lxml import etree
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.drives import DriveDescription
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.robot import DriveDescription, RobotModel
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import text_of

@@ -1,0 +1,399 @@
+"""Read the drive controller of a robot from its plug-in elements, its links and joints.
+
+Drive plug-ins of Gazebo, of gazebo_ros and of Gazebo Sim are read. A robot without such a plug-in,
+for example one with ``gazebo_ros_control``, can be driven with :class:`WheelJoints`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.tree import LinkNode, ModelNode
+from gz_testauto.sdf.values import name_of, number, required, text_of
+
+
+@dataclass(frozen=True)
+class DriveDescription:
+    """A differential or skid-steer drive controller, as its plug-in elements specify it.
+
+    ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` contain one
+    joint per axle, starting with the front axle. A drive with several axles has one plug-in for
+    all axles, or one DiffDrivePlugin for each axle. ``plugin`` is empty for :class:`WheelJoints`.
+    ``torque_nm`` is the torque limit (N m) of each wheel, or None if it is not limited.
+    """
+
+    plugin: str
+    left_joints: Tuple[str, ...]
+    right_joints: Tuple[str, ...]
+    wheel_separation_m: float
+    wheel_diameter_m: float
+    torque_nm: Optional[float] = None
+
+    @property
+    def is_of_gazebo(self) -> bool:
+        """True if a Gazebo without ROS can load the plug-in."""
+        return _library(self.plugin) in (_ONE_AXLE, "SkidSteerDrivePlugin")
+
+
+@dataclass(frozen=True)
+class WheelJoints:
+    """The driven joints of a robot without a known drive plug-in, one per axle on each side.
+
+    The wheel separation and diameter (m) are computed from the model if they are None. A separation
+    that is larger than that of the model makes the wheels turn faster in curves, such as
+    ``wheel_separation_multiplier`` of ``diff_drive_controller``.
+    """
+
+    left: Tuple[str, ...]
+    right: Tuple[str, ...]
+    wheel_separation_m: Optional[float] = None
+    wheel_diameter_m: Optional[float] = None
+    torque_nm: Optional[float] = None
+
+
+class PlacedLink(NamedTuple):
+    """A link of a robot, with the scope of its model and its pose in the frame of the robot."""
+
+    scope: str
+    model: ModelNode
+    link: LinkNode
+    pose: Pose
+
+
+class PlacedJoint(NamedTuple):
+    """A joint of a robot, with its child link and its anchor (m) in the frame of the robot."""
+
+    element: Element
+    document: SdfDocument
+    child: PlacedLink
+    anchor: np.ndarray
+
+
+@dataclass(frozen=True)
+class RobotParts:
+    """The links and joints of a robot by scoped name, including those of nested models."""
+
+    links: Dict[str, PlacedLink]
+    joints: Dict[str, PlacedJoint]
+
+    @classmethod
+    def of(cls, robot: ModelNode) -> "RobotParts":
+        """Return the links and joints of a robot. Raises ``SdfError`` for a joint of an unknown
+        link."""
+        links = {
+            scope + link.name: PlacedLink(scope, model, link, pose * link.pose)
+            for scope, model, pose in robot.walk()
+            for link in model.links
+        }
+        joints: Dict[str, PlacedJoint] = {}
+        for scope, model, pose in robot.walk():
+            for element in model.element.findall("joint"):
+                document = model.document
+                child_name = text_of(element, "child") or ""
+                parent_name = text_of(element, "parent") or ""
+                for role, link_name in (("child", child_name), ("parent", parent_name)):
+                    if scope + link_name not in links and link_name not in ("world", "__model__"):
+                        known = ", ".join(sorted(links)) or "none"
+                        raise SdfError(
+                            f"{document.where(element)}: joint {element.get('name')!r} has the "
+                            f"{role} {link_name!r}, which is not a link. Known: {known}"
+                        )
+                if scope + child_name not in links:
+                    continue
+                child = links[scope + child_name]
+                joint_pose = pose * model.frames.of(element.find("pose"), child_name)
+                joints[scope + name_of(document, element)] = PlacedJoint(
+                    element, document, child, np.asarray(joint_pose.position)
+                )
+        return cls(links, joints)
+
+    def joint(self, document: SdfDocument, plugin: Element, tag: str) -> Tuple[str, PlacedJoint]:
+        """Return the joint that a child of a plug-in element names."""
+        return self.named(document, required(document, plugin, tag))
+
+    def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
+        """Return the joint that the text of an element names."""
+        name = (element.text or "").strip()
+        if name not in self.joints:
+            known = ", ".join(sorted(self.joints)) or "none"
+            raise SdfError(
+                f"{document.where(element)}: <{element.tag}> names {name!r}, which is not a joint. "
+                f"Known: {known}"
+            )
+        return name, self.joints[name]
+
+
+@dataclass(frozen=True)
+class _DriveKind:
+    """The SDF tags that a drive plug-in uses for its joints and sizes.
+
+    Each tag of ``left`` and ``right`` names one joint; with ``repeats``, it can occur once per
+    axle. ``sizes`` contains the tags and the default values of the wheel separation and the wheel
+    diameter, or the wheel radius. It is None if the plug-in computes both from the model.
+    ``torque`` is the tag of the torque limit (N m), and ``default_nm`` its default.
+    """
+
+    left: Tuple[str, ...]
+    right: Tuple[str, ...]
+    sizes: Optional[Tuple[Tuple[str, float], Tuple[str, float]]] = None
+    torque: str = ""
+    default_nm: float = 5.0
+    repeats: bool = False
+
+
+_GAZEBO_SIM = _DriveKind(
+    ("left_joint",),
+    ("right_joint",),
+    (("wheel_separation", 1.0), ("wheel_radius", 0.2)),
+    repeats=True,
+)
+
+_DRIVES = {
+    "DiffDrivePlugin": _DriveKind(("left_joint",), ("right_joint",)),
+    "SkidSteerDrivePlugin": _DriveKind(
+        ("left_front", "left_rear"), ("right_front", "right_rear"), torque="max_force"
+    ),
+    "gazebo_ros_diff_drive": _DriveKind(
+        ("leftJoint",),
+        ("rightJoint",),
+        (("wheelSeparation", 0.34), ("wheelDiameter", 0.15)),
+        "wheelTorque",
+    ),
+    "gazebo_ros_skid_steer_drive": _DriveKind(
+        ("leftFrontJoint", "leftRearJoint"),
+        ("rightFrontJoint", "rightRearJoint"),
+        (("wheelSeparation", 0.4), ("wheelDiameter", 0.15)),
+        "torque",
+    ),
+    "gazebo_ros_kobuki": _DriveKind(
+        ("left_wheel_joint_name",),
+        ("right_wheel_joint_name",),
+        (("wheel_separation", 0.0), ("wheel_diameter", 0.0)),
+        "torque",
+    ),
+    "gz-sim-diff-drive-system": _GAZEBO_SIM,
+    "ignition-gazebo-diff-drive-system": _GAZEBO_SIM,
+}
+"""Supported drive controllers, by the name of their library.
+
+Gazebo's plug-ins compute the wheel separation from the anchors of the joints, and the wheel
+diameter as the longest side of the bounding box of a wheel. The default sizes are those of the
+plug-ins: gazebo_ros_pkgs, and Gazebo Sim, which specifies the radius and has several joints per
+side. gazebo_ros_kobuki has no default sizes.
+"""
+
+_ROS_2 = _DriveKind(
+    ("left_joint",),
+    ("right_joint",),
+    (("wheel_separation", 0.34), ("wheel_diameter", 0.15)),
+    "max_wheel_torque",
+    repeats=True,
+)
+"""The tags of gazebo_ros_diff_drive in ROS 2."""
+
+_ONE_AXLE = "DiffDrivePlugin"
+"""Drive plug-in of which a robot can have several instances, since all of them subscribe to the
+same commands."""
+
+
+class _Axle(NamedTuple):
+    plugin: Element
+    left: Tuple[Tuple[str, PlacedJoint], ...]
+    right: Tuple[Tuple[str, PlacedJoint], ...]
+    separation_m: float
+    diameter_m: float
+
+
+def find_drive(
+    robot: ModelNode, parts: RobotParts, scene: SceneModel, wheels: Optional[WheelJoints] = None
+) -> Optional[DriveDescription]:
+    """Return the drive controller of a robot: the given ``wheels``, or else that of its plug-ins.
+
+    Returns None if the model contains no supported plug-in. Raises ``SdfError`` with the file and
+    line for a plug-in with missing or inconsistent values.
+    """
+    document = robot.document
+    if wheels is not None:
+        axles = _axles_of_joints(robot, wheels, parts, scene)
+        return _description("", axles, document, wheels.torque_nm)
+    found: List[Tuple[Element, str, str]] = []
+    for plugin in robot.element.findall("plugin"):
+        file_name = (plugin.get("filename") or "").strip()
+        if _library(file_name) in _DRIVES:
+            found.append((plugin, file_name, _library(file_name)))
+    if not found:
+        return None
+    for plugin, file_name, stem in found[1:]:
+        if {stem, found[0][2]} != {_ONE_AXLE}:
+            raise SdfError(
+                f"{document.where(plugin)}: a second drive plugin, {file_name}, in addition to "
+                f"{found[0][1]}; keep one (only {_ONE_AXLE} can occur once per axle)"
+            )
+    axles = [
+        axle
+        for plugin, _, stem in found
+        for axle in _axles(document, plugin, _kind(stem, plugin), parts, scene)
+    ]
+    first, _, stem = found[0]
+    torque = _kind(stem, first).torque
+    torque_nm = number(document, first, torque, _kind(stem, first).default_nm) if torque else None
+    return _description(found[0][1], axles, document, torque_nm)
+
+
+def _library(file_name: str) -> str:
+    """Return the name of a library without folder, prefix and suffix."""
+    library = file_name.rsplit("/", 1)[-1]
+    stem = library[3:] if library.startswith("lib") else library
+    return stem[:-3] if stem.endswith(".so") else stem
+
+
+def _kind(stem: str, plugin: Element) -> _DriveKind:
+    is_ros_2 = stem == "gazebo_ros_diff_drive" and plugin.find("left_joint") is not None
+    return _ROS_2 if is_ros_2 else _DRIVES[stem]
+
+
+def _description(
+    plugin: str, axles: "List[_Axle]", document: SdfDocument, torque_nm: Optional[float]
+) -> DriveDescription:
+    axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
+    _check_same(document, axles)
+    return DriveDescription(
+        plugin=plugin,
+        left_joints=tuple(name for axle in axles for name, _ in axle.left),
+        right_joints=tuple(name for axle in axles for name, _ in axle.right),
+        wheel_separation_m=axles[0].separation_m,
+        wheel_diameter_m=axles[0].diameter_m,
+        torque_nm=torque_nm,
+    )
+
+
+def _axles_of_joints(
+    robot: ModelNode, wheels: WheelJoints, parts: RobotParts, scene: SceneModel
+) -> "List[_Axle]":
+    where = robot.document.source
+    axles = []
+    for left_name, right_name in zip(wheels.left, wheels.right):
+        for name in (left_name, right_name):
+            if name not in parts.joints:
+                known = ", ".join(sorted(parts.joints)) or "none"
+                raise SdfError(f"{where}: the drive's joint {name!r} was not found. Known: {known}")
+        left, right = parts.joints[left_name], parts.joints[right_name]
+        separation, diameter = wheels.wheel_separation_m, wheels.wheel_diameter_m
+        if separation is None:
+            separation = float(np.linalg.norm(left.anchor - right.anchor))
+        if diameter is None:
+            diameter = _wheel_diameter((left_name, left), scene)
+        axles.append(
+            _Axle(robot.element, ((left_name, left),), ((right_name, right),), separation, diameter)
+        )
+    return axles
+
+
+def _axles(
+    document: SdfDocument, plugin: Element, kind: _DriveKind, parts: RobotParts, scene: SceneModel
+) -> "List[_Axle]":
+    if not kind.repeats:
+        return [_axle(document, plugin, kind, parts, scene)]
+    left, right = (plugin.findall(tags[0]) for tags in (kind.left, kind.right))
+    if len(left) != len(right) or not left:
+        raise SdfError(
+            f"{document.where(plugin)}: the drive has {len(left)} left and {len(right)} right "
+            "joints; it must have at least one, and as many on each side"
+        )
+    assert kind.sizes is not None, "all kinds that repeat have sizes"
+    sizes = _sizes(document, plugin, kind.sizes)
+    return [
+        _Axle(plugin, (parts.named(document, one),), (parts.named(document, other),), *sizes)
+        for one, other in zip(left, right)
+    ]
+
+
+def _sizes(
+    document: SdfDocument, plugin: Element, sizes: Tuple[Tuple[str, float], Tuple[str, float]]
+) -> Tuple[float, float]:
+    (separation_tag, separation), (diameter_tag, diameter) = sizes
+    separation_m = number(document, plugin, separation_tag, separation)
+    diameter_m = number(document, plugin, diameter_tag, diameter)
+    if diameter_tag.endswith("radius"):
+        diameter_m *= 2
+    if separation_m <= 0 or diameter_m <= 0:
+        raise SdfError(
+            f"{document.where(plugin)}: the drive has a wheel separation of {separation_m} m and a "
+            f"wheel diameter of {diameter_m} m; both must be above 0"
+        )
+    return separation_m, diameter_m
+
+
+def _axle(
+    document: SdfDocument, plugin: Element, kind: _DriveKind, parts: RobotParts, scene: SceneModel
+) -> "_Axle":
+    left = tuple(parts.joint(document, plugin, tag) for tag in kind.left)
+    right = tuple(parts.joint(document, plugin, tag) for tag in kind.right)
+    if kind.sizes is not None:
+        separation, diameter = _sizes(document, plugin, kind.sizes)
+    else:
+        separation = float(np.linalg.norm(left[0][1].anchor - right[0][1].anchor))
+        diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
+    if separation <= 0 or diameter <= 0:
+        raise SdfError(
+            f"{document.where(plugin)}: the drive has a wheel separation of {separation} m and a "
+            f"wheel diameter of {diameter} m; both must be above 0"
+        )
+    return _Axle(plugin, left, right, separation, diameter)
+
+
+def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
+    """Raise ``SdfError`` if the axles of a drive differ in size or direction, or if two axles drive
+    the same joint.
+
+    Each plug-in computes its wheel speeds from the sizes of its own axle.
+    """
+    driven: Dict[str, _Axle] = {}
+    first = axles[0]
+    for axle in axles:
+        if _leftward_m(axle) * _leftward_m(first) < 0:
+            raise SdfError(
+                f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is not "
+                f"on the side of {first.left[0][0]!r}; they would turn in "
+                "opposite directions. Exchange left and right"
+            )
+        for name, _ in (*axle.left, *axle.right):
+            if driven.setdefault(name, axle) is not axle:
+                raise SdfError(
+                    f"{document.where(axle.plugin)}: joint {name!r} is driven twice; each drive "
+                    "plugin must have a separate axle"
+                )
+        for what, first_m, own_m in (
+            ("wheel separation", first.separation_m, axle.separation_m),
+            ("wheel diameter", first.diameter_m, axle.diameter_m),
+        ):
+            if not math.isclose(first_m, own_m, rel_tol=1e-3):
+                raise SdfError(
+                    f"{document.where(axle.plugin)}: the drive's axles have a {what} of "
+                    f"{first_m:g} m and {own_m:g} m; they must be the same"
+                )
+
+
+def _leftward_m(axle: _Axle) -> float:
+    return float(axle.left[0][1].anchor[1] - axle.right[0][1].anchor[1])
+
+
+def _wheel_diameter(named: Tuple[str, PlacedJoint], scene: SceneModel) -> float:
+    name, joint = named
+    link = joint.child.scope + joint.child.link.name
+    boxes = [
+        shape.geometry.bounds(shape.local_pose) for shape in scene.collisions if shape.link == link
+    ]
+    if not boxes:
+        raise SdfError(
+            f"{joint.document.where(joint.element)}: joint {name!r} drives link {link!r}, which "
+            "has no collision, so the diameter of the wheel is unknown; add a collision"
+        )
+    box = np.stack(boxes)
+    return float((box[..., 1].max(axis=0) - box[..., 0].min(axis=0)).max())

@@ -1,0 +1,90 @@
+"""Read the model file of a robot as SDF for Gazebo 11: SDF, URDF, xacro or a Gazebo Sim model.
+
+URDF is converted (:mod:`gz_testauto.sdf.urdf`), and the lidars of Gazebo Sim are renamed to ``ray``
+sensors. The result is one document, which all simulators read.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import List, Mapping, Optional
+
+from lxml import etree
+
+from gz_testauto.base import resources
+from gz_testauto.base.disk import read_input
+from gz_testauto.base.errors import ResourceError, SdfError
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.urdf.converter import convert_urdf
+from gz_testauto.sdf.urdf.xacro import expand_xacro
+from gz_testauto.sdf.values import remove_child
+
+LOGGER = logging.getLogger(__name__)
+
+_GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
+
+
+@dataclass(frozen=True)
+class XacroInput:
+    """The input of xacro in addition to the file: values of ``<xacro:arg>`` elements, and
+    environment variables."""
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_urdf(path: Path) -> bool:
+    """Return whether a file is URDF or xacro, by its suffix."""
+    return path.suffix in (".urdf", ".xacro")
+
+
+def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocument:
+    """Return the SDF of a model file.
+
+    Raises ``SdfError`` if the file cannot be read or converted, and ``MissingDependencyError`` if
+    it requires xacro, which is not installed. Visuals of a URDF without a mesh file are removed,
+    since they do not affect physics and ``ray`` sensors.
+    """
+    if is_urdf(path):
+        document = _converted(path, xacro or XacroInput())
+    elif xacro is not None:
+        raise SdfError(f"{path} is not a xacro file; remove the key robot.xacro, or use .xacro")
+    else:
+        document = SdfDocument.read(path)
+    for sensor in document.root.iter("sensor"):
+        if sensor.get("type") in _GAZEBO_SIM_LIDARS:
+            sensor.set("type", "ray")
+            for lidar in sensor.findall("lidar"):
+                lidar.tag = "ray"
+    return document
+
+
+def _converted(path: Path, xacro: XacroInput) -> SdfDocument:
+    content = read_input(path, SdfError)
+    source = str(path)
+    if path.suffix == ".xacro" or b"<xacro:" in content:
+        content = expand_xacro(path, xacro.arguments, xacro.environment)
+        source = f"{path} (expanded by xacro)"
+    root = convert_urdf(content, source)
+    _remove_visuals_without_mesh(root, path)
+    return SdfDocument(root, etree.tostring(root), source, path)
+
+
+def _remove_visuals_without_mesh(root: Element, path: Path) -> None:
+    missing: List[str] = []
+    for visual in list(root.iter("visual")):
+        uri = visual.findtext("geometry/mesh/uri")
+        try:
+            if uri is None or resources.resolve(uri, path).exists():
+                continue
+        except ResourceError:
+            pass
+        missing.append(uri)
+        remove_child(visual)
+    if missing:
+        LOGGER.info(
+            "%s: %d visuals without a mesh file were removed: %s",
+            path,
+            len(missing),
+            ", ".join(sorted(set(missing))),
+        )

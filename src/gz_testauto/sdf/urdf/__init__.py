@@ -1,0 +1,1 @@
+"""Convert URDF to SDF as Gazebo 11 does, and run xacro."""

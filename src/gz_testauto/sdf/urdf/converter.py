@@ -1,0 +1,269 @@
+"""Convert URDF to SDF 1.7 as Gazebo 11 does.
+
+Links that fixed joints connect are merged (their masses, shapes and sensors move to the parent
+link), except for joints with ``preserveFixedJoint`` or ``disableFixedJointLumping``. As in Gazebo,
+a link without mass is not simulated, with all links that it carries. The rules are those of
+sdformat 9 (``parser_urdf.cc``), and ``benchmarks/urdf_conversion.py`` compares both conversions.
+"""
+
+import logging
+from typing import Iterable, List, Optional
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.xml_file import parse_xml
+from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.urdf.extensions import LUMP, Extensions
+from gz_testauto.sdf.urdf.robot_tree import (
+    WORLD,
+    UrdfInertial,
+    UrdfJoint,
+    UrdfLink,
+    UrdfReader,
+    UrdfShape,
+)
+from gz_testauto.sdf.values import format_number
+
+LOGGER = logging.getLogger(__name__)
+
+_NO_MASS_KG = 1e-6
+"""Largest mass that Gazebo regards as zero."""
+
+_JOINT_TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+}
+"""Type in SDF of each type of joint in URDF. Gazebo creates no joint for the other types."""
+
+
+def convert_urdf(content: bytes, source: str) -> Element:
+    """Return the ``<sdf>`` element of a URDF robot.
+
+    ``source`` is the name of the URDF in error messages. Elements have the line numbers of the
+    URDF. URIs are not changed. Raises ``SdfError`` with file and line if the text is not URDF, or
+    if Gazebo would reject it.
+    """
+    try:
+        root = parse_xml(content, remove_comments=True)
+    except etree.XMLSyntaxError as error:
+        raise SdfError(f"{source}:{error.position[0]}: {error.msg}; correct the file") from error
+    if root.tag != "robot":
+        raise SdfError(f"{source}: the root element is <{root.tag}>; in URDF it must be <robot>")
+    return _Conversion(root, source).result()
+
+
+class _Conversion:
+    """The conversion of one URDF document."""
+
+    def __init__(self, root: Element, source: str) -> None:
+        self._reader = UrdfReader(root, source)
+        self._source = source
+        self._root_link = self._reader.read()
+        self._extensions = Extensions(root, self._reader)
+        self._model = etree.Element("model", name=root.get("name") or "robot")
+        self._left_out: List[str] = []
+
+    def result(self) -> Element:
+        self._merge_fixed(self._root_link)
+        root = self._root_link
+        for link in root.children if root.name == WORLD else [root]:
+            self._add(link)
+        if self._model.find("link") is None:
+            raise SdfError(
+                f"{self._source}: link {self._root_link.name!r} has no mass, and Gazebo simulates "
+                "no link without mass; add an <inertial>"
+            )
+        if self._left_out:
+            LOGGER.warning(
+                "%s: Gazebo does not simulate links without mass and the links that they carry: "
+                "%s; add an <inertial> to simulate them",
+                self._source,
+                ", ".join(self._left_out),
+            )
+        self._extensions.extend_model(self._model)
+        pose = self._reader.origin_of_robot()
+        if pose is not None:
+            for own in self._model.findall("pose"):
+                self._model.remove(own)
+            etree.SubElement(self._model, "pose").text = pose.to_text()
+        sdf = etree.Element("sdf", version="1.7")
+        sdf.append(self._model)
+        etree.cleanup_namespaces(sdf)
+        return sdf
+
+    def _is_merged(self, joint: UrdfJoint) -> bool:
+        extensions = self._extensions
+        kept = joint.name in extensions.preserved or joint.name in extensions.turned_revolute
+        return joint.kind == "fixed" and not kept
+
+    def _merge_fixed(self, link: UrdfLink) -> None:
+        """Merge all links below ``link`` that fixed joints connect, the last links first."""
+        for child in link.children:
+            if child.joint is not None and self._is_merged(child.joint):
+                self._merge_fixed(child)
+        joint = link.joint
+        if joint is not None and joint.parent.name != WORLD and self._is_merged(joint):
+            self._extensions.merge(link)
+            _merge_inertial(link, joint)
+            for own, kept in (
+                (link.visuals, joint.parent.visuals),
+                (link.collisions, joint.parent.collisions),
+            ):
+                for shape in own:
+                    shape.name = shape.name or link.name
+                    shape.pose = joint.origin * shape.pose
+                    kept.append(shape)
+            self._move_joints(link)
+        for child in link.children:
+            if child.joint is not None and not self._is_merged(child.joint):
+                self._merge_fixed(child)
+
+    def _move_joints(self, link: UrdfLink) -> None:
+        for child in link.children:
+            joint = child.joint
+            if joint is None or self._is_merged(joint):
+                continue
+            parent = link
+            above = parent.joint
+            while above is not None and above.parent.name != WORLD and self._is_merged(above):
+                joint.origin = above.origin * joint.origin
+                parent = above.parent
+                above = parent.joint
+            joint.parent = parent
+
+    def _add(self, link: UrdfLink) -> None:
+        inertial, joint = link.inertial, link.joint
+        if link.name != WORLD and (inertial is None or abs(inertial.mass_kg) <= _NO_MASS_KG):
+            if joint is None or not self._is_merged(joint) or link.children:
+                self._left_out += self._lost_below(link)
+            return
+        if joint is None or joint.parent.name == WORLD or not self._is_merged(joint):
+            self._add_link(link)
+        for child in link.children:
+            self._add(child)
+
+    def _lost_below(self, link: UrdfLink) -> List[str]:
+        """Return the names of a link without mass and of the links that it carries, except merged
+        links, of which nothing is lost."""
+        merged = link.joint is not None and self._is_merged(link.joint)
+        names = [] if merged else [repr(link.name)]
+        for child in link.children:
+            names += self._lost_below(child)
+        return names
+
+    def _add_link(self, link: UrdfLink) -> None:
+        element = _new(None, "link", link.line, name=link.name)
+        if link.joint is not None:
+            _new(element, "pose", link.line, relative_to=link.joint.name)
+        assert link.inertial is not None, "checked by _add()"
+        element.append(_inertial(link.inertial))
+        for tag, shapes in (("collision", link.collisions), ("visual", link.visuals)):
+            for index, shape in enumerate(shapes):
+                self._add_shape(element, tag, link.name, shape, index)
+        self._extensions.extend_link(element, link.name)
+        if link.joint is not None:
+            self._add_joint(link.joint, link.name)
+        self._model.append(element)
+
+    def _add_shape(
+        self, parent: Element, tag: str, link: str, shape: UrdfShape, index: int
+    ) -> None:
+        name = f"{shape.name or link}_{tag}" + (f"_{index}" if index else "")
+        if not name.startswith(link):
+            name = link + LUMP + name
+        element = _new(parent, tag, shape.line, name=name)
+        _new(element, "pose", shape.line).text = shape.pose.to_text()
+        geometry = _new(_new(element, "geometry", shape.line), shape.kind, shape.line)
+        for size, text in shape.sizes:
+            _new(geometry, size, shape.line).text = text
+        if tag == "collision":
+            self._extensions.extend_collision(element, link)
+        else:
+            self._extensions.extend_visual(element, link)
+
+    def _add_joint(self, joint: UrdfJoint, child: str) -> None:
+        kind = _JOINT_TYPES.get(joint.kind)
+        if kind is None:
+            return
+        stopped = kind == "fixed" and joint.name in self._extensions.turned_revolute
+        kind = "revolute" if stopped else kind
+        element = _new(self._model, "joint", joint.line, name=joint.name, type=kind)
+        parent = joint.parent.name
+        pose = _new(element, "pose", joint.line)
+        pose.set("relative_to", "__model__" if parent == WORLD else parent)
+        pose.text = joint.origin.to_text()
+        _new(element, "parent", joint.line).text = parent
+        _new(element, "child", joint.line).text = child
+        if kind != "fixed":
+            axis = _new(element, "axis", joint.line)
+            if not stopped:
+                _numbers(axis, "xyz", joint.axis)
+            limit, dynamics = (_new(axis, tag, joint.line) for tag in ("limit", "dynamics"))
+            limits = (0.0, 0.0) if stopped else joint.limits
+            if limits is not None and joint.kind != "continuous":
+                for tag, value in zip(("lower", "upper", "effort", "velocity"), limits):
+                    _numbers(limit, tag, (value,))
+            for tag, value in zip(
+                ("damping", "friction"), (0.0, 0.0) if stopped else joint.dynamics or ()
+            ):
+                _numbers(dynamics, tag, (value,))
+        self._extensions.extend_joint(element, joint.name)
+
+
+def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
+    """Add the mass of a link to its parent, in the frame of the parent's inertial."""
+    if link.inertial is None:
+        return
+    kept = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
+    parts = [
+        (part.mass_kg, np.asarray(pose.position), pose.rotation @ part.moments @ pose.rotation.T)
+        for part, pose in ((kept, kept.pose), (link.inertial, joint.origin * link.inertial.pose))
+    ]
+    mass = sum(part for part, _, _ in parts)
+    if mass == 0.0:
+        return
+    center = sum(part * position for part, position, _ in parts) / mass
+    about_center = np.zeros((3, 3))
+    for part, position, moments in parts:
+        arm = position - center
+        about_center += moments + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    turn = kept.pose.rotation
+    x, y, z = map(float, center)
+    joint.parent.inertial = UrdfInertial(
+        Pose((x, y, z), kept.pose.quaternion), mass, turn.T @ about_center @ turn
+    )
+
+
+def _inertial(inertial: UrdfInertial) -> Element:
+    element = etree.Element("inertial")
+    etree.SubElement(element, "pose").text = inertial.pose.to_text()
+    _numbers(element, "mass", (inertial.mass_kg,))
+    moments = etree.SubElement(element, "inertia")
+    for tag, row, column in (
+        ("ixx", 0, 0),
+        ("ixy", 0, 1),
+        ("ixz", 0, 2),
+        ("iyy", 1, 1),
+        ("iyz", 1, 2),
+        ("izz", 2, 2),
+    ):
+        _numbers(moments, tag, (inertial.moments[row, column],))
+    return element
+
+
+def _new(parent: Optional[Element], tag: str, line: Optional[int], **attributes: str) -> Element:
+    element = etree.Element(tag, attributes)
+    if line is not None:
+        element.sourceline = line
+    if parent is not None:
+        parent.append(element)
+    return element
+
+
+def _numbers(parent: Element, tag: str, values: Iterable[float]) -> None:
+    etree.SubElement(parent, tag).text = " ".join(map(format_number, values))

@@ -1,0 +1,91 @@
+"""Run xacro, which generates the URDF of a robot from macros.
+
+xacro runs in a child process, with the arguments and environment variables of the campaign. It is
+the module ``xacro`` of ROS or of the Python package of the same name. ``$(find PACKAGE)`` is
+resolved as ``package://PACKAGE``.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import MissingDependencyError, ResourceError, SdfError
+
+TIMEOUT_S = 120.0
+"""Timeout (s of wall time) for the expansion of a file."""
+
+_PROGRAM = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from gz_testauto.sdf.urdf.xacro import run_in_child
+run_in_child()
+"""
+
+
+def expand_xacro(
+    path: Path, arguments: Mapping[str, str] = {}, environment: Mapping[str, str] = {}
+) -> bytes:
+    """Return the URDF that xacro generates from a file.
+
+    ``arguments`` are the values of ``<xacro:arg>`` elements, ``environment`` those of further
+    environment variables. Raises ``MissingDependencyError`` if xacro is not installed, and
+    ``SdfError`` with xacro's message if it fails.
+    """
+    source = str(Path(resources.__file__).parents[2])
+    command = [sys.executable, "-c", _PROGRAM, source, str(path)]
+    command += [f"{name}:={value}" for name, value in arguments.items()]
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SdfError(
+            f"{path}: xacro did not finish in {TIMEOUT_S:.0f} s; check its macros for recursion"
+        ) from error
+    messages = done.stderr.decode(errors="replace").strip().splitlines()
+    if "No module named 'xacro'" in "\n".join(messages[-1:]):
+        raise MissingDependencyError(
+            f"{path}: xacro is not installed; run 'python3 -m pip install xacro', or install "
+            "ros-noetic-xacro"
+        )
+    if done.returncode != 0:
+        raise SdfError(f"{path}: xacro reports an error: {_cause(messages)}")
+    return done.stdout
+
+
+def _cause(messages: "list[str]") -> str:
+    """Return the lines of xacro's message that state the error and its file."""
+    known = [line.strip() for line in messages if line.strip()]
+    errors = [i for i, line in enumerate(known) if line.startswith("error:")]
+    first = errors[0] if errors else max(0, len(known) - 1)
+    return "; ".join(known[first : first + 3]) or "no message"
+
+
+def run_in_child() -> None:
+    """Run xacro with the arguments of the process. The Python package ``xacro`` locates ROS
+    packages with ``ament_index_python`` of ROS 2, which is replaced."""
+    import types
+
+    file = Path(sys.argv[1])
+
+    def share_directory(name: str) -> str:
+        try:
+            return str(resources.resolve(f"package://{name}", file))
+        except ResourceError as error:
+            sys.exit(f"error: {error}")
+
+    packages = types.ModuleType("ament_index_python.packages")
+    packages.get_package_share_directory = share_directory  # type: ignore[attr-defined]
+    sys.modules["ament_index_python"] = types.ModuleType("ament_index_python")
+    sys.modules["ament_index_python.packages"] = packages
+    import xacro
+
+    xacro.main()
