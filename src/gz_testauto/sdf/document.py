@@ -126,11 +126,7 @@ class SdfDocument:
             )
         if self.root.tag != "sdf":
             is_urdf = self.root.tag == "robot"
-            urdf = (
-                "; this is URDF: only the models of robots and actors can be URDF"
-                if is_urdf
-                else ""
-            )
+            urdf = "; this is URDF, which only robots and actors can be" if is_urdf else ""
             raise SdfError(
                 f"{self.where(self.root)}: the root element is <{self.root.tag}>, not <sdf>{urdf}"
             )
