@@ -85,6 +85,20 @@ def test_overtaking_in_a_parallel_lane_is_not_a_collision_course():
     assert math.isinf(found["object_pet_min_s"])
 
 
+def test_overlap_of_two_objects_is_measured_while_they_pass_each_other():
+    """Squares of 1 m at 1 m/s each: they overlap for 1 s."""
+    recording = drive(6.0, lambda t: (0, 9, 0), lambda t: (t - 3, 0, 0), step_s=0.01)
+    second = np.array([(3 - t, 0.2, math.pi) for t in recording.time_s])
+    recording.series.update(actor_second=second, outline_second=SQUARE)
+    assert measured(recording)["objects_overlap_s"] == pytest.approx(1.0, abs=0.021)
+    second[:, 1] = 1.1
+    assert measured(recording)["objects_overlap_s"] == 0.0
+    second[:] = np.nan
+    assert measured(recording)["objects_overlap_s"] == 0.0
+    alone = drive(1.0, lambda t: (0, 9, 0), lambda t: (t - 3, 0, 0))
+    assert math.isnan(measured(alone)["objects_overlap_s"])
+
+
 def test_overlapping_outlines_have_no_distance_and_no_time_to_collision():
     found = measured(drive(6.0, lambda t: (t - 3, 0, 0), lambda t: (0, t - 3, 0)))
     assert found["object_pet_min_s"] == 0.0

@@ -1,5 +1,5 @@
-"""SDF of the models of actors: a single link without gravity, which moves at the requested
-velocity.
+"""SDF of the models of actors: a single link without gravity, which moves at the requested velocity
+and stays upright in contacts.
 
 This module generates the SDF of cylinders and boxes, and converts models of the user (SDF, URDF or
 xacro).
@@ -13,14 +13,25 @@ from lxml import etree
 from gz_testauto.base.errors import SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import model_file
-from gz_testauto.sdf.document import Element
+from gz_testauto.base.xml_file import parse_xml
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import read_inertial
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot_files import read_robot_file
+from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Box, Cylinder, Geometry
 from gz_testauto.sdf.values import ensure_child, set_numbers
 
 COLOR = (0.25, 0.45, 0.7, 1.0)
+
+UPRIGHT_KGM2 = 1e8
+"""Moment of inertia (kg m²) of an actor about the horizontal axes. It is so large that contacts do
+not tilt the actor."""
+
+CONTACT_GROUPS = 16
+"""Number of groups of actors. The bit mask of an actor has only the bit of its group, out of the 16
+bits of the mask of other models, so that actors of different groups have no contact."""
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
@@ -84,9 +95,21 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
     return _as_actor_body(root)
 
 
+def in_contact_group(sdf: str, group: int) -> str:
+    """Return the SDF of an actor whose collisions have no contact with actors of other groups,
+    which are numbered from 0 to :data:`CONTACT_GROUPS` - 1. A collision with a bit mask of its own
+    does not change."""
+    root = parse_xml(sdf.encode())
+    for collision in root.iter("collision"):
+        contact = ensure_child(ensure_child(collision, "surface"), "contact")
+        if contact.find("collide_bitmask") is None:
+            etree.SubElement(contact, "collide_bitmask").text = str(1 << group)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
 def _as_actor_body(root: Element) -> str:
-    """Remove gravity, joints and plug-ins from a model, so that only requested velocities move
-    it."""
+    """Remove gravity, joints and plug-ins from a model, so that only requested velocities move it,
+    and keep it upright."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -99,4 +122,22 @@ def _as_actor_body(root: Element) -> str:
         gravity.text = "false"
         link.insert(0, gravity)
         ensure_child(link, "inertial")
+    _keep_upright(root)
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def _keep_upright(root: Element) -> None:
+    """Set the moments of inertia of the link about the horizontal axes of the model to
+    :data:`UPRIGHT_KGM2`, and preserve the moment about the vertical axis."""
+    text = etree.tostring(root, encoding="unicode")
+    document = SdfDocument.parse(text, "actor")
+    own = read_inertial(document, next(document.root.iter("link")))
+    (link_pose,) = placed_model(text, "actor", Pose()).links.values()
+    turned = link_pose.rotation @ own.matrix @ link_pose.rotation.T
+    inertial = next(root.iter("inertial"))
+    upright = Pose(own.center_m) * Pose(quaternion=link_pose.inverse().quaternion)
+    ensure_child(inertial, "pose").text = upright.to_text()
+    moments = ensure_child(inertial, "inertia")
+    values = {"ixx": UPRIGHT_KGM2, "iyy": UPRIGHT_KGM2, "izz": float(turned[2, 2])}
+    for tag in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"):
+        set_numbers(ensure_child(moments, tag), values.get(tag, 0.0))

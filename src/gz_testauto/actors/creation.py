@@ -16,7 +16,12 @@ from shapely.geometry.base import BaseGeometry
 from typing_extensions import override
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.bodies import body_sdf, read_body
+from gz_testauto.actors.bodies import (
+    CONTACT_GROUPS,
+    body_sdf,
+    in_contact_group,
+    read_body,
+)
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.parameters import check_parameters, construct
 from gz_testauto.base.pose import Pose, Pose2D
@@ -101,11 +106,13 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 @dataclass(frozen=True)
 class ActorPlacementArea:
     """The obstacles of a world, the start of the robot, and the radius (m) of the robot's
-    circumscribed circle. They determine where actors can start."""
+    circumscribed circle. They determine where actors can start. ``has_bit_masks`` is True if
+    collisions of the world or of the robot have bit masks, which actors then must not use."""
 
     surroundings: ObstacleOutlines
     start: Pose2D
     robot_radius_m: float
+    has_bit_masks: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,9 @@ def create_actors(
     """
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
+    outlines: Dict[str, BaseGeometry] = {}
     for spec in specs:
+        sdf, outline = sdf_of(spec), outline_of(spec)
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             new = NewActor(name, index, child_generator(seed, *path), ground, started)
@@ -195,13 +204,35 @@ def create_actors(
                     )
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
-            model = NamedModel(name, sdf_of(spec), start.to_pose(spec.height_above_ground_m))
+            in_group = sdf
+            if spec.needs_free_path and not ground.has_bit_masks:
+                in_group = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)
+            model = NamedModel(name, in_group, start.to_pose(spec.height_above_ground_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:
                 started.append((start.x_m, start.y_m, reach_of(spec)))
+                if spec.needs_free_path:
+                    outlines[name] = shapely.transform(outline, start.apply)
+                    _require_apart(outlines, name)
                 actor.models = (model,)
     return tuple(actors.values())
+
+
+def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
+    """Raise ``PlacementError`` if the outline of the actor ``name`` overlaps another outline."""
+    own = outlines[name]
+    for other, outline in outlines.items():
+        if other != name and own.intersects(outline):
+            raise PlacementError(
+                f"actors {other!r} and {name!r} overlap at the start of the trial; start one of "
+                "them elsewhere, or use 'behavior: flow' for actors that appear later"
+            )
+
+
+def outline_of(spec: ActorSpec) -> BaseGeometry:
+    """Return the outline (m) of the model of an actor in the frame of the model."""
+    return placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
 
 
 def sdf_of(spec: ActorSpec) -> str:

@@ -11,6 +11,7 @@ Cooper 1978; personal space: Hall 1966; compliance: Francis et al. 2023; discomf
 """
 
 import functools
+import itertools
 from dataclasses import dataclass
 from typing import List, Mapping, Tuple
 
@@ -97,6 +98,21 @@ def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.nd
     ours, theirs = recording.pose[present], trajectory[present]
     outline = recording.series[OUTLINE_SERIES + name]
     return present, ours, theirs, placed(robot, ours), placed(outline, theirs)
+
+
+def overlapping(recording: Recording) -> np.ndarray:
+    """Return whether the outlines of two moving objects overlap at each sample, shape (n,)."""
+    series, found = recording.series, np.zeros(len(recording.time_s), dtype=bool)
+    for first, second in itertools.combinations(moving_objects(series), 2):
+        one, other = series[ACTOR_SERIES + first], series[ACTOR_SERIES + second]
+        outlines = series[OUTLINE_SERIES + first], series[OUTLINE_SERIES + second]
+        reach_m = sum(float(np.hypot(*outline.T).max()) for outline in outlines)
+        with np.errstate(invalid="ignore"):  # NaN while an object is absent
+            near = np.hypot(*(one - other)[:, :2].T) < reach_m
+        if near.any():
+            shapes = (shapely.polygons(placed(o, p[near])) for o, p in zip(outlines, (one, other)))
+            found[near] |= shapely.area(shapely.intersection(*shapes)) > 0.0
+    return found
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:

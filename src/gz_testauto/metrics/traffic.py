@@ -19,6 +19,7 @@ from gz_testauto.metrics.encounters import (
     greatest_drac_mps2,
     imminent,
     moving_objects,
+    overlapping,
     placed,
     post_encroachment_s,
     social_intrusion,
@@ -211,6 +212,18 @@ def stl(recording: Recording, context: MetricContext) -> float:
     return fastest_s / max(recording.duration_s, fastest_s)
 
 
+@_extra("lower", "time in which two moving objects overlap", "s")
+def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
+    """Return the time (s) in which the outlines of two moving objects overlap.
+
+    Moving objects do not block each other, so that they overlap if their paths cross at the same
+    time. It is NaN with fewer than two moving objects.
+    """
+    if len(moving_objects(recording.series)) < 2:
+        return math.nan
+    return _held(recording, overlapping(recording).astype(float))
+
+
 def _greatest_intrusion(
     names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
@@ -234,6 +247,7 @@ def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
         discomfort_share,
         yielding_s,
         struck_standing,
+        objects_overlap_s,
         stl,
     ]
     if people:

@@ -19,6 +19,7 @@ from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
@@ -143,7 +144,9 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     if spec.actors or own:
         outline = np.asarray(spec.robot.footprint_m or context.robot.footprint_m)
         radius_m = float(np.hypot(*outline.T).max())
-        area = ActorPlacementArea(context.obstacle_outlines(), context.start, radius_m)
+        area = ActorPlacementArea(
+            context.obstacle_outlines(), context.start, radius_m, _has_bit_masks(context)
+        )
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
     if agents is not None:
         hooks.append(agents)
@@ -152,6 +155,18 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
     drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
+
+
+def _has_bit_masks(context: ActorContext) -> bool:
+    """Return whether collisions of the world or of the robot have the element
+    ``<collide_bitmask>``. The result is True for a robot whose model is not known."""
+    if not isinstance(context.robot, RobotModel):
+        return True
+    elements = [
+        node.element for model in context.scene.models.values() for _, node, _ in model.node.walk()
+    ]
+    elements.append(parse_xml(context.robot.sdf.encode()))
+    return any(element.find(".//collide_bitmask") is not None for element in elements)
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:

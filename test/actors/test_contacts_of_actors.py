@@ -1,0 +1,152 @@
+"""Actors that meet keep their plane and their timetable."""
+
+import math
+
+import numpy as np
+import pytest
+from actor_scenes import PERIOD_S, person, simulated
+
+from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.bodies import CONTACT_GROUPS, actor_body_of, in_contact_group
+from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
+from gz_testauto.actors.script import ScriptSpec
+from gz_testauto.actors.simulation import ActorSimulation
+from gz_testauto.base.errors import PlacementError, SceneError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import read_inertial
+from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.interface import Scene
+
+CAR = {"size_m": [4.5, 1.8, 1.5], "mass_kg": 1200}
+FAR = Pose2D(50.0, 50.0, 0.0)
+
+
+def script(name, waypoints_m, **keys):
+    given = {"name": name, "behavior": "script", "waypoints_m": waypoints_m, **keys}
+    return ScriptSpec.model_validate(given)
+
+
+def created(specs, has_bit_masks=False):
+    area = ActorPlacementArea(ObstacleOutlines({}), FAR, 0.3, has_bit_masks)
+    return create_actors(specs, 1, 0, 0, area)
+
+
+def to_center(count):
+    angles = np.arange(count) * 2 * math.pi / count
+    return [
+        script(f"p{number}", [[4 * math.cos(angle), 4 * math.sin(angle)], [0, 0]])
+        for number, angle in enumerate(angles)
+    ]
+
+
+MEETINGS = {
+    "head-on": [script("a", [[-2, 0], [2, 0]]), script("b", [[2, 0], [-2, 0]])],
+    "overtaking": [
+        script("a", [[-2, 0], [1, 0]], speed_mps=0.5),
+        script("b", [[-3, 0.2], [4, 0.2]], speed_mps=1.5),
+    ],
+    "cars": [
+        script("a", [[-4, 0], [4, 0]], body=CAR),
+        script("b", [[4, 0.5], [-4, 0.5]], body=CAR),
+    ],
+    "pile-up of 20": to_center(20),
+}
+
+
+def run(simulator, actors, duration_s=8.0):
+    models = tuple(model for actor in actors for model in actor.models)
+    world = share_directory() / "worlds" / "plain.world"
+    simulation = ActorSimulation(simulator.load(Scene(world, None, models=models)), actors)
+    snapshots = [simulation.step(PERIOD_S) for _ in range(round(duration_s / PERIOD_S))]
+    return [{model.name: one.models[model.name].pose for model in models} for one in snapshots]
+
+
+@pytest.mark.parametrize(
+    "name", ["embedded", pytest.param("gazebo", marks=[pytest.mark.gazebo, pytest.mark.slow])]
+)
+def test_actors_that_meet_keep_their_plane_and_timetable(name):
+    with open_simulator(name) as simulator:
+        for meeting, specs in MEETINGS.items():
+            poses = run(simulator, created(specs))
+            all_poses = [pose for one in poses for pose in one.values()]
+            assert max(abs(pose.position[2] - 0.02) for pose in all_poses) < 1e-3, meeting
+            assert max(pose.tilt_rad for pose in all_poses) < 1e-3, meeting
+            if len(specs) <= CONTACT_GROUPS:
+                for spec in specs:
+                    end = spec.waypoints_m[-1]
+                    found = next(pose for name, pose in poses[-1].items() if name == spec.name)
+                    assert found.position[:2] == pytest.approx(end, abs=2e-3), meeting
+
+
+def test_actors_with_overlapping_starts_are_rejected():
+    with pytest.raises(PlacementError, match=r"'first' and 'second' overlap at the start"):
+        created([script("first", [[0, 0], [9, 0]]), script("second", [[0, 0.4], [9, 0]])])
+    beside = [script("a", [[0, 0], [9, 0]], body=CAR), script("b", [[0, 2], [9, 2]], body=CAR)]
+    assert len(created(beside)) == 2
+
+
+def test_bit_masks_of_the_world_or_robot_disable_contact_groups():
+    actors = created(MEETINGS["head-on"], has_bit_masks=True)
+    assert not any("bitmask" in actor.models[0].sdf for actor in actors)
+    groups = [actor.models[0].sdf for actor in created(MEETINGS["head-on"])]
+    assert ["<collide_bitmask>1<" in groups[0], "<collide_bitmask>2<" in groups[1]] == [True, True]
+
+
+def test_bit_mask_of_a_model_is_kept():
+    body = person("a", 0, 0).sdf.replace(
+        "</collision>",
+        "<surface><contact><collide_bitmask>6</collide_bitmask></contact></surface></collision>",
+    )
+    assert "<collide_bitmask>6<" in in_contact_group(body, 3)
+
+
+def test_moment_about_the_vertical_axis_is_kept_in_a_tilted_link():
+    """The link is rolled by 90 degrees, so that its y axis is vertical."""
+    text = (
+        '<model name="m"><link name="l"><pose>0 0 1 1.5707963267948966 0 0</pose><inertial>'
+        "<mass>3</mass><pose>0.1 0.2 0.3 0 0 0</pose><inertia><ixx>1</ixx><iyy>2</iyy><izz>3</izz>"
+        "<ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial></link></model>"
+    )
+    model = SdfDocument.parse(f'<sdf version="1.6">{text}</sdf>').model
+    document = SdfDocument.parse(actor_body_of(model, "1.6", "m"))
+    found = read_inertial(document, next(document.root.iter("link")))
+    assert found.mass_kg == 3.0
+    assert found.center_m == pytest.approx((0.1, 0.2, 0.3))
+    assert np.diag(found.matrix) == pytest.approx([1e8, 2.0, 1e8])
+
+
+class Lifted(Actor):
+    """An actor that moves horizontally, and is lifted from outside after 0.5 s."""
+
+    def act(self, context):
+        self.set_twist((0.1, 0.0, 0.0))
+
+
+def lifted(tmp_path, pose):
+    actor = Lifted("lifted")
+    simulation = simulated(tmp_path, [person("lifted", 2, 2)], [actor])
+    for _ in range(5):
+        simulation.step(PERIOD_S)
+    x, y, _ = simulation.snapshot().models["lifted"].pose.position
+    simulation.set_states({"lifted": pose(x, y)})
+    return simulation
+
+
+def test_lifted_actor_returns_to_its_height(tmp_path):
+    simulation = lifted(tmp_path, lambda x, y: ModelState(Pose((x, y, 0.05))))
+    after = [simulation.step(PERIOD_S).models["lifted"].pose.position[2] for _ in range(3)]
+    assert after[-1] == pytest.approx(0.02, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("z_m", "roll_rad", "named"), [(0.5, 0.0, r"lifted by 0\.48 m"), (0.02, 0.3, r"0\.30 rad")]
+)
+def test_actor_off_its_plane_ends_the_trial_with_its_name(tmp_path, z_m, roll_rad, named):
+    simulation = lifted(
+        tmp_path, lambda x, y: ModelState(Pose.from_rpy(x, y, z_m, roll_rad, 0.0, 0.0))
+    )
+    with pytest.raises(SceneError, match=rf"actor 'lifted' .*{named}"):
+        simulation.step(PERIOD_S)
