@@ -94,7 +94,7 @@ class GazeboServices:
                 "poses; the numbers must be equal"
             )
         models = [
-            spawn_xml.model_to_spawn(xml, name, "", ros_messages.pose_of(pose), self._convert_urdf)
+            spawn_xml.model_to_spawn(xml, name, "", ros_messages.pose_of(pose))
             for name, xml, pose in zip(*columns)
         ]
         self._loop.simulation.spawn(models)
