@@ -230,6 +230,42 @@ def test_lane_metrics_inside_and_outside_lanes():
     assert found["lane_error_max_m"] == pytest.approx(1.5)
 
 
+EAST, WEST = [[-20, -1.75, 3.5], [40, -1.75, 3.5]], [[40, 1.75, 3.5], [-20, 1.75, 3.5]]
+
+
+@pytest.mark.parametrize(
+    ("robot", "share"),
+    [
+        (lambda t: (t, -1.75, 0), 0.0),
+        (lambda t: (t, 1.75, 0), 1.0),
+        (lambda t: (t, 1.75 if t < 2.5 else -1.75, 0), 0.25),
+        (lambda t: (-t, 1.75, math.pi), 0.0),
+        (lambda t: (t, 9.0, 0), 0.0),  # beside the road
+        (lambda t: (min(t, 5.0), 1.75, 0), 1.0),  # stops in the oncoming lane
+        (lambda t: (min(t, 5.0), -1.75, 0), 0.0),
+        (lambda t: (0, 1.75, 0), 0.0),  # has not moved
+    ],
+    ids=["own", "oncoming", "a quarter", "turned", "beside", "stops", "stops on own", "stands"],
+)
+def test_wrong_way_share_is_the_time_against_the_direction_of_the_lane(robot, share):
+    found = measured(drive(10.0, robot, None, lanes=[EAST, WEST]), LANE_METRICS)
+    assert found["wrong_way_share"] == pytest.approx(share, abs=0.011)
+
+
+def test_robot_on_crossing_lanes_is_not_on_the_wrong_way_if_one_fits():
+    north = [[0, -20, 3.5], [0, 20, 3.5]]
+    found = measured(drive(6.0, lambda t: (0, t - 3, 0), None, lanes=[WEST, north]), LANE_METRICS)
+    assert found["wrong_way_share"] == 0.0
+    bend = [[0, 0, 2], [10, 0, 2], [10, 10, 2]]
+    back = drive(8.0, lambda t: (10, 9 - t, 0), None, lanes=[bend])
+    assert measured(back, LANE_METRICS)["wrong_way_share"] == pytest.approx(1.0, abs=0.011)
+
+
+def test_wrong_way_share_is_unknown_without_lanes():
+    found = measured(drive(1.0, lambda t: (t, 0, 0), None), LANE_METRICS)
+    assert math.isnan(found["wrong_way_share"])
+
+
 def test_a_corner_beyond_a_bend_is_off_the_lane():
     bend = [[0, 0, 3.0], [10, 0, 3.0], [10, 10, 3.0]]
     found = measured(drive(1.0, lambda t: (10.6, -0.6, 0), None, lanes=[bend]), LANE_METRICS)

@@ -325,5 +325,43 @@ def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
-LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m)
+@_extra("lower", "share of the time in which the robot drives against the direction of its lane")
+def wrong_way_share(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time, in [0, 1], in which the robot drives on the wrong side.
+
+    The base is then on one or more lanes, and the direction of each of them, which is the order of
+    its center points, is more than 90° from the direction in which the base moves. A robot that
+    stands keeps its state. It is NaN without lanes.
+    """
+    lanes = lanes_of(recording)
+    if not lanes or len(recording.time_s) < 2:
+        return math.nan
+    points = shapely.points(recording.pose[:, :2])
+    moves = np.diff(recording.pose[:, :2], axis=0)
+    on_any, with_any = (np.zeros(len(moves), dtype=bool) for _ in range(2))
+    for lane in lanes:
+        inside = shapely.covers(surface_of(lane), points)[:-1]
+        nearest = _directions(lane, recording.pose[:-1, :2])
+        on_any |= inside
+        with_any |= inside & ((nearest * moves).sum(axis=1) >= 0.0)
+    speeds = np.hypot(*moves.T) / np.diff(recording.time_s)
+    wrong, moving = on_any & ~with_any, speeds > STANDING_MPS
+    latest = np.maximum.accumulate(np.where(moving, np.arange(len(moves)), -1))
+    kept = np.where(latest >= 0, wrong[latest], False)
+    return _share_of_time(recording, np.append(kept, False).astype(float))
+
+
+def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the unit direction of a lane, shape (n, 2), at the points of its center line that are
+    nearest to positions of shape (n, 2).
+    """
+    starts, legs = lane[:-1, :2], np.diff(lane[:, :2], axis=0)
+    offsets = positions[:, None] - starts
+    along = np.clip((offsets * legs).sum(axis=2) / (legs**2).sum(axis=1), 0.0, 1.0)
+    away = np.hypot(*np.moveaxis(offsets - along[..., None] * legs, 2, 0))
+    units = legs / np.hypot(*legs.T)[:, None]
+    return np.asarray(units[away.argmin(axis=1)])
+
+
+LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m, wrong_way_share)
 """The additional metrics of a campaign with a road."""
