@@ -11,6 +11,7 @@ from sdf_text import include, link, model, world
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import read_scene
 
 ANGLES = st.floats(-1.5, 1.5)
@@ -67,11 +68,11 @@ def test_relative_to_attribute_is_resolved_through_frames_and_links(frame, first
     assert np.allclose(scene.models["m"].links["b"].matrix, expected, atol=1e-9)
 
 
-def test_relative_to_attribute_can_name_a_joint_nested_link_or_model():
+def test_relative_to_attribute_can_name_a_joint_or_a_model():
     body = (
         link("a", "1 0 0 0 0 0")
         + link("b", '<pose relative_to="j">0 0 1 0 0 0</pose>')
-        + link("c", '<pose relative_to="inner::l">0 0 5 0 0 0</pose>')
+        + link("c", '<pose relative_to="inner">0 0 5 0 0 0</pose>')
         + '<joint name="j" type="fixed"><pose>0 2 0 0 0 0</pose><parent>b</parent>'
         + "<child>a</child></joint>"
         + model("inner", link("l", "7 0 0 0 0 0"), pose="0 0 1 0 0 0")
@@ -79,7 +80,7 @@ def test_relative_to_attribute_can_name_a_joint_nested_link_or_model():
     other = model("other", pose='<pose relative_to="m">0 0 4 0 0 0</pose>')
     scene = scene_of(world(other, model("m", body, pose="0 9 0 0 0 0"), version="1.7"))
     assert scene.models["m"].links["b"].position == (1, 2, 1)
-    assert scene.models["m"].links["c"].position == (7, 0, 6)
+    assert scene.models["m"].links["c"].position == (0, 0, 6)
     assert scene.models["other"].pose.position == (0, 9, 4)
 
 
@@ -162,13 +163,93 @@ def test_length_of_a_chain_of_relative_frames_is_limited():
         scene_of(text)
 
 
-@pytest.mark.parametrize("around", ["", "<static>0</static>", "<static>1</static>"])
-def test_static_model_remains_static_within_another(model_directory, around):
+@pytest.mark.parametrize(
+    ("parts", "static"),
+    [
+        ("{static_file}", True),
+        ("<static>0</static>{static_file}", False),
+        ("{static_file}<static>0</static>", True),
+        ("<static>1</static>{file}", True),
+        ("<static>1</static>{movable_include}", True),
+        ("{movable_include}{static_file}", False),
+        ("{static_include}", True),
+        ("{file}", False),
+        ("{file}{around_static}", True),
+    ],
+)
+def test_first_static_is_valid_for_a_model_and_its_includes(model_directory, parts, static):
+    """The values were read in gzserver 11.1, which merges these models."""
     model_directory("shelf", model("shelf", link("l"), static=True))
-    outer = f'<model name="wrap">{around}{include("model://shelf")}</model>'
-    wrap = scene_of(world(outer), [model_directory.root]).models["wrap"]
-    assert wrap.static
-    assert wrap.static_links == {"shelf::l"}
+    model_directory("crate", f'<model name="crate">{link("l")}</model>')
+    inner = include("model://shelf", "inner")
+    model_directory("around", f'<model name="around">{link("l")}{inner}</model>')
+    includes = {
+        "static_file": include("model://shelf"),
+        "file": include("model://crate"),
+        "movable_include": include("model://shelf", "loose", extra="<static>0</static>"),
+        "static_include": include("model://crate", extra="<static>1</static>"),
+        "around_static": include("model://around"),
+    }
+    text = f'<model name="m">{parts.format(**includes)}{link("own")}</model>'
+    document = SdfDocument.parse(world(text), "w.world")
+    scene = scene_of(world(text), [model_directory.root]).models["m"]
+    assert scene.static == static
+    assert scene.static_links == (scene.links.keys() if static else set())
+    library = ModelLibrary([model_directory.root])
+    library.expand_all(document, document.root)
+    expanded = read_scene(document, [model_directory.root]).models["m"]
+    assert expanded.links.keys() == scene.links.keys()
+    assert expanded.static_links == scene.static_links
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            model("a", '<frame name="f"/>', link("l"))
+            + model("b", pose='<pose relative_to="a::f">1 0 0 0 0 0</pose>'),
+            r"w.world:\d+: .*'a::f', and Gazebo 11 does not resolve.*'a'",
+        ),
+        (
+            model("m", model("in", link("l")), link("k", '<pose relative_to="in::l">1 0 0</pose>')),
+            "'in::l', and Gazebo 11 does not resolve",
+        ),
+        (
+            model("a", link("l"))
+            + '<frame name="w" attached_to="a::l"/>'
+            + model("b", pose='<pose relative_to="w">1 0 0 0 0 0</pose>'),
+            "'a::l', and Gazebo 11 does not resolve",
+        ),
+        (
+            model("m", "{crate}", link("k", '<pose relative_to="crate">1 0 0</pose>')),
+            "'crate', an <include> in a model",
+        ),
+        (
+            model("m", link("k", "1 0 0"), '{crate:<pose relative_to="k">0 0 1</pose>}'),
+            "nested model 'crate' is relative to 'k'",
+        ),
+        (
+            model(
+                "m",
+                link("k", "1 0 0 0 0 0"),
+                model("in", link("l"), pose='<pose relative_to="k">0 0 1 0 0 0</pose>'),
+            ),
+            "nested model 'in' is relative to 'k'",
+        ),
+        (model("m", "{nest}"), "'nest', which is included in a model, contains the model 'in'"),
+        (model("m", "{chain}"), "'chain' includes a model of the same name"),
+    ],
+)
+def test_pose_that_gazebo_11_does_not_resolve_is_rejected(model_directory, text, problem):
+    model_directory("crate", model("crate", link("l")))
+    model_directory("nest", model("nest", model("in", link("l"))))
+    model_directory("chain", model("chain", include("model://crate", "chain")))
+    for name in ("crate", "nest", "chain"):
+        text = text.replace(f"{{{name}}}", include(f"model://{name}"))
+    own = '<pose relative_to="k">0 0 1</pose>'
+    text = text.replace(f"{{crate:{own}}}", include("model://crate", extra=own))
+    with pytest.raises(SdfError, match=problem):
+        scene_of(world(text, version="1.7"), [model_directory.root])
 
 
 def test_static_model_does_not_fix_its_parent():

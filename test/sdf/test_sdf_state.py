@@ -52,6 +52,37 @@ def test_state_overrides_the_pose_of_the_model():
     assert applied(text).world.find("model/pose").text == "5.0 6.0 7.0 0.0 0.0 0.0"
 
 
+def test_state_does_not_move_what_is_relative_to_the_model():
+    text = world(
+        model("a", link("l"), link("k", '<pose relative_to="l">0 0 1 0 0 0</pose>')),
+        model("b", pose='<pose relative_to="a">1 0 0 0 0 0</pose>'),
+        state(state_of("a", "5 0 0 0 0 0", link_state("l", "5 0 0 0 0 0"))),
+        version="1.7",
+    )
+    models = read_scene(SdfDocument.parse(text), ()).models
+    assert models["b"].pose.position == (1, 0, 0)
+    links = links_of(SdfDocument.parse(text.replace('"l"><pose>5 0 0', '"l"><pose>5 3 0')))
+    assert links["a::l"].position == pytest.approx((5, 3, 0))
+    assert links["a::k"].position == pytest.approx((5, 0, 1))
+
+
+def test_state_without_a_pose_moves_the_model_to_the_origin():
+    text = world(model("m", pose="1 0 0 0 0 0"), state(state_of("m")))
+    assert read_scene(SdfDocument.parse(text), ()).models["m"].pose == Pose()
+
+
+@pytest.mark.parametrize(("pose", "allowed"), [("5 6 0 0 0 1", True), ("5 6 0.1 0 0 0", False)])
+def test_state_that_lifts_a_plane_is_rejected(pose, allowed):
+    """Gazebo computes collisions with a plane at the height that its model had before."""
+    floor = link("l", shape="<plane><normal>0 0 1</normal></plane>", collision_pose="0 0 1 0 0 0")
+    text = world(model("m", floor, pose="1 2 0 0 0 0"), state(state_of("m", pose)))
+    if allowed:
+        assert read_scene(SdfDocument.parse(text), ()).models["m"].pose.position[:2] == (5, 6)
+        return
+    with pytest.raises(SdfError, match="moves the model 'm', which has a <plane>"):
+        read_scene(SdfDocument.parse(text), ())
+
+
 def test_reading_a_scene_does_not_change_the_document():
     text = world(model("m", pose="1 0 0 0 0 0"), state(state_of("m", "5 6 7 0 0 0")))
     document = SdfDocument.parse(text)

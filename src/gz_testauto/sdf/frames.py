@@ -1,11 +1,12 @@
 """Resolve poses with the frame semantics of SDF 1.7, or with the defaults of older versions.
 
-The ``relative_to`` attribute in worlds and models can name links, joints, frames, models (also
-``inner::link``), ``__model__`` and ``world``. Other names are rejected. As in Gazebo 11, the
+The ``relative_to`` attribute in worlds and models can name links, joints, frames, models,
+``__model__`` and ``world``. Other names are rejected, also those that Gazebo 11 does not resolve:
+scoped names (``inner::link``) and the name of an ``<include>`` in a model. As in Gazebo 11, the
 ``frame`` attribute is equivalent up to SDF 1.6 and ignored from 1.7 on.
 """
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
@@ -25,13 +26,17 @@ class FrameGraph:
 
     def __init__(self, document: SdfDocument, owner: Element) -> None:
         self._document = document
+        self._attached: Dict[str, Element] = {}
         self._own_names = ("world",) if owner.tag == "world" else ("__model__",)
         self._entries: Dict[str, Tuple[Optional[Element], str]] = {}
         self._nested: Dict[str, FrameGraph] = {}
+        self._unnamed: Set[str] = set()
         self._resolved: Dict[str, Pose] = {name: Pose() for name in (*self._own_names, "")}
         self._resolving: List[str] = []
         for frame in owner.findall("frame"):
-            self.add(name_of(document, frame), frame.find("pose"), frame.get("attached_to", ""))
+            base = frame.get("attached_to", "")
+            self.add(name_of(document, frame), frame.find("pose"), base)
+            self._attached[name_of(document, frame)] = frame
 
     def add(
         self,
@@ -49,6 +54,10 @@ class FrameGraph:
         self._entries.setdefault(name, (pose, base))
         if nested is not None:
             self._nested.setdefault(name, nested)
+
+    def forbid(self, name: str) -> None:
+        """Reject the name of an ``<include>`` in a model as the name of a frame."""
+        self._unnamed.add(name)
 
     def add_fixed(self, name: str, pose: Pose, nested: "FrameGraph") -> None:
         """Add the frame of a model whose pose in the frame of this element is known."""
@@ -76,6 +85,8 @@ class FrameGraph:
                 f"than {MAX_STEPS} frames; specify it relative to a nearer frame"
             )
         element, base = self._entries[name]
+        if name in self._attached:
+            self._require_known(base, self._document.where(self._attached[name]))
         self._resolving.append(name)
         try:
             self._resolved[name] = self.of(element, base)
@@ -90,11 +101,26 @@ class FrameGraph:
         where = self._document.source
         if element is not None:
             where = self._document.where(element)
-            renamed = element.get("frame") if self._document.version < (1, 7) else None
-            base = element.get("relative_to") or renamed or base
+            named = relative_to(self._document, element)
+            self._require_known(named, where)
+            base = named or base
         if base in self._resolved and self._resolved[base] == Pose():
             return value  # exact, without rounding of a product
         return self.pose(base, where) * value
+
+    def _require_known(self, name: str, where: str) -> None:
+        """Raise ``SdfError`` for a name in an attribute that Gazebo 11 does not resolve."""
+        if name in self._unnamed:
+            raise SdfError(
+                f"{where}: a pose is relative to {name!r}, an <include> in a model, whose name "
+                "Gazebo 11 does not resolve; specify it relative to a <frame> with the same pose"
+            )
+        if "::" in name and name not in self._entries:
+            raise SdfError(
+                f"{where}: a pose is relative to {name!r}, and Gazebo 11 does not resolve such "
+                f"scoped names; specify it relative to {name.split('::')[0]!r}, or to a <frame> "
+                "in the same element"
+            )
 
     def _scoped(self, name: str, where: str) -> Pose:
         outer, separator, inner = name.partition("::")
@@ -104,3 +130,9 @@ class FrameGraph:
         raise SdfError(
             f"{where}: a pose is relative to {name!r}, which does not exist. Known: {known}"
         )
+
+
+def relative_to(document: SdfDocument, pose: Element) -> str:
+    """Return the name of the frame in the attributes of a ``<pose>``; empty without a name."""
+    renamed = pose.get("frame") if document.version < (1, 7) else None
+    return pose.get("relative_to") or renamed or ""

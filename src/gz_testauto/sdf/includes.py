@@ -16,7 +16,7 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import ALLOW_MISSING_HINT, MissingFileError, ResourceError, SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.meshes.files import is_lfs_pointer
-from gz_testauto.sdf.values import insert_child, remove_child, text_of
+from gz_testauto.sdf.values import flag, insert_child, remove_child, text_of
 
 MAX_NESTED_INCLUDES = 50
 """Largest depth of nested includes."""
@@ -126,14 +126,50 @@ class ModelLibrary:
         model.
 
         Overrides are applied, relative URIs become absolute, and nested includes are expanded.
-        Nested includes for which the function ``without`` returns True are removed.
+        Nested includes for which the function ``without`` returns True are removed. If the include
+        is in a model, both models get the same ``<static>`` (:meth:`static`).
         """
-        model = self._expanded(document, include, document.version, without)
+        owner, fixed = include.getparent(), None
+        if owner.tag == "model":
+            fixed = self.static(document, owner)
+            _set_static(owner, fixed)
+        if fixed is None:
+            fixed = self.static_of_include(document, include)
+        model = self._expanded(document, include, document.version, without, fixed)
         if model is None:
             raise SdfError(f"{document.where(include)}: this <include> does not include a model")
         model.tail = include.tail
         include.getparent().replace(include, model)
         return model
+
+    def static(self, document: SdfDocument, model: Element) -> Optional[bool]:
+        """Return the value of the first ``<static>`` of a ``<model>``, or None if it has none.
+
+        As Gazebo 11 merges a model with the models that it includes, a ``<static>`` of an included
+        model is one of them, and the result is also valid for the included models.
+        """
+        for child in model:
+            if child.tag == "static":
+                return flag(document, model, "static")
+            if child.tag == "include":
+                fixed = self.static_of_include(document, child)
+                if fixed is not None:
+                    return fixed
+        return None
+
+    def static_of_include(self, document: SdfDocument, include: Element) -> Optional[bool]:
+        """Return the value of the ``<static>`` that an ``<include>`` or its model specifies, or
+        None if they specify none."""
+        if include.find("static") is not None:
+            return flag(document, include, "static")
+        try:
+            found = self.included(document, include)
+        except MissingFileError:  # removed, or reported when the model is read
+            found = None
+        if found is None:
+            return None
+        with self.entered(document, include):
+            return self.static(found.document, found.element)
 
     def expand_all(self, document: SdfDocument, element: Element) -> None:
         """Expand all includes of models below ``element``, which is an element of ``document``."""
@@ -182,6 +218,7 @@ class ModelLibrary:
         include: Element,
         version: Tuple[int, ...],
         without: Optional[Without] = None,
+        fixed: Optional[bool] = None,
     ) -> Optional[Element]:
         found = self.included(document, include)
         if found is None:
@@ -195,12 +232,19 @@ class ModelLibrary:
             if without is not None and without(found.document, original):
                 remove_child(duplicate)
                 continue
+            owner, inner = original.getparent(), fixed
+            if owner is not found.element:
+                inner = self.static(found.document, owner)
+                _set_static(duplicate.getparent(), inner)
+            if inner is None:
+                inner = self.static_of_include(found.document, original)
             with self.entered(found.document, original):
-                nested = self._expanded(found.document, original, version, without)
+                nested = self._expanded(found.document, original, version, without, inner)
             if nested is not None:
                 nested.tail = duplicate.tail
                 duplicate.getparent().replace(duplicate, nested)
         override(model, include)
+        _set_static(model, fixed)
         return model
 
     @contextlib.contextmanager
@@ -276,6 +320,18 @@ def override(model: Element, include: Element) -> None:
         insert_child(model, copy.deepcopy(plugin), len(model))
 
 
+def _set_static(model: Element, fixed: Optional[bool]) -> None:
+    """Set the ``<static>`` of a model, unless ``fixed`` is None or already its value."""
+    text = (text_of(model, "static") or "").lower()
+    if fixed is None or text in (("1", "true") if fixed else ("0", "false")):
+        return
+    for element in model.findall("static"):
+        remove_child(element)
+    element = etree.Element("static")
+    element.text = "1" if fixed else "0"
+    insert_child(model, element, 0)
+
+
 def _missing(document: SdfDocument, element: Element, problem: str) -> MissingFileError:
     return MissingFileError(f"{document.where(element)}: {problem}; {ALLOW_MISSING_HINT}")
 
@@ -294,11 +350,17 @@ def _missing_message(uri: str, path: Path) -> str:
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
-    """Write the default frame of joint axes explicitly, so that a model keeps its meaning in
-    another SDF version.
+    """Write the frames of poses and of joint axes so that a model keeps its meaning in another SDF
+    version.
 
-    By default, an axis is in the model frame up to SDF 1.4, and in the joint frame from SDF 1.5 on.
+    The ``frame`` of a pose has an effect up to SDF 1.6. By default, an axis is in the model frame
+    up to SDF 1.4, and in the joint frame from SDF 1.5 on.
     """
+    if (version < (1, 7)) != (to < (1, 7)):
+        for pose in model.iter("pose"):
+            named = pose.attrib.pop("frame", None)
+            if named and version < (1, 7) and not pose.get("relative_to"):
+                pose.set("relative_to", named)
     if version >= (1, 5) or to < (1, 5):
         return
     for axis in (*model.iter("axis"), *model.iter("axis2")):

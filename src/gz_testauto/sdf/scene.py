@@ -165,7 +165,9 @@ def read_scene(
         document = document.copy()
         missing = remove_missing(document, library, allow_missing)
     world = document.world
+    before: Dict[str, List[float]] = {}
     if world is not None and world.find("state") is not None:
+        before = _plane_heights(read_models(document, library), library)
         document = document.copy()
         apply_state(document, library)
         world = document.world
@@ -176,11 +178,31 @@ def read_scene(
             unmeasured.append(f"a second model named {node.name!r}")
         else:
             models[node.name] = scene_model(node, library)
+    for moved, heights in before.items():
+        after = _plane_heights([models[moved].node], library) if moved in models else {}
+        if not np.allclose(after.get(moved, heights), heights, rtol=0.0, atol=GROUND_TOLERANCE_M):
+            raise SdfError(
+                f"{document.source}: <state> moves the model {moved!r}, which has a <plane>, and "
+                "Gazebo does not move the plane; write the pose in <model> or <include>, and "
+                "remove the model from <state>"
+            )
     name = ""
     if world is not None:
         name = world.get("name", "")
         unmeasured += [f"<{tag}>" for tag in ("population", "road") for _ in world.findall(tag)]
     return WorldScene(name, models, document, tuple(unmeasured), missing)
+
+
+def _plane_heights(nodes: Sequence[ModelNode], library: ModelLibrary) -> Dict[str, List[float]]:
+    """Return z (m, world frame) of all planes of each model that has planes."""
+    found: Dict[str, List[float]] = {}
+    for node in nodes:
+        for _, model, _ in node.walk():
+            if any(next(link.element.iter("plane"), None) is not None for link in model.links):
+                shapes = scene_model(node, library).collisions
+                planes = [s.pose.position[2] for s in shapes if isinstance(s.geometry, Plane)]
+                found.setdefault(node.name, planes)
+    return found
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.frames import relative_to
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scale import scale_geometry
 from gz_testauto.sdf.tree import ModelNode, read_models
@@ -70,7 +71,12 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
     if not model_states:
         return
     placed = set()
-    for node in read_models(document, library):
+    nodes = read_models(document, library)
+    for node in nodes:  # Gazebo resolves the poses before it applies the state
+        pose = node.placed_by.find("pose")
+        if pose is not None and relative_to(document, pose):
+            set_pose(node.placed_by, node.pose)
+    for node in nodes:
         state_of_model = model_states.get(node.name)
         if state_of_model is not None and node.name not in placed:
             placed.add(node.name)
@@ -78,17 +84,13 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
 
 
 def _read_model_state(document: SdfDocument, element: Element) -> SavedModelState:
-    pose, scale = element.find("pose"), element.find("scale")
-    state = SavedModelState()
-    if pose is not None:
-        state.pose = pose_value(document, pose)
+    scale = element.find("scale")
+    state = SavedModelState(pose_value(document, element.find("pose")))
     if scale is not None:
         x, y, z = numbers(document, scale, 3)
         state.scale = None if (x, y, z) == (1.0, 1.0, 1.0) else (x, y, z)
     for link in element.findall("link"):
-        link_pose = link.find("pose")
-        if link_pose is not None:
-            state.links[name_of(document, link)] = pose_value(document, link_pose)
+        state.links[name_of(document, link)] = pose_value(document, link.find("pose"))
     for model in element.findall("model"):
         state.models[name_of(document, model)] = _read_model_state(document, model)
     return state
@@ -233,8 +235,11 @@ def _write(placement: _Placement) -> None:
     if placement.pose != node.pose:
         set_pose(node.placed_by, placement.pose)
     for link in node.links:
+        pose = link.element.find("pose")
         if link.name in placement.links:
             set_pose(link.element, placement.links[link.name])
+        elif placement.links and pose is not None and relative_to(node.document, pose):
+            set_pose(link.element, link.pose)
     for inner in placement.models:
         if not inner.is_rigid or not same_pose(inner.pose, inner.node.pose):
             _write(inner)

@@ -10,9 +10,9 @@ from typing import Iterator, List, Optional, Tuple
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.frames import FrameGraph
+from gz_testauto.sdf.frames import FrameGraph, relative_to
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.values import flag, name_of, text_of
+from gz_testauto.sdf.values import name_of, pose_value, text_of
 
 
 @dataclass
@@ -30,8 +30,8 @@ class ModelNode:
 
     ``pose`` is in the frame of the model or world that contains the model. ``element`` is the
     ``<model>`` element in ``document``. ``placed_by`` is the element that places the model:
-    ``element`` itself, or an ``<include>`` in another document. ``static`` is the value of the
-    model's own ``<static>``; see :meth:`static_links`.
+    ``element`` itself, or an ``<include>`` in another document. ``static`` is the value of
+    ``<static>``, which a model and the models that it includes share; see :meth:`static_links`.
     """
 
     name: str
@@ -63,7 +63,8 @@ class ModelNode:
         """Yield the scoped names of the links that cannot move, which are the links of static
         models.
 
-        As in Gazebo, a static model fixes neither its parent model nor its nested models.
+        As in Gazebo, a static model fixes neither its parent model nor its nested models, except
+        between a model and the models that it includes.
         """
         for scope, model, _ in self.walk():
             if model.static:
@@ -86,13 +87,21 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
     return _children(document, world, FrameGraph(document, world), library)
 
 
-def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -> ModelNode:
-    """Return the tree of a ``<model>`` element. The ``<pose>`` of this element is not applied."""
+def read_model(
+    document: SdfDocument,
+    element: Element,
+    library: ModelLibrary,
+    static: Optional[bool] = None,
+) -> ModelNode:
+    """Return the tree of a ``<model>`` element. The ``<pose>`` of this element is not applied.
+    ``static`` replaces the ``<static>`` of the element."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
             "support; place the model by its own frame"
         )
+    if static is None:
+        static = library.static(document, element)
     frames = FrameGraph(document, element)
     node = ModelNode(
         name=name_of(document, element),
@@ -100,7 +109,7 @@ def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -
         element=element,
         placed_by=element,
         pose=Pose(),
-        static=flag(document, element, "static"),
+        static=bool(static),
         frames=frames,
     )
     links = element.findall("link")
@@ -108,7 +117,7 @@ def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -
         frames.add(name_of(document, link), link.find("pose"))
     for joint in element.findall("joint"):
         frames.add(name_of(document, joint), joint.find("pose"), text_of(joint, "child") or "")
-    node.models = _children(document, element, frames, library)
+    node.models = _children(document, element, frames, library, static)
     for link in links:
         name = name_of(document, link)
         node.links.append(LinkNode(name, link, frames.pose(name)))
@@ -116,9 +125,13 @@ def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -
 
 
 def _children(
-    document: SdfDocument, parent: Element, frames: FrameGraph, library: ModelLibrary
+    document: SdfDocument,
+    parent: Element,
+    frames: FrameGraph,
+    library: ModelLibrary,
+    static: Optional[bool] = None,
 ) -> List[ModelNode]:
-    """Return the models directly in a world or model.
+    """Return the models directly in a world or model. ``static`` is the ``<static>`` of the model.
 
     All models are added to ``frames`` before any pose is resolved, since the poses of these models
     can refer to each other.
@@ -128,7 +141,7 @@ def _children(
         if child.tag == "model":
             node = read_model(document, child, library)
         elif child.tag == "include":
-            included = _included(document, child, library)
+            included = _included(document, child, library, static)
             if included is None:
                 continue
             node = included
@@ -136,27 +149,64 @@ def _children(
             continue
         nodes.append(node)
         own = node.placed_by.find("pose")
+        if parent.tag == "model" and node.is_included:
+            frames.forbid(node.name)
+            _require_mergeable(document, node)
         if own is not None or not node.is_included:
             frames.add(node.name, own, nested=node.frames)
         else:
             frames.add_fixed(node.name, node.pose, node.frames)
     for node in nodes:
         node.pose = frames.pose(node.name, document.where(node.placed_by))
+        if parent.tag == "model":
+            _require_own_frame(document, node)
     return nodes
 
 
+def _require_mergeable(document: SdfDocument, node: ModelNode) -> None:
+    """Raise ``SdfError`` for an ``<include>`` in a model that Gazebo 11 places elsewhere, since it
+    merges the links of the included model with those of the model that contains it."""
+    for _, model, _ in node.walk():
+        for inner in model.models:
+            where = document.where(node.placed_by)
+            if not inner.is_included:
+                raise SdfError(
+                    f"{where}: {model.name!r}, which is included in a model, contains the model "
+                    f"{inner.name!r}, and Gazebo 11 places its links elsewhere; include "
+                    f"{inner.name!r} as a file, or include {node.name!r} directly in the world"
+                )
+            if inner.name == model.name:
+                raise SdfError(
+                    f"{where}: {model.name!r} includes a model of the same name, and Gazebo 11 "
+                    "places its links elsewhere; set another <name> in one of the includes"
+                )
+
+
+def _require_own_frame(document: SdfDocument, node: ModelNode) -> None:
+    """Raise ``SdfError`` if the pose of a model in a model is relative to a frame that is not the
+    frame of its parent. Gazebo 11 ignores the name of this frame, except in an ``<include>``."""
+    pose = node.placed_by.find("pose")
+    name = "" if pose is None else relative_to(document, pose)
+    if name not in ("", "__model__") and node.pose != pose_value(document, pose):
+        raise SdfError(
+            f"{document.where(pose)}: the pose of the nested model {node.name!r} is relative to "
+            f"{name!r}, which Gazebo 11 ignores in nested models; specify it relative to the model "
+            "that contains it"
+        )
+
+
 def _included(
-    document: SdfDocument, include: Element, library: ModelLibrary
+    document: SdfDocument, include: Element, library: ModelLibrary, static: Optional[bool]
 ) -> Optional[ModelNode]:
     found = library.included(document, include)
     if found is None:
         return None
+    if static is None:
+        static = library.static_of_include(document, include)
     with library.entered(document, include):
-        node = read_model(found.document, found.element, library)
+        node = read_model(found.document, found.element, library, static)
     node.placed_by = include
     node.name = text_of(include, "name") or node.name
-    if include.find("static") is not None:
-        node.static = flag(document, include, "static")
     # The pose in the included file is used only if the include has none.
     node.pose = FrameGraph(found.document, found.document.root).of(found.element.find("pose"))
     return node
