@@ -144,6 +144,20 @@ def test_map_uses_the_height_of_the_lidar_of_the_robot(capsys, tmp_path):
     assert json.loads(out)["height_m"] == pytest.approx(0.35)
 
 
+def test_map_uses_the_height_of_the_lidar_with_the_requested_name(capsys, tmp_path):
+    text = (ROOT / "models" / "wheelchair" / "model.sdf").read_text()
+    first = text.index('<sensor name="lidar"')
+    sensor = text[first : text.index("</sensor>", first) + len("</sensor>")]
+    cliff = sensor.replace('"lidar"', '"cliff"').replace("0.5 0 0.35", "0.5 0 0.05")
+    robot = tmp_path / "robot.sdf"
+    robot.write_text(text.replace(sensor, cliff + sensor))
+    options = ("map", ROOM, "--out", tmp_path, "--robot", robot, "--json")
+    _, out, _ = gz_testauto(capsys, *options, "--lidar", "lidar")
+    assert json.loads(out)["height_m"] == pytest.approx(0.35)
+    status, _, err = gz_testauto(capsys, *options)
+    assert status == 2 and "'cliff'" in err and "--lidar" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

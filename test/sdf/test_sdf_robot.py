@@ -8,7 +8,7 @@ from sdf_text import include, link, model
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.robot import read_outline, read_robot
 
 WHEEL = "<cylinder><radius>0.15</radius><length>0.05</length></cylinder>"
 LYING = "0 0 0 1.5707963267948966 0 0"
@@ -139,6 +139,92 @@ def test_lidar_with_several_rows_is_not_planar(read):
     assert read(robot(sensors=(LIDAR.format(type="ray", rows=16, range=10),))).lidar is None
 
 
+CLIFF = LIDAR.format(type="ray", rows=1, range=0.2).replace('"lidar"', '"cliff"')
+FRONT = LIDAR.format(type="ray", rows=1, range=10)
+
+
+def test_several_ray_sensors_without_a_name_are_rejected_with_their_list(read):
+    with pytest.raises(SdfError) as caught:
+        read(robot(sensors=(CLIFF, FRONT)))
+    text = caught.value.full
+    assert all(part in text for part in ("model.sdf", "robot.lidar", "--lidar", "~robot_lidar"))
+    lines = text.splitlines()[1:]
+    assert ["'cliff'" in lines[0], "'lidar'" in lines[1]] == [True, True]
+    assert all(part in lines[1] for part in ("'base'", "362 rays", "-85.94°", "0.1 to 10 m"))
+
+
+@pytest.mark.parametrize("name", ["lidar", "base::lidar"])
+def test_lidar_is_selected_by_its_name_or_scoped_name(model_directory, name):
+    path = model_directory("bot", robot(sensors=(CLIFF, FRONT)))
+    found = read_robot(path, lidar=name)
+    assert found.lidar.sensor == "lidar"
+    assert [one.sensor for one in found.lidars] == ["cliff", "lidar"]
+
+
+def test_unknown_or_ambiguous_lidar_name_is_rejected(model_directory):
+    two = robot(sensors=(FRONT,)).replace("</link>", FRONT + "</link>", 2)
+    path = model_directory("bot", two)
+    with pytest.raises(SdfError, match="no planar ray sensor 'lidra'"):
+        read_robot(path, lidar="lidra")
+    with pytest.raises(SdfError, match=r"'base::lidar' or .*wheel_l::lidar"):
+        read_robot(path, lidar="lidar")
+    assert read_robot(path, lidar="wheel_l::lidar").lidar.link == "wheel_l"
+
+
+def test_outline_is_read_from_a_robot_with_several_ray_sensors(model_directory):
+    body = read_outline(model_directory("bot", robot(sensors=(CLIFF, FRONT))), "other")
+    assert (body.name, body.height_m) == ("other", pytest.approx((0, 0.5)))
+
+
+def exchanged(text):
+    return (
+        text.replace("left_joint>", "X>")
+        .replace("right_joint", "left_joint")
+        .replace("X>", "right_joint>")
+    )
+
+
+REVERSED = ("<child>wheel_r</child><axis><xyz>0 1 0", "<child>wheel_r</child><axis><xyz>0 -1 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "joints"),
+    [
+        (exchanged(robot(DIFF.format(left="left"))), ["'right' is to the right of", "'left'"]),
+        (robot(DIFF.format(left="left")).replace(*REVERSED), ["'right'", "0 -1 0", "backward"]),
+        (
+            exchanged(robot(DIFF.format(left="left"))).replace(*REVERSED),
+            ["left joint 'right' is to the right", "axis of joint 'right'"],
+        ),
+        (
+            robot(DIFF.format(left="left")).replace("<xyz>0 1 0", "<xyz>1 0 0"),
+            ["'left'", "'right'", "along y"],
+        ),
+        (
+            robot(DIFF.format(left="left")).replace("<axis><xyz>0 1 0</xyz></axis>", "<axis/>"),
+            ["0 0 1", "along y"],
+        ),
+    ],
+)
+def test_miswired_wheels_are_rejected_by_joint_name(read, text, joints):
+    with pytest.raises(SdfError, match=r"model\.sdf:\d+: the robot would not move") as caught:
+        read(text)
+    assert all(part in caught.value.full for part in joints)
+
+
+def test_axis_of_a_rolled_wheel_is_read_in_the_frame_of_its_joint(read):
+    """The wheel is rotated by 90° about x, so its own z axis points to -y, and its y axis up."""
+    rolled = robot(DIFF.format(left="left"))
+    for y in ("0.25", "-0.25"):
+        rolled = rolled.replace(f"{y} 0.15 0 0 0", f"{y} 0.15 1.5707963 0 0")
+    right = rolled.replace("<xyz>0 1 0</xyz>", "<xyz>0 0 -1</xyz>")
+    assert read(right).drive is not None
+    with pytest.raises(SdfError, match="backward"):
+        read(right.replace("0 0 -1", "0 0 1"))
+    in_model = "<xyz>0 1 0</xyz><use_parent_model_frame>true</use_parent_model_frame>"
+    assert read(rolled.replace("<xyz>0 1 0</xyz>", in_model)).drive is not None
+
+
 def test_footprint_and_height_are_the_convex_outline_and_z_range_in_the_model_frame(read):
     found = read(robot())
     xs, ys = zip(*found.footprint_m)
@@ -199,7 +285,10 @@ def test_wheels_in_a_nested_model_are_found(read):
         (robot(DIFF.format(left="right")), "wheel separation of 0.0 m"),
         (robot(DIFF.format(left="left") * 2), "joint 'left' is driven twice"),
         (two_axles(wheel=WHEEL.replace("0.15", "0.16")), "a wheel diameter of 0.3 m and 0.32 m; t"),
-        (two_axles(half_m=-0.27), "left joint 'rear_left' is not on the side of 'left'"),
+        (
+            two_axles(half_m=-0.27),
+            "left joint 'rear_left' is to the right of the right joint 'rear",
+        ),
         (two_axles(half_m=0.3), "axles have a wheel separation of 0.54 m and 0.6 m; they must be"),
         (
             two_axles().replace("libDiffDrivePlugin", "libSkidSteerDrivePlugin", 1),

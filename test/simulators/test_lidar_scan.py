@@ -3,7 +3,7 @@
 import numpy as np
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.simulators.engine_robot import measured_scan
 
 LIDAR = LidarDescription("base", "lidar", Pose((0.2, 0.0, 0.3)), 4, -1.0, 1.0, 0.1, 10.0, 10.0)

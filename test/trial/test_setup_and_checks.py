@@ -199,3 +199,68 @@ def test_selection_covers_worlds_planners_and_trials():
         (False, TrialSelection(worlds=2, planners=("dwa",))),
     ]:
         assert selection.covers(trial) == covers, selection
+
+
+HOUSING = (
+    '<collision name="housing"><pose>{x} 0 {z} 0 0 0</pose><geometry><cylinder><radius>{radius}'
+    "</radius><length>0.06</length></cylinder></geometry></collision>"
+)
+CLIFF = (
+    '<sensor name="cliff" type="ray"><ray><scan><horizontal><samples>3</samples><min_angle>0'
+    "</min_angle><max_angle>0.1</max_angle></horizontal></scan><range><min>0.01</min><max>0.2</max>"
+    "</range></ray></sensor>"
+)
+
+
+@pytest.fixture
+def changed_robot(smoke, tmp_path):
+    """Return the robot section of the small campaign with further elements in the link of its
+    lidar."""
+
+    def make(more, **fields):
+        robot = read_body(smoke)
+        link = f'<link name="{robot.lidar.link}">'
+        path = tmp_path / "changed.sdf"
+        path.write_text(robot.path.read_text().replace(link, link + more))
+        return smoke.robot.model_copy(update={"model": path, **fields})
+
+    return make
+
+
+def around_lidar(smoke, radius, ahead_m=0.0):
+    x, _, z = read_body(smoke).lidar.mount.position
+    return HOUSING.format(x=x + ahead_m, z=z, radius=radius)
+
+
+def test_lidar_whose_rays_end_mostly_on_the_robot_is_rejected(prepared, smoke, changed_robot):
+    robot = changed_robot(around_lidar(smoke, 0.2))
+    with pytest.raises(SpecError) as caught:
+        check(prepared(robot=robot))
+    samples = read_body(smoke).lidar.samples
+    parts = (str(robot.model), f"{samples} of {samples} rays", f"housing ({samples})", "<min>")
+    assert all(part in caught.value.full for part in parts)
+
+
+def test_lidar_with_some_rays_on_the_robot_gives_a_notice(prepared, smoke, changed_robot):
+    (notice,) = check(prepared(robot=changed_robot(around_lidar(smoke, 0.05, ahead_m=0.3))))
+    assert "end on the robot itself" in notice and "housing (" in notice
+
+
+def test_lidar_of_a_further_robot_is_checked_too(prepared, smoke, changed_robot):
+    model = changed_robot(around_lidar(smoke, 0.2)).model
+    with pytest.raises(SpecError, match="of robot 'porter' end on the robot itself"):
+        check(prepared(simulator="embedded", robots=(companion("porter", 3.0, model=str(model)),)))
+
+
+def test_selected_lidar_is_reported_with_the_unused_ray_sensors(prepared, changed_robot):
+    (notice,) = check(prepared(robot=changed_robot(CLIFF, lidar="lidar")))
+    assert "uses the lidar 'lidar'" in notice and notice.endswith("not used: 'cliff'")
+
+
+def test_further_robot_uses_the_lidar_of_its_own_entry(prepared, changed_robot):
+    robot = changed_robot(CLIFF, lidar="lidar")
+    entry = companion("porter", 3.0, lidar="cliff")
+    first, second = prepared(robot=robot, robots=(entry,)).robots
+    assert (first.robot.lidar.sensor, second.robot.lidar.sensor) == ("lidar", "cliff")
+    own = companion("porter", 3.0, model=str(robot.model), lidar="base::lidar")
+    assert prepared(robot=robot, robots=(own,)).robots[1].robot.lidar.sensor == "lidar"

@@ -63,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot", type=Path, metavar="SDF", help="robot model whose lidar determines the height"
     )
     parser.add_argument(
+        "--lidar",
+        metavar="NAME",
+        help="name of the robot's lidar; needed if the robot has several ray sensors",
+    )
+    parser.add_argument(
         "--bounds",
         type=float,
         nargs=4,
@@ -88,7 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError(
             f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
         )
-    height, bounds = _height_m(arguments.height, arguments.robot), _bounds(arguments.bounds)
+    height, bounds = (
+        _height_m(arguments.height, arguments.robot, arguments.lidar),
+        _bounds(arguments.bounds),
+    )
     scene = read_scene(
         arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
     )
@@ -132,13 +140,13 @@ def _bounds(given: Optional[List[float]]) -> Optional[Bounds]:
     return x_min, y_min, x_max, y_max
 
 
-def _height_m(given: Optional[float], robot: Optional[Path]) -> float:
+def _height_m(given: Optional[float], robot: Optional[Path], name: Optional[str]) -> float:
     if robot is None:
         height = DEFAULT_HEIGHT_M if given is None else given
         if not math.isfinite(height):
             raise SpecError(f"--height is {height:g}; it must be finite")
         return height
-    lidar = read_robot(robot).lidar
+    lidar = read_robot(robot, lidar=name).lidar
     if lidar is None:
         raise SpecError(f"{robot}: the robot has no planar lidar; use --height instead")
     return lidar.mount.position[2]

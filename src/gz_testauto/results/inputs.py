@@ -31,6 +31,8 @@ CONVERTED = "/SDF of the URDF"
 xacro includes and on its environment variables."""
 NOT_FOLLOWED = "not followed: "
 """Prefix of the name of an input that describes paths whose files are unknown."""
+SELECTED_LIDAR = "robot.lidar (selected)"
+"""Name of the input that describes the lidar of the robot."""
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
@@ -41,7 +43,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     models of a scenario; the launch files of a stack and their input files; the code of behaviors,
     of terms and of planners (with the prefix :data:`PLANNER_CODE`); and the files that planners'
     parameters name.
-    The origin of a planner is a description instead of a hash.
+    The origin of a planner and the selected lidar are a description instead of a hash.
     """
     found: Dict[str, str] = {}
     if isinstance(spec, StackCampaignSpec):
@@ -54,6 +56,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
         found.update(source.input_files())
     if isinstance(robot, RobotModel):
         found.update(_model_files(robot))
+        if robot.lidar is not None:
+            found[SELECTED_LIDAR] = str(robot.lidar)
     return found
 
 

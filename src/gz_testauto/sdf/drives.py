@@ -13,9 +13,13 @@ import numpy as np
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.dynamics import axis_direction
 from gz_testauto.sdf.scene import SceneModel
 from gz_testauto.sdf.tree import LinkNode, ModelNode
 from gz_testauto.sdf.values import name_of, number, required, text_of
+
+MIN_SIDEWAYS = 0.7
+"""Smallest lateral component of the unit vector along the axis of a driven wheel."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,13 @@ class PlacedLink(NamedTuple):
 
 
 class PlacedJoint(NamedTuple):
-    """A joint of a robot, with its child link and its anchor (m) in the frame of the robot."""
+    """A joint of a robot, with its model, its child link and its anchor (m). The anchor and the
+    pose of the model are in the frame of the robot."""
 
     element: Element
     document: SdfDocument
+    model: ModelNode
+    model_pose: Pose
     child: PlacedLink
     anchor: np.ndarray
 
@@ -109,7 +116,7 @@ class RobotParts:
                 child = links[scope + child_name]
                 joint_pose = pose * model.frames.of(element.find("pose"), child_name)
                 joints[scope + name_of(document, element)] = PlacedJoint(
-                    element, document, child, np.asarray(joint_pose.position)
+                    element, document, model, pose, child, np.asarray(joint_pose.position)
                 )
         return cls(links, joints)
 
@@ -261,6 +268,8 @@ def _kind(stem: str, plugin: Element) -> _DriveKind:
 def _description(
     plugin: str, axles: "List[_Axle]", document: SdfDocument, torque_nm: Optional[float]
 ) -> DriveDescription:
+    for axle in axles:
+        _check_wiring(document, axle)
     axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
     _check_same(document, axles)
     return DriveDescription(
@@ -349,20 +358,14 @@ def _axle(
 
 
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
-    """Raise ``SdfError`` if the axles of a drive differ in size or direction, or if two axles drive
-    the same joint.
+    """Raise ``SdfError`` if the axles of a drive differ in size, or if two axles drive the same
+    joint.
 
     Each plug-in computes its wheel speeds from the sizes of its own axle.
     """
     driven: Dict[str, _Axle] = {}
     first = axles[0]
     for axle in axles:
-        if _leftward_m(axle) * _leftward_m(first) < 0:
-            raise SdfError(
-                f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is not "
-                f"on the side of {first.left[0][0]!r}; they would turn in "
-                "opposite directions. Exchange left and right"
-            )
         for name, _ in (*axle.left, *axle.right):
             if driven.setdefault(name, axle) is not axle:
                 raise SdfError(
@@ -380,8 +383,39 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
                 )
 
 
-def _leftward_m(axle: _Axle) -> float:
-    return float(axle.left[0][1].anchor[1] - axle.right[0][1].anchor[1])
+def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
+    """Raise ``SdfError`` if the robot would not move as commanded, since a left joint is on the
+    right, or a wheel turns backward or does not roll along x.
+
+    The plug-ins turn all joints about their axes in the positive direction to drive forward, and
+    turn the left joints slower than the right ones to turn left. They do not compute the sides and
+    directions of the wheels. A wheel rolls forward if its axis points to the left.
+    """
+    faults = [
+        f"the left joint {left!r} is to the right of the right joint {right!r}, so the robot would "
+        "turn in the opposite direction; exchange the two joints in the drive"
+        for (left, one), (right, other) in zip(axle.left, axle.right)
+        if one.anchor[1] <= other.anchor[1]
+    ]
+    for name, joint in dict((*axle.left, *axle.right)).items():
+        axis = axis_direction(joint.model, joint.element)
+        if axis is None:
+            continue
+        x, y, z = (joint.model_pose.rotation @ axis).tolist()
+        direction = f"the axis of joint {name!r} ({joint.document.where(joint.element)}) is " + (
+            f"{x:.3g} {y:.3g} {z:.3g} in the robot's frame"
+        )
+        if abs(y) < MIN_SIDEWAYS:
+            faults.append(f"{direction}; it must point sideways, along y")
+        elif y < 0.0:
+            faults.append(
+                f"{direction}, to the right, so the wheel would turn backward; reverse the axis"
+            )
+    if faults:
+        raise SdfError(
+            f"{document.where(axle.plugin)}: the robot would not move as commanded: "
+            + "; ".join(faults)
+        )
 
 
 def _wheel_diameter(named: Tuple[str, PlacedJoint], scene: SceneModel) -> float:

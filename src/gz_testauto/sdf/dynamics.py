@@ -305,6 +305,22 @@ def _read_axis(
     )
 
 
+def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
+    """Return the unit vector (3,) along the axis of a joint, in the frame of its model. Return None
+    if the joint has no axis."""
+    axis, document = joint.find("axis"), model.document
+    if axis is None:
+        return None
+    written = axis.find("xyz")
+    direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        return None
+    frame = model.frames.of(joint.find("pose"), text_of(joint, "child") or "")
+    unit: np.ndarray = _axis_frame(model, axis, frame).rotation @ (direction / length)
+    return unit
+
+
 def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
     """Return the pose, in the model frame, of the frame in which the axis of a joint is expressed.
 

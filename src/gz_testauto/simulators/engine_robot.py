@@ -40,7 +40,7 @@ from gz_testauto.base.observation import (
 )
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.robots import EngineRobot
-from gz_testauto.sdf.robot import ImuDescription, LidarDescription
+from gz_testauto.sdf.robot_sensors import ImuDescription, LidarDescription
 from gz_testauto.simulators.interface import Simulation
 
 ROUNDING = 1e-6

@@ -44,6 +44,32 @@ def primitive(shape: Geometry) -> Optional[Dict[str, str]]:
     return {"type": type(shape).__name__.lower(), "size": size}
 
 
+def cast_scan(
+    model: Any,
+    data: Any,
+    origin: np.ndarray,
+    directions: np.ndarray,
+    range_m: Tuple[float, float],
+    groups: Optional[np.ndarray] = None,
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the ranges (m) of a lidar at ``origin`` (3,) along unit ``directions`` (n, 3), shape
+    (n,), and the ids of the detected geoms, shape (n,).
+
+    As in Gazebo, a ray starts at the minimum range, and passes through nearer surfaces. ``range_m``
+    is the minimum and the maximum range. The range is infinite and the id is -1 if a ray detects no
+    geom. ``groups`` (6,) selects the groups of geoms, and None selects all groups.
+    """
+    least_m, most_m = range_m
+    ranges, met = cast_fan(model, data, origin, directions, most_m, groups)
+    for ray in np.flatnonzero((ranges >= 0) & (ranges < least_m)):
+        start, direction = origin + least_m * directions[ray], directions[ray : ray + 1]
+        (rest,), met[ray : ray + 1] = cast_fan(model, data, start, direction, most_m, groups)
+        ranges[ray] = least_m + rest if rest >= 0 else -1.0
+    missed = (ranges < 0) | (ranges > most_m)
+    ranges[missed], met[missed] = np.inf, -1
+    return ranges, met
+
+
 def cast_fan(
     model: Any,
     data: Any,

@@ -98,6 +98,9 @@ class RobotSpec(Spec):
     height_m: Optional[Interval] = None
     """Lowest and highest point (m) of the robot's body above the model's origin, which is the root
     link of a URDF. The default is computed from the model."""
+    lidar: Optional[str] = Field(None, min_length=1)
+    """Name of the ray sensor that planners use: ``SENSOR`` or ``LINK::SENSOR``. It is required if
+    the model has several ray sensors with a single row, for example cliff sensors."""
     scan_height_m: Optional[float] = Field(None, gt=0)
     """Height (m) of the lidar, at which the static map is computed. The default is read from the
     model."""
@@ -173,6 +176,9 @@ class CompanionSpec(Spec):
     model: Optional[SpecPath] = None
     """The SDF, URDF or xacro file of the robot's model. The default is the model of ``robot:``,
     with its ``xacro`` and ``drive``."""
+    lidar: Optional[str] = Field(None, min_length=1)
+    """Name of the ray sensor that the planner uses, as in ``robot:``. The default is that of
+    ``robot:`` if ``model`` is not set."""
     start: PoseSpec
     """Pose of the robot at the start of each trial."""
     goal: PoseSpec

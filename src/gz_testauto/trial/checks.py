@@ -5,6 +5,7 @@ the static map has no path to a goal, or the robot has no drive controller or no
 """
 
 import itertools
+import logging
 import math
 from typing import Dict, List, Sequence, Tuple
 
@@ -13,13 +14,14 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.actors.world_actors import notice_of
-from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.planners import planner_origin
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
@@ -30,6 +32,11 @@ MAX_TERRAIN_M = 0.05
 
 The robot is spawned at height 0, and higher terrain throws it up.
 """
+
+MAX_OWN_RAYS = 0.5
+"""Largest share of the rays of a lidar that can end on the robot itself."""
+
+LOGGER = logging.getLogger(__name__)
 
 
 def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
@@ -49,7 +56,11 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
         trial for trial in trials if campaign.spec.changes_worlds or notices[trial.world_index]
     ]
     _check_all_actors(campaign, changing)
-    return tuple(filter(None, notices.values()))[:1]
+    found: List[str] = []
+    if isinstance(campaign, PreparedBuiltin):
+        for one in campaign.robots:
+            found += lidar_notices(one.robot)
+    return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(found))
 
 
 def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
@@ -198,6 +209,44 @@ def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> No
                     f"{where}: the robot would start below the terrain of {model.name}, since its "
                     "spawn height is 0; move robot.start to a position with lower terrain"
                 )
+
+
+def lidar_notices(robot: RobotModel) -> List[str]:
+    """Return notices of one line each about the lidar of a robot: a selection among several ray
+    sensors, and rays that end on the robot.
+
+    Raises ``SpecError`` if more than :data:`MAX_OWN_RAYS` of the rays end on the robot.
+    """
+    lidar = robot.lidar
+    notices: List[str] = []
+    if lidar is None:
+        return notices
+    others = [repr(one.sensor) for one in robot.lidars if one is not lidar]
+    if others:
+        notices.append(
+            f"robot {robot.name!r} uses the lidar {lidar}; its other ray sensors are not used: "
+            f"{', '.join(others)}"
+        )
+    try:
+        scan = scan_own_body(robot)
+    except SdfError as error:
+        LOGGER.warning("the lidar of robot %r is not checked: %s", robot.name, error)
+        return notices
+    if scan is None or not scan.count:
+        return notices
+    shapes = ", ".join(f"{name} ({count})" for name, count in scan.rays.items())
+    finding = (
+        f"{scan.count} of {lidar.samples} rays of the lidar {lidar.scoped_name} of robot "
+        f"{robot.name!r} end on the robot itself"
+    )
+    if scan.count > MAX_OWN_RAYS * lidar.samples:
+        raise SpecError(
+            f"{robot.path}: {finding}, so planners see an obstacle around the robot; move the "
+            "<pose> of the sensor out of the collision shape, increase <range><min>, or remove the "
+            f"collision shape. Rays by shape: {shapes}"
+        )
+    notices.append(f"{finding}, and planners see them as obstacles. Rays by shape: {shapes}")
+    return notices
 
 
 def require_drivable(robot: RobotModel) -> None:

@@ -233,6 +233,8 @@ class PreparedBuiltin(PreparedCampaign):
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
     changed: Dict[str, Any] = {"name": entry.name}
+    if entry.lidar is not None or entry.model is not None:
+        changed["lidar"] = entry.lidar
     if entry.model is not None:  # the model defines the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changed.update(model=entry.model, xacro=None, drive=None, **body)
@@ -328,6 +330,7 @@ def read_body(spec: CampaignSpec) -> RobotBody:
             wheels=_wheel_joints(robot),
             # a stack spawns the URDF itself, with the root link as the model's origin
             on_ground=isinstance(spec, BuiltinCampaignSpec),
+            lidar=robot.lidar,
         )
         return model if robot.height_m is None else replace(model, height_m=robot.height_m)
     if robot.footprint_m is None or robot.height_m is None:

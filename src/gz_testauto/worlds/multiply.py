@@ -32,7 +32,7 @@ from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import RequiredMission, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
-from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.robot import read_outline
 from gz_testauto.spec.obstacles import ObstacleSpec, SolvableMissionSpec
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import (
@@ -61,7 +61,7 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
-    robot = None if spec.robot is None else read_robot(spec.robot)
+    robot = None if spec.robot is None else read_outline(spec.robot)
     outline, body_m = spec.footprint_m, spec.height_m
     if robot is not None:
         outline, body_m = outline or list(robot.footprint_m), body_m or robot.height_m

@@ -158,6 +158,9 @@ class BenchRobotSpec(Spec):
 
     model: SpecPath
     """SDF file or model directory of the robot."""
+    lidar: Optional[str] = Field(None, min_length=1)
+    """Name of the ray sensor that is simulated. It is required if the model has several ray sensors
+    with a single row."""
     name: str = Field("robot", pattern=NAME)
     """Name of the robot in the simulators."""
     max_linear_mps: float = Field(1.0, gt=0)

@@ -27,6 +27,7 @@ from gz_testauto.report.rows import (
     success_rows,
 )
 from gz_testauto.report.verdicts import advantage, metric_verdicts, success_verdict, undecided
+from gz_testauto.results.inputs import SELECTED_LIDAR
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -331,11 +332,12 @@ def reproduction(manifest: Optional[Manifest], place: str) -> Dict[str, Any]:
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
     inputs: List[Tuple[str, str]] = []
     if manifest is not None:
-        content = manifest.content
+        content, lidar = manifest.content, manifest.inputs.get(SELECTED_LIDAR)
         facts += [
             ("campaign", str(content.get("campaign", "not known"))),
             ("seed", str(content.get("seed", "not known"))),
             ("simulator", manifest.simulator or "not known"),
+            *([("lidar", lidar)] if lidar else []),
             ("gz_testauto", manifest.gz_testauto),
             ("Python", str(content.get("python", "not known"))),
             ("platform", manifest.platform or "not known"),

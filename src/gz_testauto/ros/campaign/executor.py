@@ -249,6 +249,7 @@ class RosTrialExecutor(TrialExecutor):
             world=str(scene.world),
             robot_model=str(robot.path),
             robot_name=robot.name,
+            robot_lidar=robot.lidar.scoped_name if robot.lidar is not None else "",
             start=Pose2D(*scene.start),
             seed=scene.seed,
             with_actors=spec.changes_worlds or spec.tracking is not None or bool(actors),

@@ -12,7 +12,7 @@ from typing_extensions import Annotated
 from gz_testauto.base.errors import SpecError
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.ros.interface import Node, NodeParameters, OptionalPath
-from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.robot import read_outline
 from gz_testauto.spec.model import Point
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -85,7 +85,7 @@ class PlannerParameters(SeedParameter):
                     "neither ~footprint_m ([[x, y], ...] in meters) nor ~robot_model (a model SDF) "
                     "is set; set one"
                 )
-            outline = read_robot(self.robot_model).footprint_m
+            outline = read_outline(self.robot_model).footprint_m
         names = {limit.name for limit in fields(RobotLimits)} - {"footprint_m"}
         return RobotLimits(outline, **{name: getattr(self, name) for name in names})
 

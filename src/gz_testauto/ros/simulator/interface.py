@@ -51,6 +51,9 @@ class SimulatorParameters(RealTimeFactorParameters):
     """Model SDF of the robot in the first scene. By default, the scene contains no robot."""
     robot_name: str = "robot"
     """Name of the robot in the world."""
+    robot_lidar: str = ""
+    """Name of the ray sensor for scans: ``SENSOR`` or ``LINK::SENSOR``. It is required if the robot
+    has several ray sensors with a single row."""
     start: Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)] = (0.0, 0.0, 0.0)
     """Start pose of the robot: ``[x (m), y (m), yaw (rad)]``."""
     seed: int = 0

@@ -123,7 +123,8 @@ class SimulatorNode:
         robot = None
         if request.robot_model:
             model = existing_file(request.robot_model, "robot_model")
-            robot = read_robot(model, request.robot_name or "robot")
+            name, lidar = request.robot_name or "robot", request.robot_lidar or None
+            robot = read_robot(model, name, lidar=lidar)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
         scene = Scene(existing_file(request.world, "world"), robot, start, request.seed)
         actors, tracker = TrialActors(), None
@@ -193,7 +194,8 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
         return None
     model, robot = parameters.robot_model, None
     if model is not None:
-        robot = read_robot(model, parameters.robot_name)
+        lidar = parameters.robot_lidar or None
+        robot = read_robot(model, parameters.robot_name, lidar=lidar)
     return Scene(parameters.world, robot, Pose2D(*parameters.start), parameters.seed)
 
 

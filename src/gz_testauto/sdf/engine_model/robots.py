@@ -1,16 +1,11 @@
 """Read a robot for a physics engine: bodies, wheels, poses of sensors, and collisions.
 
-These values do not depend on the world, so they are read once per robot. The drive plug-ins of
-Gazebo and gazebo_ros specify the driven wheels. The side and the direction of rotation of a wheel
-are computed from its position and axis. A robot therefore executes velocity commands correctly even
-if the plug-in names left and right joints in reverse.
+These values do not depend on the world, so they are read once per robot. The drive of the robot
+specifies the driven wheels and their sides.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import FrozenSet, List, Optional, Tuple
-
-import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
@@ -22,9 +17,6 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
-
-MIN_SIDEWAYS = 0.7
-"""Smallest lateral component of the unit vector along the axis of a wheel."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +131,7 @@ def _noise(
 
 def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, ...]:
     """Return the driven wheels of a robot, the left wheels first. The result is empty if the robot
-    has no supported drive. Raises ``SdfError`` for a joint that does not rotate about a lateral
-    axis."""
+    has no supported drive. Raises ``SdfError`` for a joint that does not rotate."""
     drive = robot.drive
     if drive is None:
         return ()
@@ -155,13 +146,9 @@ def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, 
         body, joint = held[name]
         if joint.kind != "revolute":
             raise SdfError(f"{robot.path}: the drive's joint {name!r} must be revolute")
-        sideways = float((body.pose.rotation @ np.asarray(joint.axes[0].direction))[1])
-        if abs(sideways) < MIN_SIDEWAYS:
-            raise SdfError(
-                f"{robot.path}: the axis of the drive's joint {name!r} must point sideways, along y"
-            )
-        forward = math.copysign(2.0 / drive.wheel_diameter_m, sideways)
-        side_m = math.copysign(drive.wheel_separation_m / 2, body.pose.position[1])
+        forward = 2.0 / drive.wheel_diameter_m
+        half_m = drive.wheel_separation_m / 2
+        side_m = half_m if name in drive.left_joints else -half_m
         wheels.append(
             DrivenWheel(
                 link=body.name,

@@ -83,6 +83,13 @@ class GeomFactory:
             geom = replace(geom, pose=_TILTED)
         return [geom]
 
+    def lidar_geoms(self, shape: BodyShape) -> List[Geom]:
+        """Return the geoms of a shape that a lidar detects. Raises ``SdfError`` for an unsupported
+        shape."""
+        if isinstance(shape.geometry, Mesh):
+            return self._seen(shape.geometry)
+        return [geom for geom in self.geoms(shape) if geom.role is not Role.CONTACT]
+
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from gz_testauto.base.compiled import compiled
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
-from gz_testauto.simulators.mujoco_geoms import cast_fan
+from gz_testauto.simulators.mujoco_geoms import cast_scan
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
 """MuJoCo's numbers for the geom types that the compiled functions support."""
@@ -91,17 +91,8 @@ class MujocoLidar:
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
         groups = np.zeros(6, np.uint8)
         groups[[Role.BOTH, Role.LIDAR]] = 1
-        range_min_m, range_max_m = self._description.range_min_m, self._description.range_max_m
-        directions = flat @ turn.T
-        ranges, _ = cast_fan(self._model, self._data, origin, directions, range_max_m, groups)
-        for ray in np.flatnonzero((ranges >= 0) & (ranges < range_min_m)):
-            start = origin + range_min_m * directions[ray]
-            fan = (self._model, self._data, start, directions[ray : ray + 1], range_max_m, groups)
-            rest = float(cast_fan(*fan)[0][0])
-            ranges[ray] = range_min_m + rest if rest >= 0 else np.inf
-        ranges[ranges < 0] = np.inf
-        ranges[ranges > range_max_m] = np.inf
-        return ranges
+        range_m = (self._description.range_min_m, self._description.range_max_m)
+        return cast_scan(self._model, self._data, origin, flat @ turn.T, range_m, groups)[0]
 
 
 @compiled

@@ -11,7 +11,7 @@ import numpy as np
 
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.gazebo.instruments import own_name

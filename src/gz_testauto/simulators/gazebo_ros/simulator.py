@@ -27,7 +27,8 @@ from gz_testauto.base.observation import LaserScan, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.robot import LidarDescription, RobotModel
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.sdf.world_diff import WorldModels, model_changes

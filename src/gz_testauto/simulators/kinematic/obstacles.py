@@ -15,7 +15,8 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.observation import Contact, LaserScan, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.floor import Heights, obstructing_heights
-from gz_testauto.sdf.robot import LidarDescription, RobotModel
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 

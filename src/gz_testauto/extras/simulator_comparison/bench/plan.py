@@ -252,7 +252,7 @@ def read_bench_robot(
     model. Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError`` for an
     invalid model."""
     names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
-    robots = tuple(read_robot(spec.model, name) for name in names)
+    robots = tuple(read_robot(spec.model, name, lidar=spec.lidar) for name in names)
     for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
         if getattr(robots[0], lacking) is None:
             raise SpecError(f"robot.model: {robots[0].path} has no {what}; add it to the model")

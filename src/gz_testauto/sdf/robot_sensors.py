@@ -1,0 +1,150 @@
+"""Read the planar lidars and the IMU of a robot from its SDF, and select the lidar."""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Sequence, Tuple
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.drives import PlacedLink, RobotParts
+from gz_testauto.sdf.values import name_of, number, pose_value, required
+
+SELECT_LIDAR = (
+    "name its lidar in the key robot.lidar of the campaign, the option --lidar of the command, or "
+    "the parameter ~robot_lidar of the node"
+)
+
+
+@dataclass(frozen=True)
+class LidarDescription:
+    """A planar lidar. ``mount`` is its pose in the model frame."""
+
+    link: str
+    sensor: str
+    mount: Pose
+    samples: int
+    angle_min_rad: float
+    angle_max_rad: float
+    range_min_m: float
+    range_max_m: float
+    update_rate_hz: float
+
+    @property
+    def scoped_name(self) -> str:
+        """The names of the link and the sensor, such as ``base::lidar``."""
+        return f"{self.link}::{self.sensor}"
+
+    def __str__(self) -> str:
+        """Return the name, the number of rays, the angles and the range."""
+        low, high = math.degrees(self.angle_min_rad), math.degrees(self.angle_max_rad)
+        return (
+            f"{self.sensor!r} of link {self.link!r}: {self.samples} rays from {low:.4g}° to "
+            f"{high:.4g}°, range {self.range_min_m:g} to {self.range_max_m:g} m"
+        )
+
+
+@dataclass(frozen=True)
+class ImuDescription:
+    """An IMU of a robot. ``mount`` is its pose in the model frame."""
+
+    link: str
+    sensor: str
+    mount: Pose
+    update_rate_hz: float
+
+
+def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
+    """Return all ``ray`` and ``gpu_ray`` sensors with a single row, in file order. Raises
+    ``SdfError`` if a value is missing or inconsistent."""
+    return tuple(_lidar(*found) for found in _sensors(parts, _is_planar_lidar))
+
+
+def select_lidar(
+    source: str, lidars: Sequence[LidarDescription], name: Optional[str] = None
+) -> Optional[LidarDescription]:
+    """Return the lidar called ``name``, or the only one if the name is None. Return None if the
+    robot has no lidar and the name is None.
+
+    ``name`` is the name of the sensor, or its link and its name, such as ``base::lidar``. Raises
+    ``SdfError`` with all lidars in the file ``source`` if the name is None and there are several,
+    if no lidar has this name, or if several lidars have it.
+    """
+    found = [one for one in lidars if name in (None, one.sensor, one.scoped_name)]
+    if len(found) == 1:
+        return found[0]
+    if name is None:
+        if not found:
+            return None
+        problem = f"the robot has {len(found)} planar ray sensors; {SELECT_LIDAR}"
+    elif found:
+        names = " or ".join(repr(one.scoped_name) for one in found)
+        problem = f"{len(found)} planar ray sensors are named {name!r}; write {names}"
+    else:
+        problem = f"the robot has no planar ray sensor {name!r}; correct the name of the lidar"
+    known = "".join(f"\n  {one}" for one in lidars) or " none"
+    raise SdfError(f"{source}: {problem}. Its planar ray sensors:{known}")
+
+
+def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
+    """Return the first IMU of a robot, or None if the robot has no IMU."""
+    for placed, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
+        document = placed.model.document
+        return ImuDescription(
+            link=placed.scope + placed.link.name,
+            sensor=name_of(document, sensor),
+            mount=_mount(placed, sensor),
+            update_rate_hz=number(document, sensor, "update_rate", 0.0),
+        )
+    return None
+
+
+def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
+    document = placed.model.document
+    ray = required(document, sensor, "ray")
+    horizontal = required(document, required(document, ray, "scan"), "horizontal")
+    span = required(document, ray, "range")
+    resolution = number(document, horizontal, "resolution", 1.0)
+    lidar = LidarDescription(
+        link=placed.scope + placed.link.name,
+        sensor=name_of(document, sensor),
+        mount=_mount(placed, sensor),
+        samples=round(number(document, horizontal, "samples") * resolution),
+        angle_min_rad=number(document, horizontal, "min_angle"),
+        angle_max_rad=number(document, horizontal, "max_angle"),
+        range_min_m=number(document, span, "min"),
+        range_max_m=number(document, span, "max"),
+        update_rate_hz=number(document, sensor, "update_rate", 0.0),
+    )
+    if lidar.samples < 1:
+        raise SdfError(f"{document.where(horizontal)}: a lidar must have at least 1 sample")
+    for what, low, high in (
+        ("angle", lidar.angle_min_rad, lidar.angle_max_rad),
+        ("range", lidar.range_min_m, lidar.range_max_m),
+    ):
+        if low > high or (what == "range" and low < 0):
+            raise SdfError(
+                f"{document.where(sensor)}: lidar {lidar.sensor!r} has a {what} from {low} "
+                f"to {high}; the first value must be smaller, and a range not negative"
+            )
+    return lidar
+
+
+def _sensors(
+    parts: RobotParts, wanted: Callable[[Element], bool]
+) -> List[Tuple[PlacedLink, Element]]:
+    return [
+        (placed, sensor)
+        for placed in parts.links.values()
+        for sensor in placed.link.element.findall("sensor")
+        if wanted(sensor)
+    ]
+
+
+def _mount(placed: PlacedLink, sensor: Element) -> Pose:
+    return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
+
+
+def _is_planar_lidar(sensor: Element) -> bool:
+    rows = sensor.findtext("ray/scan/vertical/samples") or "1"
+    return sensor.get("type") in ("ray", "gpu_ray") and rows.strip() == "1"

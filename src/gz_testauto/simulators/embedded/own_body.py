@@ -1,0 +1,87 @@
+"""A scan of a robot's lidar in an empty world, in which only the robot's own body is detected.
+
+Rays are cast in MuJoCo at the collision shapes of the robot at its pose in the SDF, as Gazebo casts
+them. No simulator is started.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Mapping, Optional
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import ContactParameters
+from gz_testauto.sdf.engine_model.bodies import BodyShape
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import scene_model
+from gz_testauto.sdf.tree import read_model
+from gz_testauto.simulators.embedded.geoms import GeomFactory
+from gz_testauto.simulators.mujoco_geoms import cast_scan, text
+
+
+@dataclass(frozen=True, eq=False)
+class OwnBodyScan:
+    """A scan in an empty world.
+
+    ``angles_rad`` and ``ranges_m`` have shape (n,). The range is infinite for a ray that does not
+    end on the robot. ``rays`` contains the number of rays that end on each collision shape, by
+    scoped name and in descending order of the number.
+    """
+
+    angles_rad: np.ndarray
+    ranges_m: np.ndarray
+    rays: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """The number of rays that end on the robot."""
+        return sum(self.rays.values())
+
+
+def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
+    """Return the scan of a robot's lidar in an empty world, or None if the robot has no lidar.
+    Raises ``SdfError`` if a collision shape is not supported."""
+    import mujoco
+
+    lidar = robot.lidar
+    if lidar is None:
+        return None
+    library, document = ModelLibrary(), SdfDocument.parse(robot.sdf, str(robot.path))
+    assert document.model is not None, "read_robot ensures this"
+    scene = scene_model(read_model(document, document.model, library), library)
+    factory, names = GeomFactory(SdfCoverage("embedded")), []
+    root = etree.Element("mujoco")
+    assets, world = etree.SubElement(root, "asset"), etree.SubElement(root, "worldbody")
+    for shape in scene.collisions:
+        name = shape.scoped_name.split("::", 1)[1]
+        surface = ContactParameters(1.0, 1.0, 0xFFFF)
+        for geom in factory.lidar_geoms(
+            BodyShape(shape.scoped_name, shape.local_pose, shape.geometry, surface)
+        ):
+            names.append(name)
+            pose = shape.local_pose * geom.pose
+            x, y, z, w = pose.quaternion
+            element = etree.SubElement(world, "geom", **geom.attributes)
+            element.set("pos", text(*pose.position))
+            element.set("quat", text(w, x, y, z))
+    for name in factory.meshes:
+        etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
+    files = {f"{name}.stl": content for name, content in factory.meshes.items()}
+    try:
+        model = mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"), files)
+    except ValueError as error:
+        raise SdfError(f"{robot.path}: MuJoCo cannot load the collision shapes: {error}") from error
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
+    flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
+    origin, directions = np.asarray(lidar.mount.position), flat @ lidar.mount.rotation.T
+    range_m = (lidar.range_min_m, lidar.range_max_m)
+    ranges, met = cast_scan(model, data, origin, directions, range_m)
+    counts = Counter(names[geom] for geom in met.tolist() if geom >= 0)
+    return OwnBodyScan(angles, ranges, dict(counts.most_common()))
