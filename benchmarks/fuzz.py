@@ -1,7 +1,8 @@
 """Read ten thousand damaged files as the commands do, and count the results.
 
-Valid worlds, meshes, robots, models, obstacle specifications, campaigns, launch files, maps and
-results directories are damaged by a few edits each, which hypothesis draws from a seed. Every case
+Valid worlds, meshes, height maps, robots, models, obstacle specifications, campaigns, launch files,
+maps, results directories, tables, recordings, bags, roads, environments, policies and packages are
+damaged by a few edits each, which hypothesis draws from a seed. Every case
 runs in a separate process, forked from one that has imported everything, with 20 s of CPU time and
 3 GB of address space in addition to those of the imports. The limit is CPU time, not wall time, so
 that the load of the machine has no influence.
@@ -40,6 +41,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+from fuzz_extras import EXTRA_GROUPS, write_extra_seeds
 from fuzz_groups import GROUPS, warm_up, write_seeds
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from rich.console import Console
@@ -53,6 +55,7 @@ cases of each group."""
 MEMORY_BYTES = 3 * 2**30
 VERDICTS = ("ok", "refused", "traceback", "hang", "memory", "crash")
 BAD = VERDICTS[2:]
+ALL_GROUPS = (*GROUPS, *EXTRA_GROUPS)
 TRACEBACK, OUT_OF_MEMORY = 70, 71
 
 
@@ -228,7 +231,7 @@ def parsed():
     )
     parser.add_argument("--cases", type=int, default=10_000, help="of all groups together")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--groups", default=",".join(group.name for group in GROUPS))
+    parser.add_argument("--groups", default=",".join(group.name for group in ALL_GROUPS))
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--seconds", type=float, default=1e9, help="of wall time, then stop")
     parser.add_argument("--tally", type=Path, help="JSON to which the figures are added")
@@ -237,13 +240,14 @@ def parsed():
 
 def main():
     arguments = parsed()
-    chosen = [group for group in GROUPS if group.name in arguments.groups.split(",")]
+    chosen = [group for group in ALL_GROUPS if group.name in arguments.groups.split(",")]
     shares = sum(group.share for group in chosen)
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gz_testauto_fuzz_") as scratch:
         seeds = Path(scratch) / "seeds"
         write_seeds(seeds)
-        warm_up(seeds)
+        write_extra_seeds(seeds)
+        warm_up(seeds, chosen)
         tally = Tally(Path(scratch), arguments.keep, began_s + arguments.seconds)
         rounds = -(-arguments.cases // ROUND)
         with contextlib.suppress(TimeIsUp):

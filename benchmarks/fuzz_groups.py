@@ -174,15 +174,17 @@ def _must(arguments):
     assert status == 0, arguments
 
 
-def warm_up(seeds):
+def warm_up(seeds, groups):
     """Import all modules and compile functions that are compiled on first use, before the first
-    fork."""
+    fork. Raise ``SystemExit`` if a command rejects valid files."""
     scratch = seeds.parent / "warm"
-    for group in GROUPS:
+    for group in groups:
         for edits in group.whole:
             directory = scratch / f"{group.name}-{len(list(scratch.glob('*')))}"
             directory.mkdir(parents=True)
-            group.make(directory, edits)()
+            status = group.make(directory, edits)()
+            if status not in (0, 1):
+                raise SystemExit(f"the valid files of {group.name} are rejected")
     shutil.rmtree(scratch)
 
 

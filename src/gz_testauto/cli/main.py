@@ -1,13 +1,15 @@
 """The command ``gz_testauto``, which finds a verb and runs it.
 
-After an expected error, the command prints one line per fault and exits with status 2. After
-Ctrl-C, it exits with status 130. Other exceptions are bugs, and their tracebacks are printed. A
-verb is a module with ``add_arguments(parser)``, ``run(arguments) -> int`` and a docstring, which is
-the help text; its first line appears in the list of verbs. A registry finds the verbs of this
-folder, of the extras and of other packages, and imports them when they are requested.
+After an expected error, or an error of the machine such as a full disk, the command prints one
+line per fault and exits with status 2. After Ctrl-C, it exits with status 130. Other exceptions are
+bugs, and their tracebacks are printed. A verb is a module with ``add_arguments(parser)``,
+``run(arguments) -> int`` and a docstring, which is the help text; its first line appears in the
+list of verbs. A registry finds the verbs of this folder, of the extras and of other packages, and
+imports them when they are requested.
 """
 
 import argparse
+import errno
 import os
 import sys
 import tempfile
@@ -32,6 +34,22 @@ VERBS = Registry(
     },
 )
 
+_FULL = (
+    "free space on the device; for temporary files, you can also set TMPDIR to a directory on "
+    "another device"
+)
+_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EROFS: "choose a directory that can be written",
+    errno.EIO: "check the device for errors",
+    errno.EMFILE: "raise the limit of open files (ulimit -n), or use fewer --workers",
+    errno.ENFILE: "the system has too many open files: use fewer --workers, or stop other programs",
+    errno.EAGAIN: "raise the limit of processes (ulimit -u), or use fewer --workers",
+    errno.ENOMEM: "the memory is exhausted: use fewer --workers, or stop other programs",
+}
+"""Remedies for errors of the machine, by error number."""
+
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 
@@ -55,9 +73,32 @@ def main(argv: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+    except MemoryError:
+        return _fail("the memory is exhausted; use fewer --workers, or smaller inputs")
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        remedy = _remedy(error)
+        if remedy is None:
+            raise
+        return _fail(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
+
+
+def _remedy(error: OSError) -> Optional[str]:
+    """Return the remedy for an error of the machine, or None for other errors, which are bugs."""
+    if "No usable temporary directory" in str(error):
+        return "set TMPDIR to a directory with free space that can be written"
+    return _REMEDIES.get(error.errno or 0)
+
+
+def _fail(message: str) -> int:
+    print(
+        f"gz_testauto: {escape_text(message)}. Finished trials are stored; to continue, run the "
+        "same command again",
+        file=sys.stderr,
+    )
+    return EXIT_ERROR
 
 
 def _run_verb(name: str, arguments: List[str]) -> int:

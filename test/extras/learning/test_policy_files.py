@@ -228,3 +228,11 @@ def test_demonstrations_in_a_pipe_are_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.npz")
     with pytest.raises(SpecError, match=r"pipe\.npz.*not a regular file"):
         Demonstrations.read(tmp_path / "pipe.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"PK\3\4" + b"x" * 100, b"\x93NUMPY\1\0"])
+def test_damaged_archives_of_policies_and_demonstrations_are_rejected(tmp_path, content):
+    (tmp_path / "x.npz").write_bytes(content)
+    for read in (read_policy, Demonstrations.read):
+        with pytest.raises(SpecError, match=r"x\.npz: the file "):
+            read(tmp_path / "x.npz")

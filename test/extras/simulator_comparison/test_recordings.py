@@ -311,3 +311,17 @@ def test_pipes_are_rejected_without_waiting(tmp_path):
         read_columns(tmp_path / "pipe.csv", "time_s", ["x_m"])
     with pytest.raises(ResultsError, match=r"pipe\.bag: cannot be read: it is not a regular file"):
         read_topics(tmp_path / "pipe.bag", {"odometry": "/odom"})
+
+
+def test_file_for_a_channel_without_a_key_is_rejected(tmp_path):
+    files = as_csv(drive(1, speed_mps=speeding), tmp_path)
+    spec = RecordingSpec.model_validate({"imu": {}, "cases": {"straight": [files]}})
+    with pytest.raises(ResultsError, match=r"odometry\.csv: .* channel 'odometry'.*odometry: \{\}"):
+        read_recordings(spec)
+
+
+@pytest.mark.parametrize("stamp", ["nan", "inf", "-inf", "1e999999999", "sNaN"])
+def test_time_that_is_not_finite_is_rejected_with_its_line(tmp_path, stamp):
+    (tmp_path / "odometry.csv").write_text(f"time_s,x_m\n0.0,1\n{stamp},2\n")
+    with pytest.raises(ResultsError, match=rf"odometry\.csv:3: .*{stamp}"):
+        read_columns(tmp_path / "odometry.csv", "time_s", ["x_m"])

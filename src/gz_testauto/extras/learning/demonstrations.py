@@ -57,7 +57,7 @@ class Demonstrations:
         try:
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
                 return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except Exception as error:  # readers of archives raise errors of many types
             raise SpecError(
                 f"{path}: the file contains no demonstrations ({error}); record it again"
             ) from error

@@ -25,6 +25,9 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 
 Stamps = List[Decimal]
 
+MOST_DIGITS = 30
+"""Largest number of digits of a time stamp before the decimal point."""
+
 CANONICAL: Dict[str, Sequence[str]] = {
     "imu": ("wx_radps", "wy_radps", "wz_radps", "ax_mps2", "ay_mps2", "az_mps2"),
     "odometry": ("x_m", "y_m", "yaw_rad"),
@@ -63,7 +66,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                     )
                 stamp, *cells = (row[place] for place in places)
                 if any(map(str.strip, cells)):
-                    stamps.append(Decimal(stamp.strip()))
+                    stamps.append(_stamp_of(stamp.strip()))
                     values.append([float(cell) for cell in cells])
     except csv.Error as error:
         raise ResultsError(f"{path}: the file cannot be read as CSV: {error}") from error
@@ -77,6 +80,13 @@ def column_names(path: Path) -> List[str]:
     file."""
     with io.StringIO(read_text(path, ResultsError), newline="") as file:
         return _table(file)[0]
+
+
+def _stamp_of(text: str) -> Decimal:
+    stamp = Decimal(text)
+    if not stamp.is_finite() or stamp.adjusted() > MOST_DIGITS:
+        raise ValueError(f"the time {text[:40]!r} is not finite")
+    return stamp
 
 
 def _table(file: TextIO) -> Tuple[List[str], int, Any]:

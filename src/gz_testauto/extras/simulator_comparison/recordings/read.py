@@ -94,6 +94,11 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
             channels["odometry"] = OdometrySpec()
         files = dict.fromkeys(channels, files)
     named = dict(files)
+    for name in named.keys() - channels.keys():
+        raise ResultsError(
+            f"{named[name]}: a case names this file for the channel {name!r}, but the recordings "
+            f"do not have this channel; add the key {name!r}, such as {name}: {{}}"
+        )
     source = str(named.get("imu", next(iter(named.values()))))
     raw: Dict[str, Raw] = {}
     for path in dict.fromkeys(named.values()):
