@@ -13,6 +13,7 @@ from gz_testauto import metrics
 from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import Metric, MetricContext, builtin_metrics, measure
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.results.schema import TRIALS
 
 METRICS = {metric.name: metric for metric in builtin_metrics()}
 TABLE = ["spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s"]
@@ -36,6 +37,12 @@ def test_the_documentation_lists_every_metric_with_its_unit_and_direction():
         for metric in METRICS.values()
     ]
     assert sorted(rows_of_the_documentation()) == sorted(declared)
+
+
+@pytest.mark.parametrize("name", [*TRIALS.columns, "campaign", "world_length"])
+def test_metric_with_the_name_of_an_exported_column_is_rejected(name):
+    with pytest.raises(SpecError, match=f"'{name}' is the name of a column.*'own_{name}'"):
+        Metric(name=name, better="lower", completed_only=True, description="")
 
 
 def test_means_and_comparisons_show_six_metrics():

@@ -186,6 +186,15 @@ def test_metrics_of_a_stack_need_different_names():
     assert "names must differ; these appear twice: effort" in message
 
 
+@pytest.mark.parametrize("name", ["wall_s", "world_speed"])
+def test_metric_of_a_stack_with_the_name_of_a_column_is_rejected(name):
+    metric = f"{{name: {name}, topic: /effort}}"
+    message = refused(
+        "  max_real_time_factor: 2.0", f"  metrics: [{metric}]\n  max_real_time_factor: 2"
+    )
+    assert f"stack.metrics[0].name is {name!r}, the name of a column" in message
+
+
 def test_default_min_real_time_factor_is_a_share_of_the_limit():
     text = EXAMPLE.read_text()
     lines = "".join(re.findall(r"  m(?:ax|in)_real_time_factor:.*\n", text))

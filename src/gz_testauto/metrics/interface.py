@@ -25,6 +25,7 @@ from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.spec.stack import is_reserved
 
 BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9
@@ -110,6 +111,11 @@ class Metric:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        if is_reserved(self.name):
+            raise SpecError(
+                f"metric {self.name}: {self.name!r} is the name of a column of the results; use "
+                f"another name, such as 'own_{self.name}'"
+            )
         if self.better not in BETTER:
             raise SpecError(
                 f"metric {self.name}: 'better' is {self.better!r}; it must be one of {BETTER}"

@@ -26,6 +26,15 @@ from gz_testauto.spec.model import Spec, fault, require_different, resolve_path
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 """Pattern of names that are valid as a ROS name, a file name and a column heading."""
 
+RESERVED_NAMES = (
+    *("campaign", "trial", "world", "world_index", "planner", "repetition", "seed", "outcome"),
+    *("detail", "attempts", "wall_s", "finished_at", "trajectory"),
+)
+"""Names of columns of exported tables, which a metric must not have."""
+
+RESERVED_PREFIX = "world_"
+"""Prefix of the columns of exported tables with the published numbers of worlds."""
+
 TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
@@ -183,12 +192,25 @@ class NumberTopicSpec(Spec):
     advertises."""
 
 
+def is_reserved(name: str) -> bool:
+    """Return whether exported tables have a column with this name, in addition to metrics."""
+    return name in RESERVED_NAMES or name.startswith(RESERVED_PREFIX)
+
+
 class StackMetricSpec(NumberTopicSpec):
     """A number that the stack publishes, which is reduced to one value per trial and reported as a
     metric."""
 
     name: str = Field(pattern=NAME)
     """Name of the metric in results."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_not_a_column(cls, name: str) -> str:
+        if is_reserved(name):
+            raise fault(f"is {name!r}, the name of a column of the results; use another name")
+        return name
+
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
     """The method that reduces the messages of a trial to one value, such as the mean."""
     unit: str = ""
@@ -328,6 +350,6 @@ class StackSpec(Spec):
 
     @field_validator("metrics")
     @classmethod
-    def _names_differ(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
+    def _are_valid(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
         require_different([metric.name for metric in metrics])
         return metrics

@@ -84,6 +84,39 @@ def test_imported_metric_has_the_specified_direction(imported):
     assert metric.better == "lower"
 
 
+@pytest.mark.parametrize("name", ["wall_s", "campaign", "world_length"])
+def test_metric_with_the_name_of_a_column_is_rejected(imported, capsys, name):
+    text = "mission,result,wall_s\neast,1,58.6\n"
+    columns = ("--world", "mission", "--outcome", "result", "--planner-name", "nav2")
+    assert imported(text, *columns, "--metric", f"wall_s={name}:lower") == 2
+    message = unwrapped(capsys.readouterr().err)
+    assert f"{name!r} is the name of a column" in message and f"wall_s=own_{name}" in message
+
+
+def test_imported_metric_of_a_reserved_column_survives_export_and_import(imported, tmp_path):
+    text = "mission,result,wall_s\neast,1,58.6\nhome,0,23.8\n"
+    columns = ("--world", "mission", "--outcome", "result", "--planner-name", "nav2")
+    out = imported(text, *columns, "--metric", "wall_s=own_wall_s:lower")
+    table = tmp_path / "exported.csv"
+    assert main(["report", str(out), "--csv", str(table)]) == 0
+    header = table.read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert len(header) == len(set(header))
+    exported = table.read_text(encoding="utf-8")
+    again = imported(exported, "--metric", "own_wall_s:lower", name="again")
+    trials = load_campaign(again).results.trials
+    assert [trial.metrics["own_wall_s"] for trial in trials] == [58.6, 23.8]
+
+
+@pytest.mark.parametrize("options", [("--outcome", "ok"), ("--outcome-column", "ok=reached")])
+def test_flags_that_pandas_writes_as_numbers_are_read(imported, options):
+    """A column of flags with a missing value is a column of floating-point numbers in pandas."""
+    text = "world,planner,ok,hit\na,p,1.0,0.0\nb,p,0.0,1.0\n"
+    more = ("--outcome-column", "hit=collided") if "ok=reached" in options else ()
+    trials = load_campaign(imported(text, *options, *more)).results.trials
+    failed = Outcome.COLLIDED if more else Outcome.FAILED
+    assert [trial.outcome for trial in trials] == [Outcome.REACHED, failed]
+
+
 def test_an_invalid_imported_trial_is_listed_and_not_counted(imported, capsys):
     out = imported("world,planner,outcome,detail\nw,p,1,\nv,p,invalid,gzserver died\n")
     assert main(["report", str(out)]) == 0

@@ -74,7 +74,6 @@ def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
         ("reference: one", "reference: onne", 1, "did you mean 'one'"),
         ("reference: one", "reference: one\nbaseline: tow", 1, "did you mean 'two'"),
         ("reference: one", "reference: one\nbaseline: one", 1, "specify another entry"),
-        ("reference: one", "reference: one\nbaseline: two", 1, "no entry can be ranked"),
         ("reference: one", "repetitions: 0", 11, "repetitions is 0; it must be >= 1"),
         (
             "  - straight\n",

@@ -30,6 +30,13 @@ def test_maneuvers_that_leave_their_terrain_are_rejected_before_a_run(bench, tmp
     assert len(said.splitlines()) == 1 and not (tmp_path / "out" / "runs").exists()
 
 
+def test_comparison_without_an_entry_to_rank_is_rejected(bench, tmp_path, capsys):
+    bench.write_text(BENCH + "baseline: two\n")
+    assert main(["simulators", "compare", str(bench), "--out", str(tmp_path / "out")]) == 2
+    assert f"{bench}: entries: no entry can be ranked; add an entry" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_entry_without_a_recording_cannot_be_imported(bench, tmp_path, capsys):
     assert main(["simulators", "import", str(bench), "one", "--out", str(tmp_path / "csv")]) == 2
     assert f"{bench}: entries: one has no recording" in capsys.readouterr().err

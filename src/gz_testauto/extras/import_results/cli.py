@@ -26,7 +26,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.import_results.imported import Columns, read_trials, write_imported
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
-from gz_testauto.spec.stack import NAME
+from gz_testauto.spec.stack import NAME, is_reserved
 from gz_testauto.trial.outcome import Outcome
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
@@ -167,6 +167,11 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
             raise SpecError(
                 f"--metric {text!r}: {name!r} is not a valid name; use COLUMN=NAME with a name of "
                 "letters, digits and _"
+            )
+        if is_reserved(name):
+            raise SpecError(
+                f"--metric {text!r}: {name!r} is the name of a column of the results; use "
+                f"COLUMN=NAME with another name, such as {column}=own_{name}"
             )
         if better not in ("", *BETTER):
             raise SpecError(f"--metric {text!r}: {better!r} is invalid; use {', '.join(BETTER)}")

@@ -30,8 +30,8 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 SYNONYMS: Mapping[str, Outcome] = {
-    **dict.fromkeys(("1", "true", "yes", "success", "succeeded"), Outcome.REACHED),
-    **dict.fromkeys(("0", "false", "no", "failure"), Outcome.FAILED),
+    **dict.fromkeys(("1", "1.0", "true", "yes", "success", "succeeded"), Outcome.REACHED),
+    **dict.fromkeys(("0", "0.0", "false", "no", "failure"), Outcome.FAILED),
     **dict.fromkeys(("collision",), Outcome.COLLIDED),
     **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
 }
@@ -44,7 +44,7 @@ MOST_BYTES = 20_000_000
 LONGEST_NAME = 255
 """Largest number of characters in the name of a world or planner, which is the limit for file
 names."""
-_TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
+_TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
 """Columns of this package's CSV files that are ignored by the import."""
 

@@ -191,11 +191,6 @@ class BenchSpec(Spec):
                 raise ValueError(
                     f"baseline: {self.baseline} is the reference; specify another entry"
                 )
-        if all(name in (self.reference, self.baseline) for name in names):
-            raise ValueError(
-                "entries: no entry can be ranked; add an entry that is neither the reference nor "
-                "the baseline"
-            )
         own = [name for entry in self.entries for name in entry.features.additional]
         for name in self.weights:
             _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
@@ -206,6 +201,14 @@ class BenchSpec(Spec):
             raise ValueError("weights: all are 0; specify at least one weight above 0")
         self._require_cases_of_reference()
         return self
+
+    def require_ranked_entry(self) -> None:
+        """Raise ``SpecError`` if a comparison would rank no entry."""
+        if all(entry.name in (self.reference, self.baseline) for entry in self.entries):
+            raise SpecError(
+                "entries: no entry can be ranked; add an entry that is neither the reference nor "
+                "the baseline"
+            )
 
     def _require_cases_of_reference(self) -> None:
         """Raise an error for a case that the reference does not have, since its name is probably

@@ -146,7 +146,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
 
 @dataclass(frozen=True)
 class Heightmap(Geometry):
-    """A terrain that is read from a square gray image with 2^n + 1 pixels per side.
+    """A terrain that is read from a square gray image.
 
     As in Gazebo, the brightest pixel has the height ``size[2]`` (m), and black has the height 0.
     For collisions, Gazebo 11 centers the map at the origin of the world, at the height
@@ -222,10 +222,10 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(read_file(path))) as image:
             columns, rows = image.size
-            if rows != columns or not 2 <= rows <= MAX_PIXELS or (rows - 1) & (rows - 2):
+            if rows != columns or not 2 <= rows <= MAX_PIXELS:
                 raise SdfError(
-                    f"height map {path} is {columns} × {rows} pixels; it must be a square of "
-                    f"2^n + 1 pixels per side, at most {MAX_PIXELS}"
+                    f"height map {path} is {columns} × {rows} pixels; it must be a square of 2 to "
+                    f"{MAX_PIXELS} pixels per side, since Gazebo aborts otherwise"
                 )
             return np.asarray(image.convert("L"), dtype=float) / 255.0
     except SdfError:

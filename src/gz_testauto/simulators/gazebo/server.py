@@ -34,6 +34,9 @@ _FATAL_ERRORS = (
     "Could not open file",
     "This plugin will not run",
 )
+_OF_SOUND_CARD = "ALSA lib"
+"""Start of log lines about a missing sound card, which never explain a failure."""
+
 _UP = "Connected to gazebo master"
 
 SCRATCH_PREFIX = "gz_testauto_gzserver_"
@@ -129,7 +132,8 @@ class ServerProcess:
         """Return the last log lines for an error message and, if the process has stopped, its exit
         status."""
         status = "" if self.alive else f"{self._describe_exit()}; "
-        lines = self.log_lines()[-_LOG_LINES_SHOWN:]
+        lines = [line for line in self.log_lines() if not line.startswith(_OF_SOUND_CARD)]
+        lines = lines[-_LOG_LINES_SHOWN:]
         return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
 
     def close(self) -> None:

@@ -102,6 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _import(arguments.bench, spec, arguments.entry, arguments.out)
     if arguments.what == "probe":
         return _probe(arguments.bench, spec, arguments.entry)
+    with _naming(arguments.bench):
+        spec.require_ranked_entry()
     return _compare(arguments.bench, spec, arguments.out, arguments.workers)
 
 
