@@ -237,3 +237,23 @@ def wait_for(condition):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    "arguments, processors, expected",
+    [
+        ("", 2, "workers:=2"),
+        ("out:=/tmp/x gui:=false", 3, "workers:=3"),
+        ("real_time_factor:=lockstep", 16, "workers:=4"),
+        ("workers:=1", 2, ""),
+        ("gui:=true", 2, ""),
+        ("rviz:=True", 2, ""),
+        ("stack:=1", 2, ""),
+        ("real_time_factor:=1.0", 2, ""),
+    ],
+)
+def test_campaign_runs_as_many_trials_in_parallel_as_processors(
+    machine, arguments, processors, expected
+):
+    machine.provide("nproc", f"echo {processors}")
+    assert machine.run(f"campaign_workers {arguments}").stdout.strip() == expected

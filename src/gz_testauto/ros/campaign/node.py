@@ -5,9 +5,11 @@ an error that the user must correct. :mod:`~gz_testauto.ros.campaign.interface` 
 and topics.
 """
 
+import contextlib
 import functools
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,6 +36,9 @@ from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
 """Name of the folder in the results directory for the output of the planner nodes."""
+
+ROSLAUNCH_STOPS_S = 15.0
+"""Wall time (s) in which roslaunch must stop this node after the campaign has succeeded."""
 
 
 def _print_stopping() -> None:
@@ -100,4 +105,24 @@ def _executor(
 
 def main() -> int:
     """Run the ``campaign`` node. This function is the entry point of the script."""
-    return run_node("campaign", start, own_signals=True)
+    status = run_node("campaign", start, own_signals=True)
+    if status == 0:
+        _stop_roslaunch()
+    return status
+
+
+def _stop_roslaunch() -> None:
+    """Stop the roslaunch that has started this node, as Ctrl-C does, and wait until it stops this
+    node.
+
+    If this node exited first, roslaunch would report a success in red, as the death of a required
+    process. The wait has a limit.
+    """
+    launcher = os.getppid()
+    with contextlib.suppress(OSError):
+        command = Path(f"/proc/{launcher}/cmdline").read_bytes().split(b"\0")
+        if b"roslaunch" in (os.path.basename(word) for word in command[:2]):
+            stops = {signal.SIGINT, signal.SIGTERM}
+            signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+            os.kill(launcher, signal.SIGINT)
+            signal.sigtimedwait(stops, ROSLAUNCH_STOPS_S)
