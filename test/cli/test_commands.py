@@ -184,6 +184,14 @@ def test_replay_reports_the_difference_to_the_stored_trajectory(finished, capsys
     assert "the trajectory differs from 0.00 s on, by 0.00" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_replay_in_a_window_names_the_page_if_there_is_none(finished, capsys):
+    assert main(["replay", str(finished), "1", "fgm", "--gui"]) == 2
+    message = capsys.readouterr().err
+    assert "'kinematic' has no window" in message
+    assert f"{finished / 'report.html'}#w1" in message
+
+
 def test_replay_rejects_a_changed_world(finished, capsys):
     world = finished / "worlds" / "world_0001.world"
     before = world.read_bytes()

@@ -16,6 +16,8 @@ example:
 """
 
 import argparse
+import os
+import shlex
 import sys
 import tempfile
 import time
@@ -34,6 +36,7 @@ from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
+from gz_testauto.simulators import options_taken
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.launch_files import launch_files
@@ -58,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gui",
         action="store_true",
-        help="show the trial in a window, in real time unless --speed is set",
+        help="show the trial in a window (gazebo, embedded), in real time unless --speed is set",
     )
     parser.add_argument(
         "--speed",
@@ -96,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
             if on_stack:
                 result = _run_once(campaign, trial, _on_stack(campaign, arguments), stop)
             else:
+                if arguments.gui:
+                    _require_window(campaign, directory, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
                 result = _run_once(campaign, trial, executor, _paced(stop, campaign, speed))
@@ -170,6 +175,30 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     raise ResultsError(
         f"--repetition is {repetition}; it must be less than the number of repetitions, "
         f"{campaign.spec.repetitions}"
+    )
+
+
+def _require_window(campaign: PreparedCampaign, directory: CampaignDirectory, trial: Trial) -> None:
+    """Raise ``SpecError`` if the simulator cannot show the trial in a window."""
+    assert isinstance(campaign.spec, BuiltinCampaignSpec), "a stack is handled before"
+    simulator = campaign.spec.simulator
+    if "gui" in options_taken(simulator):
+        has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        if has_display:
+            return
+        reason = "--gui needs a display, but DISPLAY and WAYLAND_DISPLAY are not set"
+    else:
+        reason = f"--gui is not supported: the simulator {simulator!r} has no window"
+    from gz_testauto.report.page.page import PAGE  # takes time to import
+
+    page = directory.path / PAGE
+    command = (
+        f"gz_testauto report {shlex.quote(str(directory.path))} --html {shlex.quote(str(page))}"
+    )
+    written = "" if page.is_file() else f" (written by `{command}`)"
+    raise SpecError(
+        f"{reason}; instead, open the page {page}#w{trial.world_index}{written} in a browser and "
+        "press 'play'"
     )
 
 

@@ -236,12 +236,14 @@ def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
 def _require_window(simulator: str) -> None:
     if "gui" not in inspect.signature(SIMULATORS.get(simulator)).parameters:
         raise MissingDependencyError(
-            f"the simulator {simulator} has no window; use gazebo, or remove gui:=true"
+            f"the simulator {simulator} has no window; use gazebo or embedded, or remove gui:=true"
         )
     if not os.environ.get("DISPLAY"):
         raise MissingDependencyError(
             "gui:=true needs a display, but DISPLAY is not set; over ssh, use ssh -X"
         )
+    if simulator != "gazebo":
+        return
     installation = find_gazebo()
     if installation.client is None:
         raise MissingDependencyError(

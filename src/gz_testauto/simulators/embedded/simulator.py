@@ -4,7 +4,7 @@ Every scene is compiled separately. To add or remove models, a simulation recomp
 copies the state of the remaining models.
 """
 
-from typing import Dict, Mapping, NamedTuple, Sequence, Tuple, get_args
+from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, get_args
 
 import mujoco
 
@@ -17,6 +17,7 @@ from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction
 from gz_testauto.simulators.embedded.engine import Engine, mujoco_link_states
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import DrivenRobot, MujocoRobot, drive_robot
+from gz_testauto.simulators.embedded.viewer import MujocoViewer, require_display
 from gz_testauto.simulators.embedded.wheel_drive import Skid
 from gz_testauto.simulators.engine_simulation import (
     EngineSimulation,
@@ -47,10 +48,12 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         robots: Sequence[DrivenRobot],
         settings: Settings,
         coverage: SdfCoverage,
+        viewer: Optional[MujocoViewer] = None,
     ) -> None:
         engine_robots = [driven.engine_robot for driven in robots]
         super().__init__(scene, engine_robots, settings.step_s, coverage)
         self._settings = settings
+        self._viewer = viewer
         self._gravity = self._world.gravity_mps2
         self._lasting: Dict[Tuple[ChangeKind, str], Change] = {}
         self._onboard = {
@@ -62,6 +65,15 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._engine = self._compiled(self._models)
         self._attach_robots()
         self._begin()
+        self._show()
+
+    def _step(self, count: int) -> None:
+        super()._step(count)
+        self._show()
+
+    def _show(self) -> None:
+        if self._viewer is not None:
+            self._viewer.show(self._engine)
 
     def _link_states(self) -> Mapping[str, ModelState]:
         return mujoco_link_states(self._engine, tuple(self._models.values()))
@@ -133,24 +145,37 @@ class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     accurate as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges.
     ``skid`` selects the method to turn a robot with more than two driven wheels: ``servo`` turns
     the robot as commanded. ``wheels`` uses motors and friction, and the result depends on
-    ``step_s``.
+    ``step_s``. ``gui`` opens MuJoCo's viewer, which needs a display and does not change the trial.
     """
 
     name = "embedded"
 
     def __init__(
-        self, step_s: float = 0.005, fast_lidar: bool = True, skid: Skid = "servo"
+        self,
+        step_s: float = 0.005,
+        fast_lidar: bool = True,
+        skid: Skid = "servo",
+        gui: bool = False,
     ) -> None:
-        """Raise ``ValueError`` for an invalid option."""
+        """Raise ``ValueError`` for an invalid option, and ``MissingDependencyError`` for a window
+        without a display."""
         super().__init__(step_s)
         if skid not in get_args(Skid):
             raise ValueError(f"'skid' must be one of {', '.join(get_args(Skid))}, not {skid!r}")
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
+        if gui:
+            require_display()
+        self._viewer = MujocoViewer() if gui else None
 
     def _read_robot(self, robot: RobotModel) -> DrivenRobot:
         return drive_robot(robot, self._coverage, self._skid)
 
     def _simulation(self, scene: Scene, robots: Sequence[DrivenRobot]) -> EmbeddedSimulation:
-        return EmbeddedSimulation(scene, robots, self._settings, self._coverage)
+        return EmbeddedSimulation(scene, robots, self._settings, self._coverage, self._viewer)
+
+    def _close(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()
+        super()._close()
