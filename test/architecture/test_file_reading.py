@@ -14,6 +14,7 @@ OWN_FILES = {
     "extras/simulator_comparison/report/page.py": "its style sheets",
     "processes/subreaper.py": "/proc",
     "report/page/page.py": "its templates",
+    "ros/campaign/node.py": "/proc",
     "ros/campaign/planner_process.py": "a log of its child process",
     "ros/launched_process.py": "a log of its child process",
     "ros/node.py": "/proc",
