@@ -1,5 +1,6 @@
 """Actors of a campaign: start poses, draws, and what is refused before a trial."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import List
@@ -100,6 +101,15 @@ def test_walkers_start_at_free_points_away_from_the_robot_and_each_other():
         assert min(WALL.distance(shapely.Point(*place)) for place in places) > 0.25
         distances = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
         assert distances[~np.eye(8, dtype=bool)].min() >= 0.6
+
+
+def test_walkers_start_away_from_all_robots():
+    ground = dataclasses.replace(GROUND, companions=((Pose2D(-3.0, 3.0), 0.4),))
+    for world in range(20):
+        places = np.array(
+            list(starts(create_actors(actors(WALKERS), 5, world, 0, ground)).values())
+        )
+        assert np.hypot(*(places - (-3.0, 3.0)).T).min() >= 0.4 + 0.25 + 1.5
 
 
 def test_draws_are_reproducible_and_differ_between_worlds_and_repetitions():

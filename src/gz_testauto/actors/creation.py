@@ -107,12 +107,14 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 class ActorPlacementArea:
     """The obstacles of a world, the start of the robot, and the radius (m) of the robot's
     circumscribed circle. They determine where actors can start. ``has_bit_masks`` is True if
-    collisions of the world or of the robot have bit masks, which actors then must not use."""
+    collisions of the world or of the robot have bit masks, which actors then must not use.
+    ``companions`` are the starts and radii (m) of the other robots."""
 
     surroundings: ObstacleOutlines
     start: Pose2D
     robot_radius_m: float
     has_bit_masks: bool = False
+    companions: Tuple[Tuple[Pose2D, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,11 +140,15 @@ class NewActor:
         """Return whether an actor can start at a point.
 
         A circle of radius ``reach_m`` around the point must be free of obstacles and of other
-        actors. Its gap to the robot must be at least ``min_robot_gap_m``.
+        actors. Its gap to each robot must be at least ``min_robot_gap_m``.
         """
-        keep_m = self.ground.robot_radius_m + reach_m + min_robot_gap_m
+        ground = self.ground
+        robots = ((ground.start, ground.robot_radius_m), *ground.companions)
         return (
-            self.ground.start.distance_to(*point) >= keep_m
+            all(
+                start.distance_to(*point) >= radius_m + reach_m + min_robot_gap_m
+                for start, radius_m in robots
+            )
             and self.ground.surroundings.is_free(*point, reach_m)
             and all(
                 math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M

@@ -112,7 +112,7 @@ class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
     They are the campaign, the robot with its start, the index, file and parsed content of the
-    world, and the index of the repetition.
+    world, and the index of the repetition. ``companions`` are the other robots with their starts.
     """
 
     spec: CampaignSpec
@@ -122,6 +122,7 @@ class ActorContext(NamedTuple):
     file: Path
     scene: WorldScene
     repetition: int
+    companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
 
     def obstacle_outlines(self) -> ObstacleOutlines:
         """Return the obstacles of the world at the heights at which they obstruct the robot."""
@@ -142,10 +143,13 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     hooks: List[Hook] = []
     agents = _agents(context)
     if spec.actors or own:
-        outline = np.asarray(spec.robot.footprint_m or context.robot.footprint_m)
-        radius_m = float(np.hypot(*outline.T).max())
+        radius_m = _radius_m(context.robot, spec.robot.footprint_m)
         area = ActorPlacementArea(
-            context.obstacle_outlines(), context.start, radius_m, _has_bit_masks(context)
+            context.obstacle_outlines(),
+            context.start,
+            radius_m,
+            _has_bit_masks(context),
+            tuple((start, _radius_m(body)) for body, start in context.companions),
         )
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
     if agents is not None:
@@ -155,6 +159,13 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
     drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
+
+
+def _radius_m(
+    body: RobotBody, footprint_m: Optional[Sequence[Tuple[float, float]]] = None
+) -> float:
+    """Return the radius (m) of the circumscribed circle of a robot."""
+    return float(np.hypot(*np.asarray(footprint_m or body.footprint_m).T).max())
 
 
 def _has_bit_masks(context: ActorContext) -> bool:

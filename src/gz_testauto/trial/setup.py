@@ -190,6 +190,12 @@ class PreparedBuiltin(PreparedCampaign):
         """Return this campaign and the prepared campaign of each companion robot."""
         return (self, *self.companions)
 
+    def _actor_context(self, trial: Trial) -> ActorContext:
+        companions = tuple(
+            (one.robot, one.missions.start_in(trial.world)) for one in self.companions
+        )
+        return super()._actor_context(trial)._replace(companions=companions)
+
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
         """Return the planner that the trial tests."""
         return next(entry for entry in self.spec.planners if entry.name == trial.planner)
