@@ -31,6 +31,7 @@ VERBS = Registry(
         "report": "gz_testauto.cli.report",
         "compare": "gz_testauto.cli.compare",
         "doctor": "gz_testauto.cli.doctor",
+        "robot": "gz_testauto.cli.robot",
     },
 )
 

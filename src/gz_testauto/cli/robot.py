@@ -1,0 +1,228 @@
+"""Show what is read from the model of a robot: drive controller, lidar, footprint and mass.
+
+Also casts the lidar's rays in an empty world, and reports the rays that end on the robot itself.
+--image writes a picture of the robot from above, with its x axis to the right. Changes nothing
+else.
+
+Exit status: 0 if planners can drive the robot, 1 if it has no drive controller or no lidar or its
+lidar mostly detects the robot, and 2 if the model cannot be read or would not move as commanded.
+
+example:
+  gz_testauto robot models/wheelchair --image wheelchair.png
+"""
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.base.disk import disk_errors
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose
+from gz_testauto.sampling.site import circumscribed_radius_m
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import read_mass_kg
+from gz_testauto.sdf.robot import RobotModel, read_robot
+from gz_testauto.sdf.robot_sensors import LidarDescription
+from gz_testauto.simulators.embedded.own_body import OwnBodyScan, scan_own_body
+from gz_testauto.trial.checks import lidar_notices, require_drivable
+
+IMAGE_PX = 900
+"""Width and height (pixels) of the picture."""
+
+MARGIN = 1.3
+"""Half the width of the picture relative to the largest coordinate of a drawn point."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model SDF or model directory")
+    parser.add_argument(
+        "--lidar",
+        metavar="NAME",
+        help="name of the robot's lidar; needed if the robot has several ray sensors",
+    )
+    parser.add_argument(
+        "--image", type=Path, metavar="PNG", help="write a picture of the robot from above"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as a JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was read from the model; return 1 if planners cannot drive the robot."""
+    robot = read_robot(arguments.model, lidar=arguments.lidar)
+    scan = scan_own_body(robot)
+    problems = list(_problems(robot))
+    facts = _facts(robot, scan)
+    if arguments.json:
+        print(json.dumps({**facts, "problems": problems}, indent=2))
+    else:
+        print("\n".join(_lines(facts)))
+    if arguments.image is not None:
+        with disk_errors(arguments.image):
+            _picture(robot, scan).save(arguments.image, format="PNG")
+        print(f"image: {arguments.image}", file=sys.stderr)
+    for problem in problems:
+        print(f"problem: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _problems(robot: RobotModel) -> Iterator[str]:
+    for check in (require_drivable, lidar_notices):
+        try:
+            check(robot)  # type: ignore[operator]
+        except SpecError as error:
+            yield error.full
+
+
+def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
+    """Return the properties of a robot as values of JSON, with units in the names."""
+    corners = np.asarray(robot.footprint_m)
+    document = SdfDocument.parse(robot.sdf, str(robot.path))
+    assert document.model is not None, "read_robot ensures this"
+    masses = [read_mass_kg(document, link) for link in document.model.iter("link")]
+    facts: Dict[str, Any] = {"model": str(robot.path), "drive": None, "lidar": None, "imu": None}
+    if robot.drive is not None:
+        drive = robot.drive
+        facts["drive"] = {
+            "plugin": drive.plugin,
+            "left_joints": list(drive.left_joints),
+            "right_joints": list(drive.right_joints),
+            "wheel_separation_m": drive.wheel_separation_m,
+            "wheel_diameter_m": drive.wheel_diameter_m,
+        }
+    if robot.lidar is not None and scan is not None:
+        facts["lidar"] = {
+            **_lidar(robot.lidar),
+            "rays_on_the_robot": scan.count,
+            "rays_by_shape": dict(scan.rays),
+        }
+    others = [one for one in robot.lidars if one is not robot.lidar]
+    facts["other_ray_sensors"] = [_lidar(one) for one in others]
+    if robot.imu is not None:
+        imu = robot.imu
+        facts["imu"] = {
+            "name": f"{imu.link}::{imu.sensor}",
+            "rate_hz": imu.update_rate_hz,
+            **_pose(imu.mount),
+        }
+    facts["footprint_m"] = corners.tolist()
+    facts["circumscribed_radius_m"] = circumscribed_radius_m(robot.footprint_m)
+    facts["height_m"] = list(robot.height_m)
+    facts["mass_kg"], facts["links"] = math.fsum(masses), len(masses)
+    return facts
+
+
+def _lidar(lidar: LidarDescription) -> Dict[str, Any]:
+    return {
+        "name": lidar.scoped_name,
+        "rays": lidar.samples,
+        "angles_rad": [lidar.angle_min_rad, lidar.angle_max_rad],
+        "range_m": [lidar.range_min_m, lidar.range_max_m],
+        "rate_hz": lidar.update_rate_hz,
+        **_pose(lidar.mount),
+    }
+
+
+def _pose(pose: Pose) -> Dict[str, Any]:
+    return {"position_m": list(pose.position), "quaternion": list(pose.quaternion)}
+
+
+def _lines(facts: Dict[str, Any]) -> Iterator[str]:
+    """Yield the properties of a robot as lines of text."""
+    yield _line("model", facts["model"])
+    drive = facts["drive"]
+    yield _line("drive", "none" if drive is None else drive["plugin"])
+    if drive is not None:
+        yield _line("  left", ", ".join(drive["left_joints"]))
+        yield _line("  right", ", ".join(drive["right_joints"]))
+        separation_m, diameter_m = drive["wheel_separation_m"], drive["wheel_diameter_m"]
+        yield _line("  wheels", f"separation {separation_m:.4g} m, diameter {diameter_m:.4g} m")
+    lidar = facts["lidar"]
+    yield from _sensor_lines("lidar", lidar)
+    if lidar is not None:
+        text = f"{lidar['rays_on_the_robot']} of {lidar['rays']} rays end on the robot itself"
+        yield _line("  itself", text)
+        for shape, count in lidar["rays_by_shape"].items():
+            yield _line("", f"{count} on {shape}")
+    for other in facts["other_ray_sensors"]:
+        yield from _sensor_lines("not used", other)
+    yield from _sensor_lines("imu", facts["imu"])
+    (low_x, low_y), (high_x, high_y) = (
+        ends(np.asarray(facts["footprint_m"]), axis=0) for ends in (np.min, np.max)
+    )
+    yield _line(
+        "footprint", f"x {low_x:.3g} to {high_x:.3g} m, y {low_y:.3g} to {high_y:.3g} m, convex"
+    )
+    yield _line("  radius", f"{facts['circumscribed_radius_m']:.3g} m about the base frame")
+    yield _line("height", "{:.3g} to {:.3g} m".format(*facts["height_m"]))
+    yield _line("mass", f"{facts['mass_kg']:.4g} kg in {facts['links']} links")
+
+
+def _sensor_lines(kind: str, sensor: Optional[Dict[str, Any]]) -> Iterator[str]:
+    if sensor is None:
+        yield _line(kind, "none")
+        return
+    yield _line(kind, f"{sensor['name']}, {sensor['rate_hz']:g} Hz")
+    if "rays" in sensor:
+        low, high = map(math.degrees, sensor["angles_rad"])
+        least_m, most_m = sensor["range_m"]
+        rays = f"{sensor['rays']} from {low:.4g}° to {high:.4g}°, {least_m:g} to {most_m:g} m"
+        yield _line("  rays", rays)
+    pose = Pose(tuple(sensor["position_m"]), tuple(sensor["quaternion"]))
+    place = ", ".join(f"{axis} {value:.3g}" for axis, value in zip("xyz", pose.position))
+    ahead, up = pose.rotation[:, 0], pose.rotation[:, 2]
+    facing = math.degrees(math.atan2(ahead[1], ahead[0]))
+    tilt = math.degrees(math.acos(min(1.0, max(-1.0, float(up[2])))))
+    yield _line("  pose", f"{place} m, x axis at {facing:.3g}°, tilt {tilt:.3g}°")
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name:<10} {text}".rstrip()
+
+
+def _picture(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Any:
+    """Return a picture (PIL image) of a robot from above: its footprint, the rays of its lidar, and
+    the axes of the base frame."""
+    from PIL import Image, ImageDraw
+
+    corners = np.asarray(robot.footprint_m)
+    hits = np.empty((0, 2))
+    points = [corners]
+    if robot.lidar is not None and scan is not None:
+        mount, found = robot.lidar.mount, np.isfinite(scan.ranges_m)
+        angles, ranges_m = scan.angles_rad, np.where(found, scan.ranges_m, 0.0)
+        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
+        directions = (flat @ mount.rotation.T)[:, :2]
+        sensor = np.asarray(mount.position[:2])
+        hits = sensor + directions[found] * ranges_m[found, None]
+        points += [hits, sensor[None]]
+    half_m = MARGIN * max(float(np.abs(one).max()) for one in points if one.size)
+    scale = IMAGE_PX / 2 / half_m
+
+    def pixels(points_m: np.ndarray) -> List[Tuple[float, float]]:
+        return [(IMAGE_PX / 2 + scale * x, IMAGE_PX / 2 - scale * y) for x, y in points_m.tolist()]
+
+    image = Image.new("RGB", (IMAGE_PX, IMAGE_PX), "white")
+    draw = ImageDraw.Draw(image)
+    draw.polygon(pixels(corners), fill="#d9e6f2", outline="#1f4e79")
+    if robot.lidar is not None and scan is not None:
+        ends = sensor + directions * np.where(found, ranges_m, 2 * half_m)[:, None]
+        for (start, end), hit in zip(
+            (pixels(np.stack([sensor, one])) for one in ends), found.tolist()
+        ):
+            draw.line([start, end], fill="#c00000" if hit else "#b7d7a8")
+        for x, y in pixels(sensor[None]):
+            draw.ellipse((x - 5, y - 5, x + 5, y + 5), fill="#38761d")
+    for name, axis in (("x", (1.0, 0.0)), ("y", (0.0, 1.0))):
+        arrow = np.array([(0.0, 0.0), axis]) * half_m / MARGIN / 2
+        draw.line(pixels(arrow), fill="#1f4e79", width=3)
+        draw.text(pixels(1.05 * arrow)[1], name, fill="#1f4e79")
+    draw.text((10, 10), f"{robot.path}", fill="black")
+    draw.text((10, 26), f"width of the picture: {2 * half_m:.3g} m; x to the right", fill="black")
+    draw.text((10, 42), "green: rays of the lidar; red: rays on the robot", fill="black")
+    return image

@@ -1,0 +1,109 @@
+"""The verb ``robot``, which shows what is read from a robot's model."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from gz_testauto.base.resources import share_directory
+from gz_testauto.cli.main import main
+
+WHEELCHAIR = share_directory() / "models" / "wheelchair" / "model.sdf"
+SENSOR = '<sensor name="lidar" type="ray">'
+HOUSING = (
+    '<collision name="housing"><pose>{x} 0 0.35 0 0 0</pose><geometry><cylinder><radius>{radius}'
+    "</radius><length>0.06</length></cylinder></geometry></collision>"
+)
+RED = (192, 0, 0)
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Write the wheelchair with a replaced text, and return the path."""
+
+    def write(old, new):
+        text = WHEELCHAIR.read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        path = tmp_path / "changed.sdf"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        return path
+
+    return write
+
+
+def shown(capsys, *arguments):
+    """Return the exit status, the lines and the errors of the verb."""
+    status = main(["robot", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return status, out.splitlines(), err
+
+
+def test_drive_lidar_footprint_and_mass_are_shown(capsys):
+    status, lines, err = shown(capsys, WHEELCHAIR.parent)
+    assert (status, err) == (0, "")
+    text = "\n".join(lines)
+    for part in (
+        "libDiffDrivePlugin.so",
+        "left     left_wheel_joint",
+        "separation 0.54 m, diameter 0.3 m",
+        "361 from -135° to 135°, 0.1 to 10 m",
+        "x 0.5, y 0, z 0.35 m",
+        "0 of 361 rays",
+        "x -0.5 to 0.6 m, y -0.325 to 0.325 m",
+        "100 kg in 3 links",
+    ):
+        assert part in text
+    assert max(map(len, lines[1:])) <= 80  # the first line is a path
+
+
+def test_json_has_the_same_values_with_units(capsys):
+    _, lines, _ = shown(capsys, WHEELCHAIR, "--json")
+    facts = json.loads("\n".join(lines))
+    assert facts["drive"]["wheel_separation_m"] == pytest.approx(0.54)
+    assert (facts["lidar"]["rays"], facts["lidar"]["rays_on_the_robot"]) == (361, 0)
+    assert facts["mass_kg"] == pytest.approx(100.0)
+    assert (facts["other_ray_sensors"], facts["problems"]) == ([], [])
+
+
+def test_robot_without_a_lidar_or_a_drive_has_status_1(capsys, changed):
+    status, _, err = shown(capsys, changed(SENSOR, '<sensor name="lidar" type="camera">'))
+    assert status == 1 and "no lidar" in err
+    status, lines, err = shown(capsys, changed("libDiffDrivePlugin.so", "libother.so"))
+    assert status == 1 and "no drive" in err and any("none" in line for line in lines)
+
+
+def test_lidar_in_a_large_housing_has_status_1_with_the_shape(capsys, changed, tmp_path):
+    model = changed(SENSOR, HOUSING.format(x=0.5, radius=0.2) + SENSOR)
+    status, lines, err = shown(capsys, model, "--image", tmp_path / "robot.png")
+    assert status == 1 and "361 of 361 rays" in err
+    assert any("361 on base::housing" in line for line in lines)
+    picture = Image.open(tmp_path / "robot.png")
+    assert RED in {color for _, color in picture.getcolors(maxcolors=100_000)}
+
+
+def test_some_rays_on_the_robot_are_shown_with_status_0(capsys, changed):
+    status, lines, _ = shown(capsys, changed(SENSOR, HOUSING.format(x=0.8, radius=0.05) + SENSOR))
+    assert status == 0
+    assert any("on base::housing" in line for line in lines)
+
+
+def test_picture_of_a_free_lidar_has_no_red_ray(capsys, tmp_path):
+    shown(capsys, WHEELCHAIR, "--image", tmp_path / "robot.png")
+    picture = Image.open(tmp_path / "robot.png")
+    colors = {color for _, color in picture.getcolors(maxcolors=100_000)}
+    assert picture.size == (900, 900) and RED not in colors and len(colors) > 3
+
+
+def test_several_ray_sensors_need_the_option_lidar(capsys, changed):
+    text = WHEELCHAIR.read_text(encoding="utf-8")
+    sensor = text[text.index(SENSOR) : text.index("</sensor>", text.index(SENSOR)) + 9]
+    model = changed(sensor, sensor.replace('"lidar"', '"cliff"') + sensor)
+    status, _, err = shown(capsys, model)
+    assert status == 2 and "'cliff'" in err and "--lidar" in err
+    status, lines, _ = shown(capsys, model, "--lidar", "lidar")
+    assert status == 0 and any(line.startswith("not used   base::cliff") for line in lines)
+
+
+def test_picture_that_cannot_be_written_is_reported_with_its_path(capsys, tmp_path):
+    status, _, err = shown(capsys, WHEELCHAIR, "--image", tmp_path / "no" / "robot.png")
+    assert status == 2 and "robot.png" in err
