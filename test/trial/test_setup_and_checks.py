@@ -173,7 +173,9 @@ def test_height_in_the_campaign_replaces_that_of_the_model(smoke):
 def test_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
     body = read_body(smoke)
     require_drivable(body)
-    with pytest.raises(SpecError, match="has no drive"):
+    with pytest.raises(
+        SpecError, match=r"plugins: libDiffDrivePlugin\.so.*robot\.drive.*joints: .*left"
+    ):
         require_drivable(replace(body, drive=None))
     with pytest.raises(SpecError, match="has no lidar"):
         require_drivable(replace(body, lidar=None))

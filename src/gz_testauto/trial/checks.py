@@ -16,6 +16,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.actors.world_actors import notice_of
 from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import planner_origin
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
@@ -249,12 +250,21 @@ def lidar_notices(robot: RobotModel) -> List[str]:
     return notices
 
 
+def _listed(robot: RobotModel, tag: str) -> str:
+    """Return the plug-ins or the movable joints of a robot for a message."""
+    elements = parse_xml(robot.sdf.encode("utf-8")).iter(tag)
+    key = "filename" if tag == "plugin" else "name"
+    names = [one.get(key, "?") for one in elements if one.get("type") != "fixed"]
+    return f"its {tag}s: {', '.join(dict.fromkeys(names)) or 'none'}"
+
+
 def require_drivable(robot: RobotModel) -> None:
     """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
     if robot.drive is None:
         raise SpecError(
-            f"{robot.path}: the robot has no drive controller; add a plugin for a differential or "
-            "skid-steer drive to the model"
+            f"{robot.path}: no supported drive controller was found ({_listed(robot, 'plugin')}); "
+            "name the joints of its left and right wheels with the key robot.drive, or add a "
+            f"plugin for a differential or skid-steer drive ({_listed(robot, 'joint')})"
         )
     if robot.lidar is None:
         raise SpecError(

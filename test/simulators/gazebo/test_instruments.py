@@ -82,11 +82,13 @@ def test_robot_has_the_start_pose_and_the_height_of_its_sdf(robot):
     assert pose.yaw_rad == pytest.approx(0.5)
 
 
-def test_lidar_that_needs_a_display_is_rejected(tmp_path):
+def test_lidar_that_needs_a_display_becomes_a_ray_sensor(tmp_path, caplog):
     path = tmp_path / "robot.sdf"
     path.write_text(ROBOT.read_text().replace('type="ray"', 'type="gpu_ray"'))
-    with pytest.raises(SimulatorError, match="gpu_ray"):
-        instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS)
+    instrumented = instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS)
+    (lidar,) = (s for s in sensors(instrumented.body.model.sdf, "ray") if s.get("name") == "lidar")
+    assert lidar.find("ray") is not None
+    assert "'lidar' as ray" in caplog.text
 
 
 def test_saved_world_contains_no_added_sensors(robot):

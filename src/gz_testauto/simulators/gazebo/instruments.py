@@ -22,6 +22,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
+from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
 
@@ -100,16 +101,12 @@ def instrument_robot(
     """Add sensors to a robot, and add ``suffix`` to its name. The robot is adapted to the physics
     engine ``engine``, and placed at the pose ``start`` and the height that its SDF specifies.
     Raises ``SimulatorError`` if the SDF cannot be read."""
-    document, scene = _read(NamedModel(robot.name, robot.sdf), suffix)
+    sdf = adapt_robot(robot).sdf
+    document, scene = _read(NamedModel(robot.name, sdf), suffix)
     assert document.model is not None, "checked by _read()"
     name = scene.name
     if scene.static or not scene.links:
         raise SimulatorError(f"{robot.path}: a robot must have a link and must not be static")
-    if robot.lidar is not None and _sensor_type(document.model, robot.lidar.sensor) != "ray":
-        raise SimulatorError(
-            f"{robot.path}: the lidar {robot.lidar.sensor!r} is a gpu_ray sensor, which needs a "
-            "display; change its type to 'ray'"
-        )
     if robot.lidar is not None and engine == "dart":
         raise SimulatorError(
             f"{robot.path}: in DART rays detect nothing, so the lidar {robot.lidar.sensor!r} does "
@@ -122,7 +119,7 @@ def instrument_robot(
             element.append(contact_sensor(PREFIX + "contact", shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
     pose = pose_value(document, document.model.find("pose")).moved_to(start)
-    placed = NamedModel(robot.name, robot.sdf, pose)
+    placed = NamedModel(robot.name, sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
     lidar, imu = robot.lidar, robot.imu
     return InstrumentedRobot(
@@ -220,10 +217,6 @@ def _set_rate(sensor: Element, rate_hz: Optional[str]) -> None:
         sensor.remove(rate)
     else:
         rate.text = rate_hz
-
-
-def _sensor_type(model: Element, name: str) -> str:
-    return next((s.get("type", "") for s in model.iter("sensor") if s.get("name") == name), "")
 
 
 def _topic(*parts: str) -> str:

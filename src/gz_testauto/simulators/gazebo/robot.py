@@ -22,6 +22,7 @@ from gz_testauto.base.observation import (
 )
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.instruments import InstrumentedRobot
 from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
@@ -75,9 +76,11 @@ class DriveCommand:
 
     def __init__(self, robot: RobotModel) -> None:
         """Select the conversion for the drive plugin of a robot, if the plugin is supported."""
-        plugin = robot.drive.plugin if robot.drive is not None else ""
+        adapted = adapt_robot(robot)
+        plugin = adapted.plugin
+        self._linear = adapted.linear
         self._gain: Optional[float] = next(
-            (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
+            (gain * adapted.angular for name, gain in _YAW_GAIN.items() if name in plugin), None
         )
         self._robot = robot.name
         self.repeat = _SKID_STEER in plugin
@@ -110,7 +113,7 @@ class DriveCommand:
                 f"-{self.limit_radps:.4g} and {self.limit_radps:.4g} rad/s"
             )
         yaw = twist.angular_radps * self._gain
-        return pose_message(Pose.from_rpy(twist.linear_mps, 0.0, 0.0, 0.0, 0.0, yaw))
+        return pose_message(Pose.from_rpy(twist.linear_mps * self._linear, 0.0, 0.0, 0.0, 0.0, yaw))
 
 
 class GazeboRobot:

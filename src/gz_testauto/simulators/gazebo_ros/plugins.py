@@ -38,14 +38,19 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.model
     assert model is not None, "checked by read_robot()"
-    own = [p for p in model.findall("plugin") if _library(p) == robot.drive.plugin]
+    named = robot.drive.plugin
+    own = [p for p in model.findall("plugin") if named and _library(p) == named]
     if len(robot.drive.left_joints) > MAX_AXLES:
         raise SimulatorError(
             f"{robot.path}: the drive has {len(robot.drive.left_joints)} axles, and gazebo_ros's "
             f"skid_steer_drive supports {MAX_AXLES}; use the simulator 'gazebo' or 'embedded'"
         )
-    torque_nm = text_of(own[0], "torque") or TORQUE_NM
-    model.replace(own[0], _drive(robot.drive, torque_nm, names))
+    torque_nm = (text_of(own[0], "torque") if own else None) or TORQUE_NM
+    drive = _drive(robot.drive, torque_nm, names)
+    if own:
+        model.replace(own[0], drive)
+    else:
+        model.append(drive)
     for of_another_axle in own[1:]:
         model.remove(of_another_axle)
     for sensor in model.iter("sensor"):

@@ -1,0 +1,152 @@
+"""Adaptation of a robot to a Gazebo without ROS.
+
+Plug-ins of gazebo_ros and of Gazebo Sim cannot be loaded by this gzserver. Their drives, and the
+wheel joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for each axle. Other
+such plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display. A log
+message lists the changes.
+
+DiffDrivePlugin sets the speeds of the wheels before each physics step, and friction can reduce them
+within the step. The motors of gazebo_ros and ros_control keep the speeds. If a robot has several
+axles, its wheels must slide to turn, and light wheels would not. The moments of inertia of these
+wheels about their axes are therefore increased (:data:`SPEED_LOSS_RADPS`).
+"""
+
+import functools
+import logging
+import re
+from typing import List, NamedTuple, Tuple
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.drives import DriveDescription, RobotParts, find_drive
+from gz_testauto.sdf.dynamics import GRAVITY_MPS2, read_inertial, read_joints
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import scene_model
+from gz_testauto.sdf.tree import ModelNode, read_model
+from gz_testauto.sdf.values import ensure_child, remove_child, set_numbers, set_pose
+
+LOGGER = logging.getLogger(__name__)
+
+DIFF_DRIVE = "libDiffDrivePlugin.so"
+
+SPEED_LOSS_RADPS = 0.05
+"""Largest speed (rad/s) that friction with a coefficient of 1 can take from a wheel of a robot with
+several axles in one physics step of 1 ms."""
+
+STEP_S = 0.001
+
+_NOT_LOADABLE = re.compile(r"(lib)?(.*_ros[0-9]?_.*|(gz|ignition)-(sim|gazebo)[0-9]*-.*)")
+"""File names of plug-ins that need ROS or Gazebo Sim."""
+
+
+class AdaptedRobot(NamedTuple):
+    """The SDF of a robot for a Gazebo without ROS, and the file name of its drive plug-in.
+
+    The plug-in computes the sizes of the drive from the model. Linear and angular velocities are
+    multiplied by ``linear`` and ``angular``, so that the wheels have the speeds that the sizes of
+    the robot's own drive require.
+    """
+
+    sdf: str
+    plugin: str
+    linear: float = 1.0
+    angular: float = 1.0
+
+
+@functools.lru_cache(maxsize=32)
+def adapt_robot(robot: RobotModel) -> AdaptedRobot:
+    """Return a robot without plug-ins and sensors that a Gazebo without ROS does not support."""
+    document = SdfDocument.parse(robot.sdf, str(robot.path))
+    model = document.model
+    assert model is not None, "checked by read_robot()"
+    changes = [*_without_plugins(model), *_without_gpu_lidar(model, robot)]
+    drive = robot.drive
+    adapted = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
+    if drive is not None and not drive.is_of_gazebo:
+        changes.append(f"{DIFF_DRIVE} drives the wheels")
+        adapted = _with_diff_drive(document, drive)
+    if not changes:
+        return adapted
+    LOGGER.warning("%s in a Gazebo without ROS: %s", robot.path, "; ".join(changes))
+    return adapted._replace(sdf=etree.tostring(document.root, encoding="unicode"))
+
+
+def _without_plugins(model: Element) -> List[str]:
+    removed = []
+    for plugin in list(model.iter("plugin")):
+        name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]
+        if _NOT_LOADABLE.fullmatch(name):
+            removed.append(name)
+            remove_child(plugin)
+    return ["without " + ", ".join(dict.fromkeys(removed))] if removed else []
+
+
+def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
+    name = None if robot.lidar is None else robot.lidar.sensor
+    for sensor in model.iter("sensor"):
+        if sensor.get("name") == name and sensor.get("type") == "gpu_ray":
+            sensor.set("type", "ray")
+            return [f"lidar {name!r} as ray instead of gpu_ray sensor"]
+    return []
+
+
+def _with_diff_drive(document: SdfDocument, wanted: DriveDescription) -> AdaptedRobot:
+    model, library = document.model, ModelLibrary()
+    assert model is not None, "checked by read_robot()"
+    for plugin in list(model.findall("plugin")):
+        if (plugin.get("filename") or "").strip() == wanted.plugin:
+            remove_child(plugin)
+    node = read_model(document, model, library)
+    parts = RobotParts.of(node)
+    for left, right in zip(wanted.left_joints, wanted.right_joints):
+        plugin = etree.SubElement(model, "plugin", name=f"drive_{left}", filename=DIFF_DRIVE)
+        etree.SubElement(plugin, "left_joint").text = left
+        etree.SubElement(plugin, "right_joint").text = right
+    found = find_drive(node, parts, scene_model(node, library))
+    assert found is not None, "the plug-ins were added"
+    if len(wanted.left_joints) > 1:
+        _make_wheels_heavy(node, parts, (*wanted.left_joints, *wanted.right_joints), found)
+    linear = found.wheel_diameter_m / wanted.wheel_diameter_m
+    angular = linear * wanted.wheel_separation_m / found.wheel_separation_m
+    return AdaptedRobot("", DIFF_DRIVE, linear, angular)
+
+
+def _make_wheels_heavy(
+    node: ModelNode, parts: RobotParts, wheels: Tuple[str, ...], drive: DriveDescription
+) -> None:
+    """Increase the moments of inertia of wheels about their axes."""
+    links = [(placed.model.document, placed.link.element) for placed in parts.links.values()]
+    weight_n = sum(read_inertial(*link).mass_kg for link in links) * abs(GRAVITY_MPS2[2])
+    torque_nm = weight_n / len(wheels) * drive.wheel_diameter_m / 2
+    needed_kgm2 = torque_nm * STEP_S / SPEED_LOSS_RADPS
+    joints = {joint.name: joint for joint in read_joints(node)}
+    for name in wheels:
+        child = parts.joints[name].child
+        axis = np.asarray(joints[name].axes[0].direction)
+        inertial = read_inertial(child.model.document, child.link.element)
+        own = inertial.matrix
+        more = max(0.0, needed_kgm2 - float(axis @ own @ axis))
+        own = own + more * np.outer(axis, axis)
+        element = ensure_child(child.link.element, "inertial")
+        _write_inertial(element, inertial.mass_kg, inertial.center_m, own)
+
+
+def _write_inertial(
+    element: Element, mass_kg: float, center_m: Tuple[float, float, float], moments: np.ndarray
+) -> None:
+    set_pose(element, Pose(center_m))
+    set_numbers(ensure_child(element, "mass"), mass_kg)
+    inertia = ensure_child(element, "inertia")
+    for tag, row, column in (
+        ("ixx", 0, 0),
+        ("iyy", 1, 1),
+        ("izz", 2, 2),
+        ("ixy", 0, 1),
+        ("ixz", 0, 2),
+        ("iyz", 1, 2),
+    ):
+        set_numbers(ensure_child(inertia, tag), float(moments[row, column]))
