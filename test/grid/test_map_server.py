@@ -123,3 +123,16 @@ def test_damaged_map_is_rejected(tmp_path, text, problem):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SpecError, match=problem):
         read_map(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("negate", "occupied"),
+    [(0, [False, False, True, True, False]), (1, [False, True, True, False, False])],
+)
+def test_pixels_of_a_raw_map_are_values_of_cells(tmp_path, negate, occupied):
+    """In map_server, negate applies to raw values too, and the value 255 is unknown."""
+    (tmp_path / "a.pgm").write_bytes(b"P5 5 1 255\n" + bytes([0, 64, 100, 200, 255]))
+    (tmp_path / "a.yaml").write_text(
+        f"image: a.pgm\nresolution: 1\norigin: [0, 0, 0]\nmode: raw\nnegate: {negate}\n"
+    )
+    assert read_map(tmp_path / "a.yaml").occupied.tolist() == [occupied]

@@ -245,6 +245,50 @@ def test_terrain_with_an_image_that_gazebo_rejects_is_rejected(tmp_path):
         Heightmap(path, (1.0, 1.0, 1.0)).bounds(Pose())
 
 
+@pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "P"])
+def test_terrain_of_a_gray_image_is_read_in_each_mode(tmp_path, mode):
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    pixels = np.arange(25, dtype=np.uint8).reshape(5, 5)
+    path = tmp_path / "h.png"
+    gray = image.fromarray(pixels)
+    if mode == "P":
+        gray.putpalette([level for level in range(256) for _ in "rgb"])
+    else:
+        gray = gray.convert(mode)
+    gray.save(path)
+    assert Heightmap(path, (1.0, 1.0, 2.0)).heights == pytest.approx(pixels / 24 * 2)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "P", "I;16", "1"])
+def test_terrain_that_gazebo_reads_with_other_heights_is_rejected(tmp_path, mode):
+    """gzserver reads the first byte of a pixel: blue, the lower byte, or the palette's index."""
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    levels = np.arange(25).reshape(5, 5)
+    path = tmp_path / "h.png"
+    if mode == "RGB":
+        image.fromarray(np.stack([levels, levels, 0 * levels], -1).astype(np.uint8)).save(path)
+    elif mode == "P":
+        colored = image.fromarray(levels.astype(np.uint8))
+        colored.putpalette([255 - level for level in range(256) for _ in "rgb"])
+        colored.save(path)
+    elif mode == "1":
+        image.fromarray(levels > 12).save(path)
+    else:
+        image.fromarray((levels * 1000).astype(np.uint16)).save(path)
+    with pytest.raises(SdfError, match=f"has the mode {mode}, and Gazebo 11"):
+        _ = Heightmap(path, (1.0, 1.0, 2.0)).heights
+
+
+def test_terrain_of_a_jpeg_needs_a_white_pixel(tmp_path):
+    """gzserver divides the brightness in a JPEG by 255, and in a PNG by its largest value."""
+    image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
+    for level in (254, 255):
+        image.fromarray(np.full((5, 5), level, np.uint8)).save(tmp_path / f"{level}.jpg")
+    assert Heightmap(tmp_path / "255.jpg", (1.0, 1.0, 2.0)).heights.max() == 2.0
+    with pytest.raises(SdfError, match="is a JPEG without a white pixel"):
+        _ = Heightmap(tmp_path / "254.jpg", (1.0, 1.0, 2.0)).heights
+
+
 def written(mesh, path, both_sides=False):
     """Write a mesh to a file, optionally with a reversed duplicate of each face."""
     faces = np.concatenate([mesh.faces, mesh.faces[:, ::-1]]) if both_sides else mesh.faces

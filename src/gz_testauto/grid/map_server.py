@@ -94,11 +94,12 @@ def read_map(path: Path) -> OccupancyGrid:
 
 def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
     """Return a mask of the occupied pixels. As in map_server, a pixel is occupied if its darkness
-    exceeds the threshold."""
+    exceeds the threshold. In the mode raw, a pixel is the value of its cell, and 255 is unknown."""
+    if fields.mode == "raw":
+        values = 255 - pixels if fields.negate else pixels
+        return np.asarray((values >= 65) & (values < 255))
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
-    if fields.mode == "raw":
-        return pixels >= 65
     return np.asarray(probability > fields.occupied_thresh)
 
 

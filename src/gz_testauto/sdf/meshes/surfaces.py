@@ -9,7 +9,7 @@ import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import Any, Optional, Tuple
 
 import numpy as np
 import shapely
@@ -211,6 +211,17 @@ def _turn(yaw_rad: float) -> np.ndarray:
     return np.array([[cos, sin], [-sin, cos]])
 
 
+def _is_gray(image: Any, gray: np.ndarray) -> bool:
+    """Return whether the bytes of an image, which Gazebo reads, are its brightness: whether it has
+    8 bits per channel, equal colors, and no other palette."""
+    if image.mode not in ("L", "LA", "P", "RGB", "RGBA"):
+        return False
+    pixels = np.asarray(image)
+    if image.mode == "P":
+        return bool(np.array_equal(pixels, gray))
+    return len(image.mode) < 3 or bool((pixels[..., :3] == gray[..., None]).all())
+
+
 @functools.lru_cache(maxsize=8)
 def _brightness(path: Path, modified_ns: int) -> np.ndarray:
     try:
@@ -227,7 +238,18 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
                     f"height map {path} is {columns} × {rows} pixels; it must be a square of 2 to "
                     f"{MAX_PIXELS} pixels per side, since Gazebo aborts otherwise"
                 )
-            return np.asarray(image.convert("L"), dtype=float) / 255.0
+            gray = np.asarray(image.convert("L"))
+            if not _is_gray(image, gray):
+                raise SdfError(
+                    f"height map {path} has the mode {image.mode}, and Gazebo 11 reads other "
+                    "heights than its brightness; save it as a gray image with 8 bits per pixel"
+                )
+            if image.format != "PNG" and gray.max() < 255:
+                raise SdfError(
+                    f"height map {path} is a {image.format} without a white pixel, and Gazebo 11 "
+                    "scales its heights in another way than those of a PNG; save it as a PNG"
+                )
+            return gray.astype(float) / 255.0
     except SdfError:
         raise
     except Exception as error:  # image readers raise arbitrary exceptions for damaged files
