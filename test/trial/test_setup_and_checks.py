@@ -7,6 +7,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.sampling import seeds
+from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.robot import CompanionSpec, SteeringSpec
 from gz_testauto.trial.checks import check_trials, require_drivable
@@ -266,3 +267,17 @@ def test_further_robot_uses_the_lidar_of_its_own_entry(prepared, changed_robot):
     assert (first.robot.lidar.sensor, second.robot.lidar.sensor) == ("lidar", "cliff")
     own = companion("porter", 3.0, model=str(robot.model), lidar="base::lidar")
     assert prepared(robot=robot, robots=(own,)).robots[1].robot.lidar.sensor == "lidar"
+
+
+def test_drive_of_an_included_base_is_named_in_the_message(tmp_path, smoke):
+    """Gazebo 11 drives such a robot, but this package does not support it."""
+    wheelchair = read_body(smoke).path.parent
+    path = tmp_path / "mine.sdf"
+    path.write_text(
+        f'<sdf version="1.6"><model name="mine"><include><uri>file://{wheelchair}</uri></include>'
+        "</model></sdf>"
+    )
+    robot = read_robot(path)
+    assert (robot.drive, robot.lidar.link) == (None, "wheelchair::base")
+    with pytest.raises(SpecError, match=r"libDiffDrivePlugin\.so is in the nested model 'wheelcha"):
+        require_drivable(robot)

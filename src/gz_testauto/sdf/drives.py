@@ -253,6 +253,16 @@ def find_drive(
     return _description(found[0][1], axles, document, torque_nm)
 
 
+def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
+    """Return the name of the first nested model with a supported drive plug-in in the SDF of a
+    robot, and the file name of the plug-in. Return None if there is none."""
+    for plugin in SdfDocument.parse(sdf).root.iterfind("model//model/plugin"):
+        file_name = (plugin.get("filename") or "").strip()
+        if _library(file_name) in _DRIVES:
+            return plugin.getparent().get("name", ""), file_name
+    return None
+
+
 def _library(file_name: str) -> str:
     """Return the name of a library without folder, prefix and suffix."""
     library = file_name.rsplit("/", 1)[-1]

@@ -18,6 +18,7 @@ from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import planner_origin
+from gz_testauto.sdf.drives import nested_drive
 from gz_testauto.sdf.dynamics import read_physics
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotModel
@@ -260,6 +261,13 @@ def _listed(robot: RobotModel, tag: str) -> str:
 
 def require_drivable(robot: RobotModel) -> None:
     """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
+    nested = None if robot.drive is not None else nested_drive(robot.sdf)
+    if nested is not None:
+        raise SpecError(
+            f"{robot.path}: the drive plugin {nested[1]} is in the nested model {nested[0]!r}, and "
+            "only a plugin of the outer model is supported; use the file of the nested model as "
+            "robot.model and add your links to it, or copy its elements into the outer model"
+        )
     if robot.drive is None:
         raise SpecError(
             f"{robot.path}: no supported drive controller was found ({_listed(robot, 'plugin')}); "

@@ -316,3 +316,17 @@ def test_sheet_without_thickness_has_contacts_and_is_in_the_scan(simulator, tmp_
     assert ahead[len(ahead) // 2] == pytest.approx(2.5, abs=0.01)
     snapshots = scenes.drive(simulation, Twist2D(1.0, 0.0), 3.5)
     assert any(snapshot.contacts for snapshot in snapshots)
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_name_of_a_model_can_contain_colons_as_in_gazebo(simulator, tmp_path, static):
+    wheel = (
+        '<link name="wheel"><pose>0 0 1 0 0 0</pose></link><joint name="hinge" type="revolute">'
+        "<parent>link</parent><child>wheel</child><axis><xyz>0 0 1</xyz></axis></joint>"
+    )
+    crate = scenes.box("room1::crate", 3, 0, 0.5, static=static, more=wheel)
+    simulation = scenes.load(simulator, scenes.write_world(tmp_path, crate), scenes.wheelchair())
+    snapshot = simulation.step(0.1)
+    assert snapshot.models["room1::crate"].pose.position == pytest.approx((3, 0, 0.5), abs=0.01)
+    assert "room1::crate::wheel" in snapshot.links
+    assert snapshot.scan.ranges_m[180] == pytest.approx(2.0, abs=0.01)

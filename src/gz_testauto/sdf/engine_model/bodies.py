@@ -164,7 +164,8 @@ class _BodyTree:
         ]
         roots = tuple(self._body(name) for name in names)
         placed = {body.name for root in roots for body in walk(root)}
-        cyclic = sorted(set(self._scene.links) - {name.split("::", 1)[1] for name in placed})
+        model = f"{self._scene.name}::"  # the name of a model can contain "::", too
+        cyclic = sorted(set(self._scene.links) - {name[len(model) :] for name in placed})
         if cyclic:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "

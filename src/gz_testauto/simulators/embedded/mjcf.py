@@ -196,7 +196,8 @@ class _MjcfWriter:
         if not body.gravity:
             element.set("gravcomp", "1")
         if body.joint is not None:
-            _add_joint(element, body.name.split("::", 1)[0], body.joint)
+            model = body.name[: -len(f"::{body.joint.child}")]  # it can contain "::", too
+            _add_joint(element, model, body.joint)
             wheel, drive = self._wheels.get(body.name, (None, None))
             if wheel is not None and drive is not None and drive.held:
                 _hold(element.find("joint"), wheel)
