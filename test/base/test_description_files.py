@@ -74,6 +74,13 @@ def test_path_with_an_expression_is_not_followed_but_a_number_is_no_path(package
     )
     result = description_files(robot, {})
     assert result.not_followed == {robot: ("package://my_robot/${prefix}.stl",)}
+    assert result.missing_packages == frozenset()
+
+
+def test_missing_package_of_an_include_is_named(package):
+    include = '<xacro:include filename="$(find no_such_pkg)/a.xacro"/>'
+    result = description_files(write(package / "robot.xacro", include), {})
+    assert result.missing_packages == {"no_such_pkg"}
 
 
 def test_invalid_missing_and_large_files_are_not_searched(package, monkeypatch):

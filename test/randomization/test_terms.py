@@ -14,6 +14,7 @@ from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
 from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
+from gz_testauto.sampling.seeds import TERM, child_generator
 from gz_testauto.sdf.appearance import Appearance, Light
 from gz_testauto.sdf.dynamics import Inertial
 from gz_testauto.sdf.robot import read_robot
@@ -277,3 +278,16 @@ class TestFaults:
         alike = "{name: s, term: wheel_slip, set: [0, 0.4], shared: true}"
         both = only_filter(alike, scene=scene).commanded(Twist2D(1.0, 0.2), 0.0, 0.1)
         assert both.angular_radps / both.linear_mps == pytest.approx(0.2)
+
+
+def test_repeated_term_without_a_match_is_rejected_before_the_trial():
+    term = "{name: t, term: push, select: {names: 'no::.*'}, set: 5, when: {every_s: 1}}"
+    with pytest.raises(SpecError, match=r"'t'.*no::"):
+        draw(term)
+
+
+def test_check_of_a_repeated_term_does_not_change_its_draws():
+    once = "{name: t, term: push, select: {names: 'a::l'}, set: [5, 50], when: {every_s: [1, 2]}}"
+    first, second = (draw(once).hooks[0]._due_s for _ in range(2))
+    random = child_generator(3, TERM, "t", 0, 0)
+    assert first == second == pytest.approx(1.0 + float(random.random()))

@@ -9,7 +9,7 @@ import functools
 import os
 import re
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from lxml import etree
 
@@ -35,11 +35,12 @@ class DescriptionFiles(NamedTuple):
     discovery.
 
     ``not_followed`` are the texts of paths whose values are unknown, by the file that contains
-    them.
+    them. ``missing_packages`` are the packages of ``$(find)`` that do not exist.
     """
 
     files: Tuple[Path, ...]
     not_followed: Mapping[Path, Tuple[str, ...]]
+    missing_packages: FrozenSet[str] = frozenset()
 
 
 def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFiles:
@@ -51,7 +52,7 @@ def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFi
     search = _NamedFileSearch()
     search.follow(path, dict(arguments), _DEPTH)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
-    return DescriptionFiles(tuple(search.found), unknown)
+    return DescriptionFiles(tuple(search.found), unknown, frozenset(search.missing_packages))
 
 
 def find_file(word: str) -> Optional[Path]:
@@ -69,6 +70,7 @@ class _NamedFileSearch:
     def __init__(self) -> None:
         self.found: List[Path] = []
         self.unknown: Dict[Path, List[str]] = {}
+        self.missing_packages: Set[str] = set()
         self._properties: Dict[str, str] = {}
 
     def follow(self, file: Path, scope: Dict[str, str], depth: int) -> None:
@@ -120,6 +122,8 @@ class _NamedFileSearch:
             kind, name, rest = match.groups()
             if kind == "find":
                 found = find_file(f"package://{name}")
+                if found is None:
+                    self.missing_packages.add(name)
                 return match.group() if found is None else str(found)
             if kind == "arg":
                 return scope.get(name, match.group())

@@ -146,7 +146,7 @@ def examine_campaign(path: Path) -> Iterator[Finding]:
         yield Finding("ROS", False, f"no Python package {error.name}", remedy=_remedies().ros)
         return
     for need in stack_needs(spec):
-        yield Finding(need.name, need.is_met, need.detail, remedy=need.remedy)
+        yield Finding(need.name, need.is_met, need.detail, need.is_required, need.remedy)
 
 
 def _builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:

@@ -4,6 +4,7 @@ Values for a whole trial are drawn before the trial starts, so that every proces
 values. Values at intervals are drawn during the trial.
 """
 
+import copy
 import functools
 import math
 import re
@@ -136,6 +137,8 @@ def draw_terms(
             continue
         drawing = _Drawing(spec, scene, random)
         if isinstance(spec.when, EverySpec):
+            if not isinstance(spec, PluginTerm):  # report an invalid term before the trial
+                _Drawing(spec, scene, copy.deepcopy(random))()
             drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
             continue
         changes, number = drawing()

@@ -5,6 +5,7 @@ planners, with and without ROS.
 """
 
 import contextlib
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
@@ -29,13 +30,16 @@ from gz_testauto.simulators.changes import ChangeKind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.randomize import FaultTerm
+from gz_testauto.spec.randomize import FaultTerm, PushTerm
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
 """Name of the simulator in which navigation stacks run."""
+
+_LINK_NAME = re.compile(r"[\w/:-]+")
+"""A scoped name without characters that have a meaning in a regular expression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +221,40 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
     robot = context.robot if isinstance(context.robot, RobotModel) else None
     if robot is not None:
         described.add(robot.name, robot.sdf)
+    elif pushed_links(context.spec, context.robot.name):
+        sdf = links_sdf(context.robot.name, pushed_links(context.spec, context.robot.name))
+        described.add(context.robot.name, sdf)
     for model in models:
         described.add(model.name, model.sdf)
         poses[model.name] = model.pose
     return RandomizedScene(described.now, poses, robot)
+
+
+def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
+    """Return the scoped names of the robot's links that terms push, if the links are unknown.
+
+    A term names such a link completely, since the stack spawns the robot. Raises ``SpecError`` for
+    a regular expression that could match further links of the robot.
+    """
+    found = []
+    for term in spec.randomize:
+        if not isinstance(term, PushTerm) or robot + "::" not in term.select.names:
+            continue
+        names = term.select.names
+        if not (names.startswith(f"{robot}::") and _LINK_NAME.fullmatch(names)):
+            raise SpecError(
+                f"randomize {term.name!r}: select.names is {names!r}; the links of a robot that "
+                "the stack spawns are unknown before the trial, so write the complete name of one "
+                f"link, such as '{robot}::base_link'"
+            )
+        found.append(names)
+    return tuple(dict.fromkeys(found))
+
+
+def links_sdf(robot: str, links: Sequence[str]) -> str:
+    """Return SDF text of a model with these links, whose scoped names start with its name."""
+    elements = "".join(f'<link name="{name[len(robot) + 2 :]}"/>' for name in links)
+    return f'<sdf version="1.6"><model name="{robot}">{elements}</model></sdf>'
 
 
 def check_actors(spec: CampaignSpec) -> None:
@@ -257,6 +291,8 @@ def _check_on_stack(spec: CampaignSpec) -> None:
             "robot; remove 'robots', or use planners and a simulator of this package instead of "
             "'stack'"
         )
+    if spec.robot.model is None:
+        pushed_links(spec, spec.robot.name)
     for term in spec.randomize:
         if isinstance(term, FaultTerm):
             raise SpecError(

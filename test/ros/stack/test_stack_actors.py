@@ -28,6 +28,9 @@ actors:
   - {name: passer, behavior: flow, waypoints_m: [[-3, -2.7], [-2, -2.7]], absence_s: 0.5}
 randomize:
   - {name: lamp, term: light, select: {names: ".*"}, set: [0.2, 1.0]}
+  - {name: fall, term: gravity, set: [9.7, 9.9]}
+  - {name: gust, term: push, select: {names: "robot::.*base.*"}, set: 2, when: {every_s: 2}}
+  - {name: shift, term: pose, select: {names: "guard"}, add: 0.001, when: {every_s: 50}}
 """
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -50,7 +53,8 @@ def test_actors_move_appear_and_disappear_and_restart_in_each_trial(tmp_path):
         recordings = [store.trajectory(record) for record in results.trials]
     assert [record.outcome for record in results.trials] == [Outcome.COLLIDED, Outcome.REACHED]
     assert results.invalid_attempts == ()
-    assert len({record.metrics["drawn_lamp"] for record in results.trials}) == 1
+    for name in ("drawn_lamp", "drawn_fall"):
+        assert len({record.metrics[name] for record in results.trials}) == 1
     for recording in recordings:
         guard = recording.series["actor_guard"]
         assert guard[0] == pytest.approx((-3.0, 2.5, 0.0), abs=0.01)

@@ -175,8 +175,9 @@ def test_missing_part_without_another_name_is_no_configuration_error(clock):
 def test_node_that_cannot_be_launched_is_a_configuration_error(clock):
     stack = LoadingStack(clock, 0)
     stack._parts["robot"].node_not_found = lambda: "cannot launch node of type [a/b]"
-    with pytest.raises(ConfigurationError, match=r"cannot launch node of type \[a/b\]"):
-        stack.await_requirements([required("/scan", [])])
+    with pytest.raises(ConfigurationError, match=r"cannot launch node of type \[a/b\]") as caught:
+        stack.await_requirements([required("/scan", [])], lambda: "stack.frames.map is 'map'")
+    assert "frames" not in caught.value.full
 
 
 def test_invalid_launch_file_is_a_configuration_error():

@@ -1,19 +1,26 @@
 """Faults in the preparation of a stack for a trial."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("rospy")
 
-from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.errors import ConfigurationError, SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.ros.session import SessionRestartError
 from gz_testauto.ros.stack import trial
 from gz_testauto.ros.stack.ground_truth import require_max_gap
+from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.trial import StackTrialRunner
+from gz_testauto.simulators.changes import Push
+from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.randomize import PushTerm
 from gz_testauto.trial.actors import TrialActors
+
+ROOM = Path(__file__).resolve().parents[3] / "worlds" / "room.world"
 
 
 def test_a_model_that_cannot_be_placed_restarts_the_stack(
@@ -53,7 +60,7 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
     )
     cold._updater = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
     cold._map = cold._start_simulator = cold._report = lambda *arguments: None
-    cold._await_interface = lambda: None
+    cold._await_interface = cold._pushed_links = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SimulatorError, match="the robot fell: before the goal is sent") as raised:
         cold.execute(None)
@@ -82,3 +89,39 @@ def test_message_of_a_false_arrival_states_the_pose_in_tf():
 
 def test_message_of_a_false_arrival_without_tf_states_the_true_distance():
     assert arrival(None).endswith("0.40 m from it (goal.tolerance_m is 0.3)")
+
+
+def pushing(links):
+    """Return a runner whose campaign pushes husky::base_link, and whose robot has ``links``."""
+    term = PushTerm(name="gust", term="push", select={"names": "husky::base_link"}, set=20)
+    runner = StackTrialRunner.__new__(StackTrialRunner)
+    runner._campaign = SimpleNamespace(
+        robot=SimpleNamespace(name="husky"), spec=SimpleNamespace(randomize=(term,))
+    )
+    runner._gazebo = SimpleNamespace(links_of=lambda models: {"husky": links})
+    return runner
+
+
+def test_pushed_link_of_the_robot_must_exist_before_the_drive():
+    found = pushing(("husky::base_link", "husky::wheel"))._pushed_links()
+    assert found == ("husky::base_link",)
+    with pytest.raises(ConfigurationError, match=r"husky::base_link.*husky::base_footprint"):
+        pushing(("husky::base_footprint",))._pushed_links()
+
+
+def test_push_on_the_robot_of_a_stack_is_a_request_to_gazebo():
+    requests = []
+    gazebo = SimpleNamespace(
+        physics=lambda: SimpleNamespace(step_size_s=0.001),
+        model_names=lambda: ["husky"],
+        request=lambda service, requested: requests.append((service, requested[0])),
+    )
+    scene = Scene(ROOM, None, Pose2D(0.0, 0.0))
+    arguments = (gazebo, None, scene, "husky", (), 0.1, 30.0, lambda: None)
+    push = Push("husky::base_link", (20.0, 0.0, 0.0), duration_s=0.1)
+    with pytest.raises(SimulatorError, match="husky::base_link"):
+        RunningWorld(*arguments).apply([push])
+    RunningWorld(*arguments, ("husky::base_link",)).apply([push])
+    ((service, request),) = requests
+    assert (service, request.body_name) == ("apply_body_wrench", "husky::base_link")
+    assert request.wrench.force.x == 20.0

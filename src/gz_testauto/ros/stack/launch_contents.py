@@ -85,7 +85,8 @@ class LaunchContents:
     conditions whose values are unknown, by the name of the file that contains them. Missing files,
     and files that are not valid XML, are omitted; roslaunch reports them. ``nodes`` are the package
     and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that do not
-    exist.
+    exist. ``missing_description_packages`` are those in robot descriptions, whose conditions are
+    not evaluated.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
@@ -93,6 +94,7 @@ class LaunchContents:
         self.not_followed: Dict[str, List[str]] = {}
         self.nodes: List[Tuple[str, str]] = []
         self.missing_packages: Set[str] = set()
+        self.missing_description_packages: Set[str] = set()
         # The package path can have changed since the last call in this process.
         substitution_args._rospack = None
         argv = [f"{name}:={value}" for name, value in arguments.items()]
@@ -150,6 +152,7 @@ class LaunchContents:
             given = dict(word.split(":=", 1) for word in words if ":=" in word)
             inner = description_files(path, given)
             self.files += [one for one in inner.files if one not in self.files]
+            self.missing_description_packages |= inner.missing_packages
             for one, texts in inner.not_followed.items():
                 for text in texts:
                     self.note(one, text)

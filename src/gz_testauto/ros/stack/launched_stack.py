@@ -255,7 +255,9 @@ class LaunchedStack:
             expired = [limit for limit in limits if limit.has_expired(bool(not_found))]
             if expired:
                 missing = [one for one in limits if one in expired or one.is_under_another_name]
-                raise self._missing(missing, not_found, further_fault(), error)
+                # Without a node, further names can be missing because of it.
+                further = "" if not_found else further_fault()
+                raise self._missing(missing, not_found, further, error)
             time.sleep(POLL_S)
 
     def _missing(

@@ -32,12 +32,16 @@ MODULES = (
 
 
 class Need(NamedTuple):
-    """A part that a campaign needs; ``detail`` states where it is, or which parts are missing."""
+    """A part that a campaign needs; ``detail`` states where it is, or which parts are missing.
+
+    ``is_required`` is false if it is unknown whether the campaign needs the part.
+    """
 
     name: str
     is_met: bool
     detail: str
     remedy: str = ""
+    is_required: bool = True
 
 
 def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
@@ -46,6 +50,7 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
     yield _modules()
     found: Dict[str, List[Tuple[str, str]]] = {}
     packages: Set[str] = set()
+    described: Set[str] = set()
     files = set()
     for where, launch, planners in launches_of(spec):
         try:
@@ -59,10 +64,14 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
             )
             files.update(contents.files)
             packages |= contents.missing_packages
+            described |= contents.missing_description_packages
             found.setdefault(where, []).extend(contents.nodes)
     if found:
         yield Need("launch files", True, f"{len(files)} input files")
     yield from _nodes(found, packages)
+    if described:
+        missing = f"missing in the robot description: {join_truncated(sorted(described))}; xacro "
+        yield Need("xacro", False, f"{missing}fails if it includes them", is_required=False)
 
 
 def _commands(spec: StackCampaignSpec) -> Need:

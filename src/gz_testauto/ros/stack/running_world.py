@@ -12,9 +12,11 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.gazebo_ros.changes import SUPPORTED_CHANGES, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+from gz_testauto.trial.actors import links_sdf
 
 
 class RunningWorld(Simulation):
@@ -22,8 +24,9 @@ class RunningWorld(Simulation):
 
     ``scene`` is the current scene. Its robot is None if the robot has no model file. ``robot`` is
     the name of the observed robot, and ``others`` are the names of further observed models.
-    ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time for which
-    simulated time can stop.
+    ``robot_links`` are the scoped names of links of a robot without a model file that changes can
+    name. ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time for
+    which simulated time can stop.
     """
 
     changes = SUPPORTED_CHANGES
@@ -38,8 +41,10 @@ class RunningWorld(Simulation):
         period_s: float,
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
+        robot_links: Sequence[str] = (),
     ) -> None:
         super().__init__(period_s, scene.robot, scene)
+        self._robot_links = tuple(robot_links)
         self._gazebo, self._truth = gazebo, truth
         self._shown = (robot, tuple(others))
         self._stall_timeout_s, self._meanwhile = stall_timeout_s, meanwhile
@@ -52,6 +57,13 @@ class RunningWorld(Simulation):
         self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
         if self._calls is not None:
             self._calls.restore()
+
+    @property
+    def _described_world(self) -> DescribedWorld:
+        if self._described is None and self._robot_links:
+            robot = self._shown[0]
+            super()._described_world.add(robot, links_sdf(robot, self._robot_links))
+        return super()._described_world
 
     def _snapshot(self) -> Snapshot:
         if self._latest is None:

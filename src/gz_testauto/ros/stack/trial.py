@@ -8,15 +8,16 @@ trials run in the process of a :mod:`session <gz_testauto.ros.session>`.
 import dataclasses
 import time
 from pathlib import Path
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import rospy
 from geometry_msgs.msg import Twist
 
-from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
+from gz_testauto.base.errors import ConfigurationError, NavigatorError, SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.launched_process import LaunchedProcess
@@ -46,7 +47,7 @@ from gz_testauto.ros.tracked_objects import TrafficPublisher
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
-from gz_testauto.trial.actors import TrialActors
+from gz_testauto.trial.actors import TrialActors, pushed_links
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialMonitor
@@ -171,7 +172,26 @@ class StackTrialRunner:
             campaign.spec.control_period_s,
             campaign.spec.limits.stall_timeout_s,
             self._check_progress,
+            self._pushed_links(),
         )
+
+    def _pushed_links(self) -> Tuple[str, ...]:
+        """Return the links of the robot that the campaign pushes and that no model file describes.
+
+        Raises ``ConfigurationError`` with the existing links if one does not exist.
+        """
+        robot = self._campaign.robot
+        links = pushed_links(self._campaign.spec, robot.name)
+        if not links or isinstance(robot, RobotModel):
+            return ()
+        existing = self._gazebo.links_of([robot.name]).get(robot.name, ())
+        for name in links:
+            if name not in existing:
+                raise ConfigurationError(
+                    f"randomize: {unknown_name('link of the robot', name, existing)}; Gazebo joins "
+                    "links that are connected by fixed joints"
+                )
+        return links
 
     def _check_progress(self) -> None:
         """Check the status of the goal and of the processes during a control period."""
@@ -218,6 +238,7 @@ class StackTrialRunner:
         self._report("starting the navigation")
         running.start_navigation(trial, values)
         self._await_interface()
+        self._pushed_links()
         self._report("localizing the robot")
         monitor.require_upright(self._true_pose())
         running.require_start(trial, self._true_place())
