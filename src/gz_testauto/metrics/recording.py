@@ -26,6 +26,14 @@ LANE_SERIES = "lane_"
 the lane's center and its width, in meters, in the world frame. The lane of the route is the first.
 """
 
+TF_SERIES = "tf"
+"""Name of the series with the robot's pose in tf at each sample, on a stack. The series has shape
+(n, 3) and contains x and y in meters and yaw in radians, or NaN where tf has no pose."""
+
+PLAN_SERIES = "first_global_plan"
+"""Name of the series with the points of the first global plan of a stack. The series has shape
+(k, 2) and contains x and y in meters, in the world frame."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import short_recording
 
+from gz_testauto.metrics.recording import PLAN_SERIES, TF_SERIES
 from gz_testauto.report.page import encoding
 from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
+from gz_testauto.report.page.worlds import _files
 
 
 def decoded(numbers):
@@ -89,3 +91,27 @@ def test_a_drawn_outline_covers_the_area_of_the_obstacle():
     outer, inner = (np.reshape(ring, (-1, 2)) / 1000 for ring in shapes.shapes[1]["p"])
     drawn = shapely.Polygon(outer, [inner])
     assert drawn.symmetric_difference(yard).area < 1e-9
+
+
+def test_pose_in_tf_and_first_plan_of_a_stack_are_encoded():
+    recording = short_recording()
+    assert not {"tf", "plan"} & set(thinned_trajectory(recording))
+    poses = np.add(recording.pose, (0.1, 0.0, 0.0))
+    poses[-1] = np.nan
+    plan = np.array([(0.0, 0.0), (1.0, 0.001), (2.0, 0.0), (2.0, 3.0)])
+    series = {**recording.series, TF_SERIES: poses, PLAN_SERIES: plan}
+    drive = thinned_trajectory(dataclasses.replace(recording, series=series))
+    times, xs = (np.cumsum(values) / 1000 for values in drive["tf"][:2])
+    assert times[-1] == pytest.approx(recording.time_s[-2])
+    assert xs[0] == pytest.approx(recording.pose[0, 0] + 0.1)
+    assert np.cumsum(drive["plan"], axis=1).T.tolist() == [[0, 0], [2000, 0], [2000, 3000]]
+
+
+def test_trial_links_the_logs_of_its_last_attempt_and_its_bag(tmp_path):
+    for name in ("w--a b--0", "w--a b--0.2", "w--a b--0.10", "w--a b--01", "w--c--0"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+    assert _files(tmp_path, "w--a b--0") == {"logs": "logs/w--a%20b--0.10"}
+    (tmp_path / "bags").mkdir()
+    (tmp_path / "bags" / "w--c--0.bag").touch()
+    assert _files(tmp_path, "w--c--0") == {"logs": "logs/w--c--0", "bag": "bags/w--c--0.bag"}
+    assert _files(tmp_path, "w--d--0") == {}

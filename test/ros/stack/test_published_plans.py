@@ -34,3 +34,11 @@ def test_arrays_of_no_plans_and_of_empty_plans_have_two_columns():
     assert heard.array().shape == (0, 2)
     heard.add(NAVFN, 1.0, 0.5, np.array([]))
     assert heard.lengths_m == [0.0]
+
+
+def test_points_of_the_first_plan_are_those_of_its_second_message():
+    heard = PublishedPlans()
+    assert heard.first_m.shape == (0, 2)
+    for stamp_s, length_m in ((10.0, 7.2), (10.0, 7.3), (11.0, 5.0), (11.0, 5.1)):
+        heard.add(NAVFN, stamp_s, stamp_s - 10.0, line(length_m))
+    assert heard.first_m[-1].tolist() == [7.3, 0.0]

@@ -29,7 +29,7 @@ actors:
 randomize:
   - {name: lamp, term: light, select: {names: ".*"}, set: [0.2, 1.0]}
   - {name: fall, term: gravity, set: [9.7, 9.9]}
-  - {name: gust, term: push, select: {names: "robot::.*base.*"}, set: 2, when: {every_s: 2}}
+  - {name: gust, term: push, select: {names: "robot::base"}, set: 2, when: {every_s: 2}}
   - {name: shift, term: pose, select: {names: "guard"}, add: 0.001, when: {every_s: 50}}
 """
 

@@ -37,6 +37,7 @@ def campaign_block(
     """
     results = analysis.results
     outcomes = list(Outcome)
+    is_stack = any("recoveries" in record.metrics for record in results.trials)
     ended: Dict[str, List[List[int]]] = {}
     for record in results.trials:
         entry = [results.planners.index(record.planner), outcomes.index(record.outcome)]
@@ -62,12 +63,16 @@ def campaign_block(
             for at, world in enumerate(results.worlds)
         ],
         "figures": [_figure(figure, fitted[figure]) for figure in figures],
-        "metrics": [_metric(metric) for metric in analysis.metrics],
+        "metrics": [_metric(metric, is_stack) for metric in analysis.metrics],
         "pairs": _pairs(analysis),
         "shapes": shapes,
         "footprint": footprint_m,
         "replay": replay,
     }
+
+
+OF_STACKS = ("recoveries", "real_time_factor", "localization_error_max_m")
+"""Metrics that the page shows for each trial on a stack, in addition to those of other trials."""
 
 
 def replays(
@@ -116,13 +121,13 @@ def short(value: Optional[float], digits: int = 5) -> Optional[float]:
     return float(f"{value:.{digits}g}")
 
 
-def _metric(metric: Metric) -> Dict[str, Any]:
+def _metric(metric: Metric, is_stack: bool) -> Dict[str, Any]:
     return {
         "label": metric_heading(metric),
         "unit": metric.label_unit,
         "factor": metric.shown_factor,
         "decimals": metric.decimals,
-        "table": metric.in_table,
+        "table": metric.in_table or (is_stack and metric.name in OF_STACKS),
         "better": metric.better,
     }
 

@@ -19,7 +19,13 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.metrics.encounters import moving_objects
-from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
+from gz_testauto.metrics.recording import (
+    ACTOR_SERIES,
+    OUTLINE_SERIES,
+    PLAN_SERIES,
+    TF_SERIES,
+    Recording,
+)
 
 POSITION_M = 0.02
 YAW_RAD = 0.035
@@ -49,18 +55,25 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
 
     ``path`` contains time, x, y and yaw. ``clearance``, ``speed`` and ``yaw_rate`` contain time and
     value. ``end_ms`` is the duration. If there are actors, ``objects`` contains the outline (x, y,
-    x, ...) and the trajectory of each.
+    x, ...) and the trajectory of each. On a stack, ``tf`` contains time, x, y and yaw of the pose
+    in tf, and ``plan`` x and y of the first global plan.
     """
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
         return {"end_ms": 0, "path": [[], [], [], []]}
-    drive = {
+    drive: Dict[str, Any] = {
         "end_ms": round(float(time_s[-1]) * _MILLI),
         "path": _thinned_poses(time_s, pose),
         "clearance": _series(time_s, recording.clearance_m, CLEARANCE_M),
         "speed": _series(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
         "yaw_rate": _series(time_s, twist[:, 2], YAW_RATE_RADPS),
     }
+    if TF_SERIES in recording.series:
+        drive["tf"] = _thinned_poses(time_s, recording.series[TF_SERIES])
+    plan = recording.series.get(PLAN_SERIES)
+    if plan is not None and len(plan) > 1:
+        line = shapely.simplify(shapely.LineString(plan), POSITION_M)
+        drive["plan"] = [coded(values) for values in shapely.get_coordinates(line).T]
     actors = [
         {
             "name": escape_text(name),

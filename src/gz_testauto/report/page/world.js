@@ -53,6 +53,8 @@ const World = (() => {
     if (!drive.has) return drive;
     drive.path = trial.path.map(decoded);
     drive.objects = (trial.objects || []).map((one) => ({ ...one, path: one.path.map(decoded) }));
+    drive.tf = trial.tf ? trial.tf.map(decoded) : null;
+    drive.plan = trial.plan ? trial.plan.map(decoded) : null;
     for (const name of SERIES) drive[name] = (trial[name] || [[], []]).map(decoded);
     drive.end = trial.end_ms / 1000;
     return drive;
@@ -103,7 +105,11 @@ const World = (() => {
       name.append(box, words);
       row.append(name);
       row.append(element("td", { class: `text cell ${ended.kind}` }, ended.text));
-      row.append(element("td", { class: "text long" }, drive.problem || drive.detail));
+      const how = element("td", { class: "text long" }, drive.problem || drive.detail);
+      if (!data.live) {
+        for (const [name, path] of Object.entries(drive.files || {})) how.append(" ", element("a", { href: path }, name));
+      }
+      row.append(how);
       drive.cells = SERIES.map(() => element("td", { class: "now" }, "–"));
       row.append(...drive.cells);
       for (const [metric, index] of metrics) {
@@ -187,6 +193,10 @@ const World = (() => {
       const group = drawn("g", { class: `p${drive.planner % 7}` });
       let points = "";
       xs.forEach((x, i) => { points += `${x},${ys[i]} `; });
+      const polyline = (kind, [px, py]) => drawn("polyline", { class: kind,
+        points: Array.from(px, (x, i) => `${x},${py[i]}`).join(" ") });
+      if (drive.plan) group.append(polyline("plan", drive.plan));
+      if (drive.tf) group.append(polyline("tf", drive.tf.slice(1)));
       drive.body = drawn("polygon", { class: "body", points: corners });
       group.append(
         drawn("polyline", { class: "path", points, "stroke-dasharray": Charts.dash(drive.planner).join(" ") }),
@@ -242,6 +252,9 @@ const World = (() => {
     if (there.some((one) => one.contacts.length)) {
       entries.push(sample("path", { class: "hit", d: "M12 3l12 12m0 -12l-12 12" }, "collision", "p1"));
     }
+    const stack = there.find((one) => one.tf), planned = there.find((one) => one.plan);
+    if (stack) entries.push(sample("line", { class: "tf", ...across }, "position in tf", `p${stack.planner % 7}`));
+    if (planned) entries.push(sample("line", { class: "plan", ...across }, "first global plan", `p${planned.planner % 7}`));
     if (block.start) entries.push(sample("rect", { class: "start-dot", x: 13, y: 4, width: 10, height: 10 }, "start"));
     if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
     if (block.lanes) entries.push(sample("rect", { class: "lane", x: 1, y: 3, width: 34, height: 12 }, "road"));

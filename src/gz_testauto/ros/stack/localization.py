@@ -29,9 +29,6 @@ SPREAD_M, SPREAD_RAD = 0.1, 0.1
 """Standard deviations of the initial pose for a localizer. The initial pose is the true pose."""
 YAW_WITHIN_RAD = 0.35
 
-TF_SERIES = "tf"
-"""Name of the series with the robot's pose in tf at each sample, shape (n, 3): x, y (m) and yaw
-(rad), or NaN where tf has no pose."""
 UNKNOWN_POSE = (math.nan,) * 3
 TF_DELAY_S = 0.5
 """Simulated time (s) after which the transforms of a time are expected to be complete."""

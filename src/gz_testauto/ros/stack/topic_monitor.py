@@ -20,6 +20,7 @@ from sensor_msgs.msg import LaserScan
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.metrics.recording import PLAN_SERIES
 from gz_testauto.spec.stack import NumberTopicSpec, StackSpec
 
 MISSED = "Control loop missed its desired rate"
@@ -121,6 +122,8 @@ class PublishedPlans:
     def __init__(self) -> None:
         self._received: List[Tuple[float, float]] = []
         self._newest: Tuple[str, float] = ("", 0.0)
+        self.first_m = np.zeros((0, 2))
+        """The points of the first plan, shape (k, 2)."""
 
     def add(self, topic: str, stamp_s: float, after_s: float, points_m: np.ndarray) -> None:
         """Add a plan that was received ``after_s`` after the goal. ``points_m`` has shape (n, 2).
@@ -132,6 +135,8 @@ class PublishedPlans:
         else:
             self._received.append(plan)
         self._newest = (topic, stamp_s)
+        if self._received[0] is self._received[-1]:
+            self.first_m = np.reshape(points_m, (-1, 2))
 
     @property
     def lengths_m(self) -> List[float]:
@@ -212,10 +217,12 @@ class StackMonitor:
         ``odom``, shape (n, 5), contains x, y (m), yaw (rad), forward speed (m/s) and yaw rate
         (rad/s) per control period, or NaN before the first message. ``global_plan_m`` and
         ``local_plan_m``, shape (k, 2), contain the time since the goal (s) and the length (m) of
-        each plan.
+        each plan. :data:`~gz_testauto.metrics.recording.PLAN_SERIES` are the points of the first
+        global plan, which is in the map frame.
         """
         with self._lock:
             return {
+                PLAN_SERIES: self._plans["global"].first_m,
                 "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
                 **{f"{which}_plan_m": plans.array() for which, plans in self._plans.items()},
             }

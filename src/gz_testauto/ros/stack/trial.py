@@ -19,6 +19,7 @@ from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.grid.map_server import write_map
+from gz_testauto.metrics.recording import TF_SERIES
 from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import master_faults
@@ -33,7 +34,6 @@ from gz_testauto.ros.stack.goal_tolerance import (
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import (
-    TF_SERIES,
     EstimatedPoses,
     Localization,
     localization_errors,
