@@ -37,8 +37,8 @@ def errors_of(text, tmp_path, spec_class=ObstacleSpec):
          "obstacles[2].radius_m: a normal distribution of mean 9.0 and "
          "stddev 0.1 has practically no values between min 1.0 and max 2.0"),
         ("lenght_m: 1", "obstacles[2]: unknown key 'lenght_m'; did you mean 'length_m'? Known: "
-         "count, density_kgpm3, length_m, model, name, radius_m, region, static, type, x_m, y_m, "
-         "yaw_rad"),
+         "count, density_kgpm3, distance_m, length_m, model, name, radius_m, region, static, step, "
+         "type, x_m, y_m, yaw_rad"),
         ("static: 1", "obstacles[2].static is 1; it must be true or false"),
         ("x_m: 3", "obstacles[2]: 'x_m' and 'y_m' must both be set"),
         ("model: no/such.sdf", 'obstacles[2].model is "no/such.sdf"; file not found '
@@ -99,12 +99,12 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(tmp_path):
     assert lines == [
         "forest.yaml:1: min_gap_m is -1; it must be >= 0",
         "forest.yaml:3: obstacles[0].type: unknown type 'boxx'; did you mean 'box'? "
-        "Known: box, cylinder, model, sphere",
+        "Known: box, cylinder, group, model, room, sphere, wall",
         "forest.yaml:4: obstacles[1].count is missing",
         "forest.yaml:5: sampling is \"lsh\"; it must be 'uniform', 'lhs' or 'sobol'",
         "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: "
-        "ground_z_m, keep_out, max_tries, min_gap_m, mission, obstacles, region, sampling, "
-        "solvable, wall_gap_m",
+        "coverage, ground_z_m, keep_out, max_tries, min_gap_m, mission, obstacles, region, "
+        "sampling, solvable, wall_gap_m",
     ]
 
 

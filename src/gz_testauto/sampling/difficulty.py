@@ -52,7 +52,7 @@ class DifficultyEvaluator:
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
-        self._free_area_m2 = float(shapely.difference(ground, site.wall_union).area)
+        self._free_area_m2 = site.free_area_m2(ground)
         self._margin_m = margin_m
         self._blocked = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)

@@ -1,16 +1,18 @@
 """The meaning of the random numbers of a world: counts, sizes, headings and positions.
 
 Defines the order of the numbers, which depends only on the specification. First, each group has a
-number for its count if the count is a range. Then each possible obstacle has numbers for x, y, the
-heading and each random size. The numbers of obstacles that do not exist in a world remain unused,
-so that each number has the same meaning in every world. :mod:`gz_testauto.sampling.placement`
-checks whether a proposed obstacle fits.
+number for its count. Second, the coverage has a number if it is specified. Then each possible
+obstacle has numbers for x, y, the heading and each random size. The numbers of obstacles that do
+not exist in a world remain unused, so that each number has the same meaning in every world.
+:mod:`gz_testauto.sampling.placement` checks whether a proposed obstacle fits.
 """
 
 import functools
+import math
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 import shapely
@@ -18,7 +20,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.visibility import inflate
-from gz_testauto.sampling.models import ObstacleModel, Size, read_model
+from gz_testauto.sampling.models import ObstacleKind, ObstacleModel, Size
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.regions import RegionSampler, places_of
 from gz_testauto.spec.distributions import Distribution
@@ -111,17 +113,14 @@ class ObstacleSampler:
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
         """Return the sampler of a specification. Raises ``SdfError`` for an invalid model file."""
         slots: List[Slot] = []
-        files: Dict[Tuple[str, Path], ObstacleModel] = {}
+        files: Dict[Tuple[str, Optional[Path]], ObstacleModel] = {}
         for group in spec.obstacles:
             if group.count.max == 0:  # only describes obstacles of a saved world
                 continue
-            if group.model is None:
-                model = ObstacleModel.unit(group.type)
-            else:
-                key = (group.type, group.model)
-                if key not in files:
-                    files[key] = read_model(*key)
-                model = files[key]
+            key = (group.type, group.model)
+            if group.model is None or key not in files:
+                files[key] = cast(ObstacleKind, group).create_model()
+            model = files[key]
             for index in range(group.count.max):
                 name = obstacle_name(group.label, index)
                 slots.append(Slot(name, group, model, spec.ground_z_m))
@@ -132,16 +131,30 @@ class ObstacleSampler:
         """Return how many random numbers one world needs."""
         sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
         counts = len(self.spec.obstacles) if self._draws_counts else 0
+        counts += self._draws_coverage
         return counts + 3 * len(self.slots) + len(sizes)
 
-    def propose(self, numbers: np.ndarray) -> List[Proposal]:
+    @property
+    def _draws_coverage(self) -> bool:
+        return self._draws_counts and self.spec.coverage is not None
+
+    def propose(self, numbers: np.ndarray, ground_m2: float = math.nan) -> List[Proposal]:
         """Return the obstacles that the random ``numbers`` determine. The numbers are in [0, 1),
-        shape (dimensions,)."""
+        shape (dimensions,).
+
+        ``ground_m2`` is the area (m²) to which ``coverage`` of the specification refers. Raises
+        ``PlacementError`` if the coverage cannot be reached.
+        """
         draw = iter(numbers.tolist()).__next__
         remaining: Dict[int, int] = {}
         if self._draws_counts:
             for group in self.spec.obstacles:
                 remaining[id(group)] = group.count.quantile(draw())
+        coverage = None
+        if self._draws_coverage:
+            assert self.spec.coverage is not None
+            coverage = self.spec.coverage.quantile(draw())
+            remaining = {id(group): group.count.max for group in self.spec.obstacles}
         proposals: List[Proposal] = []
         for slot in self.slots:
             key = id(slot.group)
@@ -157,7 +170,7 @@ class ObstacleSampler:
                 if remaining[key] < 0:
                     continue
             proposals.append(Proposal(slot, x, y, yaw, tuple(size)))
-        return proposals
+        return proposals if coverage is None else _covering(proposals, coverage, ground_m2)
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
         """Return the center (x, y) of an obstacle for two random numbers in [0, 1)."""
@@ -199,3 +212,38 @@ def _rounded(value: float) -> float:
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
+
+
+def _covering(proposals: Sequence[Proposal], coverage: float, ground_m2: float) -> List[Proposal]:
+    """Return the proposals whose outlines cover the share ``coverage`` of the ground, in order.
+
+    The smallest number of each group is always included. Further obstacles are added one after the
+    other, in proportion to the ranges of the counts, while they bring the share nearer to
+    ``coverage``. Raises ``PlacementError`` if half of the largest obstacle is missing or too much.
+    """
+    areas = [proposal.slot.model.outline(proposal.size).area_m2 for proposal in proposals]
+    seen: Counter[int] = Counter()
+    ranked = []
+    for index, proposal in enumerate(proposals):
+        count, key = proposal.slot.group.count, id(proposal.slot.group)
+        further = seen[key] - count.min
+        seen[key] += 1
+        ranked.append((-1.0 if further < 0 else further / (count.max - count.min), index))
+    wanted_m2 = coverage * ground_m2
+    covered_m2, chosen = 0.0, set()
+    for rank, index in sorted(ranked):
+        if rank >= 0 and covered_m2 + areas[index] / 2 > wanted_m2:
+            break
+        covered_m2 += areas[index]
+        chosen.add(index)
+    if abs(covered_m2 - wanted_m2) > max(areas, default=0.0) / 2:
+        share = f"{100 * covered_m2 / ground_m2:.1f} % of the ground"
+        raise PlacementError(
+            f"coverage is {100 * coverage:.1f} %, but {len(chosen)} obstacles cover {share}; "
+            + (
+                "raise the largest count or the sizes, or lower coverage"
+                if covered_m2 < wanted_m2
+                else "lower the smallest count or the sizes, or raise coverage"
+            )
+        )
+    return [proposal for index, proposal in enumerate(proposals) if index in chosen]

@@ -38,22 +38,14 @@ from gz_testauto.spec.distributions import PositiveDistribution
 from gz_testauto.spec.model import LARGEST
 
 
-class ModelObstacles(ObstacleKind):
-    """Obstacles with a model of the user, which is unchanged or scaled together with its mass and
-    inertia. An entry without ``model`` and with a count of 0 only specifies the distributions for
-    such models in a saved world."""
+class ScaledObstacles(ObstacleKind):
+    """The base class of obstacle kinds whose models are scaled as a whole, together with their mass
+    and inertia."""
 
     size_names: ClassVar[Tuple[str, ...]] = ("scale",)
 
-    type: Literal["model"]
     scale: Optional[PositiveDistribution] = None
     """Factor that multiplies all lengths of the model; default: 1."""
-
-    @model_validator(mode="after")
-    def _require_model(self) -> "ModelObstacles":
-        if self.model is None and self.count.max > 0:
-            raise ValueError("no model is set; set 'model' to an SDF file, or 'count' to 0")
-        return self
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
@@ -79,6 +71,19 @@ class ModelObstacles(ObstacleKind):
         """Multiply the lengths of the model by the scale, and adapt its mass and inertia."""
         if size != own:
             scale_model(element, size[0])
+
+
+class ModelObstacles(ScaledObstacles):
+    """Obstacles with a model of the user. An entry without ``model`` and with a count of 0 only
+    specifies the distributions for such models in a saved world."""
+
+    type: Literal["model"]
+
+    @model_validator(mode="after")
+    def _require_model(self) -> "ModelObstacles":
+        if self.model is None and self.count.max > 0:
+            raise ValueError("no model is set; set model to an SDF file, or count to 0")
+        return self
 
 
 class ShapeObstacles(ObstacleKind):

@@ -46,8 +46,18 @@ class ObstacleKind(ObstacleGroup):
     factor. Lengths are in meters, in the model frame.
     """
 
+    is_stretched: ClassVar[bool] = True
+    """True if an obstacle of another size is the model, stretched by :meth:`factors`. If False, the
+    kind overrides :meth:`outline_of_size`."""
     marker: ClassVar[str] = "CUBE"
     """Name of the shape type in ``visualization_msgs/Marker`` that represents the obstacle."""
+
+    def create_model(self) -> "ObstacleModel":
+        """Return the model of this entry: the file ``model``, or the unit model of the kind. Raises
+        ``SdfError`` for an invalid file."""
+        if self.model is None:
+            return ObstacleModel.unit(self.type)
+        return read_model(self.type, self.model)
 
     @classmethod
     def unit_model(cls) -> str:
@@ -76,6 +86,12 @@ class ObstacleKind(ObstacleGroup):
         raise NotImplementedError
 
     @classmethod
+    def outline_of_size(cls, model: "ObstacleModel", size: Size) -> Outline:
+        """Return the outline, in the model frame, of an obstacle with the given size."""
+        fx, fy, _ = cls.factors(model.size, size)
+        return model.base_outline.scaled(fx, fy)
+
+    @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
         """Return the mass (kg) of a model in the size ``size``, if it has the mass ``own_kg`` in
         the size ``own``."""
@@ -100,6 +116,11 @@ class ObstacleKind(ObstacleGroup):
         """Write a new size and mass into a ``<model>`` of this kind. Raises ``SdfError`` if the
         model cannot be resized."""
         raise NotImplementedError
+
+    @classmethod
+    def write_static(cls, element: Element, static: bool) -> None:
+        """Write into a ``<model>`` or ``<include>`` of this kind whether it can be pushed."""
+        set_static(element, static)
 
     @classmethod
     def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
@@ -149,8 +170,9 @@ class ObstacleModel:
             raise SdfError(f"{where}: model {model.name!r} has no collision shape")
         bottom = min(c.geometry.bounds(c.local_pose)[2, 0] for c in model.collisions)
         element = copy.deepcopy(model.element)
-        size, outline = OBSTACLE_KINDS.get(type_).measure(model, where)
-        if min(size) <= 0:
+        kind = OBSTACLE_KINDS.get(type_)
+        size, outline = kind.measure(model, where)
+        if kind.is_stretched and min(size) <= 0:
             raise SdfError(f"{where}: model {model.name!r} has a size of 0; enlarge it")
         mass = sum(
             read_mass_kg(nested.document, link.element)
@@ -173,18 +195,21 @@ class ObstacleModel:
 
     def outline(self, size: Size) -> Outline:
         """Return the outline, in the model frame, of an obstacle with the given size."""
-        fx, fy, _ = self._factors(size)
-        return self.base_outline.scaled(fx, fy)
+        return self.kind.outline_of_size(self, size)
 
     def inner_m(self, size: Size) -> float:
         """Return the radius (m) of the largest circle around the origin of the model frame that is
         inside the outline of an obstacle with the given size."""
+        if not self.kind.is_stretched:
+            return self.outline(size).inner_m
         fx, fy, _ = self._factors(size)
         return self._base_inner_m * min(fx, fy)
 
     def outer_m(self, size: Size) -> float:
         """Return the radius (m) of a circle around the origin of the model frame that contains the
         outline of an obstacle with the given size."""
+        if not self.kind.is_stretched:
+            return self.outline(size).reach_m
         fx, fy, _ = self._factors(size)
         x_m, y_m = self.base_outline.extent_m
         return math.hypot(x_m * fx, y_m * fy) + self.base_outline.radius_m * fx
@@ -249,7 +274,7 @@ class ObstacleModel:
         element = self.copy_element()
         _set_name(element, name)
         set_pose(element, pose)
-        set_static(element, static)
+        self.kind.write_static(element, static)
         self.kind.resize(self.document, element, self.size, size, mass_kg)
         return etree.tostring(element, encoding="unicode")
 

@@ -28,7 +28,7 @@ from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.floor import Heights
-from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 TRIES_PER_OBSTACLE = 100
@@ -110,6 +110,9 @@ class Placer:
         self.sampler = sampler or ObstacleSampler.of_spec(spec)
         self._constraints = _Constraints(spec, site, self.sampler)
         margin = spec.solvable.margin_m if spec.solvable else 0.0
+        self._ground_m2 = math.nan
+        if spec.coverage is not None:
+            self._ground_m2 = site.free_area_m2(self.sampler.ground())
         self._evaluator: Optional[DifficultyEvaluator] = None
         if spec.solvable is not None or site.mission is not None:
             self._evaluator = DifficultyEvaluator(site, margin, self.sampler.ground())
@@ -127,7 +130,7 @@ class Placer:
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.sampler.dimensions) if first is None else first
             first = None
-            obstacles = self._attempt(self.sampler.propose(numbers), generator)
+            obstacles = self._attempt(self.sampler.propose(numbers, self._ground_m2), generator)
             if self._evaluator is None:
                 return ObstacleSet(obstacles)
             assert self.site.mission is not None, "the evaluator needs it"
@@ -151,6 +154,7 @@ class Placer:
         while True:
             others = _PlacedShapes(self._constraints)
             for shape in shapes:
+                relations = _Relations(shape, others, self._constraints)
                 slot, position = shape.proposal.slot, (shape.proposal.x_m, shape.proposal.y_m)
                 for attempt in range(TRIES_PER_OBSTACLE):
                     if tries == self.spec.max_tries:
@@ -158,9 +162,11 @@ class Placer:
                         raise PlacementError(self._no_space(most, proposals, violations))
                     tries += 1
                     if attempt or not is_first:
-                        position = self.sampler.position(slot, *generator.random(2))
+                        position = relations.draw(generator) or self.sampler.position(
+                            slot, *generator.random(2)
+                        )
                     positioned = _PositionedShape(shape, *position)
-                    violated = others.violated(positioned)
+                    violated = others.violated(positioned) or relations.violated(positioned)
                     if violated is None:
                         others.add(positioned)
                         break
@@ -185,6 +191,7 @@ class Placer:
             f"({region}{covered:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
             f"rejected: {why}): (1) enlarge the region, (2) lower count or the sizes, "
             f"(3) lower min_gap_m or wall_gap_m, (4) shrink keep_out, (5) raise max_tries"
+            + (", (6) widen distance_m" if any(p.slot.group.distance_m for p in proposals) else "")
         )
 
     def _unsolvable(self) -> str:
@@ -254,7 +261,8 @@ class _Constraints:
         self.regions: Dict[int, BaseGeometry] = {}
         self.near_walls: Set[int] = set()
         for key, group in sampler.groups.items():
-            regions = (group.region or spec.region) if group.x_m is not None else None
+            near = any(distance.max is not None for distance in group.distance_m.values())
+            regions = (group.region or spec.region) if near or group.x_m is not None else None
             if regions:
                 self.regions[key] = union_of(regions)
             near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
@@ -316,6 +324,61 @@ class _PlacedShapes:
     def _cell(self, positioned: _PositionedShape) -> Tuple[int, int]:
         side_m = self._constraints.cell_m
         return math.floor(positioned.x_m / side_m), math.floor(positioned.y_m / side_m)
+
+
+class _Relations:
+    """The distances that the group of a shape requires to the obstacles that are already placed and
+    to the walls (``distance_m``).
+
+    If a distance has an upper limit, positions are drawn near the outlines of these obstacles,
+    since few positions in a whole region would be near enough.
+    """
+
+    def __init__(self, shape: _Shape, others: "_PlacedShapes", constraints: _Constraints) -> None:
+        self._shape = shape
+        group = shape.proposal.slot.group
+        self._wanted: List[Tuple[str, DistanceRange, List[Outline]]] = []
+        self._edges: List[Tuple[BaseGeometry, DistanceRange]] = []
+        for name, distance in group.distance_m.items():
+            found = [
+                placed.outline
+                for placed in others.placed
+                if placed.shape.proposal.slot.group.label == name
+            ]
+            if name == WALLS and not found and not constraints.walls.is_empty:
+                found = [Outline(constraints.walls)]
+            self._wanted.append((name, distance, found))
+            if distance.max is not None and found and group.x_m is None:
+                edges = shapely.union_all([shapely.boundary(one.polygon) for one in found])
+                self._edges.append((edges, distance))
+
+    def draw(self, generator: np.random.Generator) -> Optional[Tuple[float, float]]:
+        """Return a random position near the outlines with an upper limit of the distance, or None
+        if there are none."""
+        if not self._edges:
+            return None
+        along, direction, far = generator.random(3)
+        edges, distance = self._edges[0]
+        lengths = np.cumsum(shapely.length(shapely.get_parts(edges)))
+        part = min(int(np.searchsorted(lengths, along * lengths[-1])), len(lengths) - 1)
+        start = lengths[part - 1] if part else 0.0
+        line = shapely.get_parts(edges)[part]
+        point = shapely.line_interpolate_point(line, along * lengths[-1] - start)
+        assert distance.max is not None
+        nearest_m = distance.min + self._shape.inner_m
+        away_m = nearest_m + far * (distance.max + self._shape.outer_m - nearest_m)
+        x = point.x + away_m * math.cos(2 * math.pi * direction)
+        y = point.y + away_m * math.sin(2 * math.pi * direction)
+        return round(x, 6), round(y, 6)
+
+    def violated(self, positioned: _PositionedShape) -> Optional[str]:
+        """Return the name of a required distance that a position violates, or None."""
+        for name, distance, outlines in self._wanted:
+            nearest_m = min(map(positioned.outline.distance_m, outlines), default=math.inf)
+            too_far = distance.max is not None and nearest_m > distance.max
+            if nearest_m < distance.min or too_far:
+                return f"distance_m to {name}"
+        return None
 
 
 def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:

@@ -97,6 +97,10 @@ class Site:
             return []
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
 
+    def free_area_m2(self, ground: BaseGeometry) -> float:
+        """Return the area (m²) of the part of the ground that no wall covers."""
+        return float(shapely.difference(ground, self.wall_union).area)
+
     def blocked(self, margin_m: float) -> BaseGeometry:
         """Return the area that the center of the mission's robot must not enter. In this area, a
         wall is nearer than the sum of the robot's radius and ``margin_m``."""

@@ -185,5 +185,27 @@ def _positive(distribution: Any) -> Any:
     return distribution
 
 
+def _not_negative(distribution: Any) -> Any:
+    low, high = distribution.support
+    if low < 0:
+        text = f"is {low:g}" if low == high else f"can be {low:g}"
+        raise PydanticCustomError("predicate", "{text}", {"text": f"{text}; it must be >= 0"})
+    return distribution
+
+
+def _share(distribution: Any) -> Any:
+    for bound in distribution.support:
+        if not 0 <= bound <= 1:
+            text = f"can be {bound:g}; it must be between 0 and 1"
+            raise PydanticCustomError("predicate", "{text}", {"text": text})
+    return distribution
+
+
+NotNegativeDistribution = Annotated[Distribution, AfterValidator(_not_negative)]
+"""A :data:`Distribution` without negative values, for example of the width of an opening."""
+
+ShareDistribution = Annotated[Distribution, AfterValidator(_share)]
+"""A :data:`Distribution` with values between 0 and 1."""
+
 PositiveDistribution = Annotated[Distribution, AfterValidator(_positive)]
 """A :data:`Distribution` with only positive values, for example of a size or a mass."""

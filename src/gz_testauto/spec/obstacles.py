@@ -9,15 +9,23 @@ Without either, the size is 1 m, as in the unit shapes of Gazebo.
 """
 
 from pathlib import Path
-from typing import Any, ClassVar, List, Mapping, Optional, Tuple, Type, cast
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, cast
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError, PydanticKnownError
 from typing_extensions import Annotated, Literal, Self
 
-from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base import resources
+from gz_testauto.base.errors import ResourceError, UnknownNameError
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.distributions import Distribution, Uniform
+from gz_testauto.spec.distributions import Distribution, ShareDistribution, Uniform
 from gz_testauto.spec.model import (
     LARGEST,
     Bounded,
@@ -40,6 +48,9 @@ OBSTACLE_KINDS = Registry(
         "cylinder": "gz_testauto.sampling.kinds:CylinderObstacles",
         "sphere": "gz_testauto.sampling.kinds:SphereObstacles",
         "model": "gz_testauto.sampling.kinds:ModelObstacles",
+        "wall": "gz_testauto.sampling.walls:WallObstacles",
+        "room": "gz_testauto.sampling.walls:RoomObstacles",
+        "group": "gz_testauto.sampling.groups:GroupObstacles",
     },
 )
 """Registered obstacle kinds by their ``type``: subclasses of ``ObstacleKind`` in
@@ -80,6 +91,52 @@ def _count(value: Any) -> Any:
     return value
 
 
+class DistanceRange(Spec):
+    """The accepted distances (m) between two outlines."""
+
+    min: float = Field(0.0, ge=0, le=LARGEST)
+    """Smallest distance (m)."""
+    max: Optional[float] = Field(None, ge=0, le=LARGEST)
+    """Largest distance (m). By default, the distance has no upper limit."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "DistanceRange":
+        if self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is greater than max {self.max:g}")
+        return self
+
+
+class StepSpec(Spec):
+    """The pose by which a repeated part is moved relative to the previous repetition."""
+
+    x_m: Bounded = 0.0
+    """Distance (m) along x."""
+    y_m: Bounded = 0.0
+    """Distance (m) along y."""
+    yaw_rad: Bounded = 0.0
+    """Rotation (rad) around the origin."""
+
+
+def _distance(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 2:
+        return {"min": value[0], "max": value[1]}
+    if not isinstance(value, (dict, DistanceRange)):
+        raise PydanticCustomError("must", "must be [min, max], {min} or {min, max}")
+    return value
+
+
+def _model_file(path: Optional[Path]) -> Optional[Path]:
+    """Return the SDF file of a model's directory, and any other path unchanged."""
+    try:
+        return None if path is None else resources.model_file(path)
+    except ResourceError as error:
+        raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
+
+
+WALLS = "walls"
+"""Name of the shapes of the base world in ``distance_m``."""
+
+
 class ObstacleGroup(Spec):
     """The keys that the entries of ``obstacles`` have in common for all obstacle kinds."""
 
@@ -106,14 +163,31 @@ class ObstacleGroup(Spec):
     model."""
     type: str
     """Name of the obstacle kind, such as ``box``."""
-    model: Optional[SpecPath] = None
-    """An SDF file whose model replaces the unit shape of the obstacle kind."""
+    model: Annotated[Optional[SpecPath], AfterValidator(_model_file)] = None
+    """An SDF file whose model replaces the unit shape of the obstacle kind, or the directory of
+    such a model with its ``model.config``."""
+    distance_m: Dict[str, Annotated[DistanceRange, BeforeValidator(_distance)]] = Field(
+        default_factory=dict
+    )
+    """Accepted distances (m) from the outline of the obstacle to the nearest obstacle of another
+    entry, by the name of this entry: ``{table: [0.2, 0.6]}`` is next to a table, and ``{table:
+    {min: 1.0}}`` at least 1 m away from all tables. The other entry must precede this one.
+    ``walls`` is the base world, and the own name requires only a smallest distance."""
+    step: Optional[StepSpec] = None
+    """Only in the ``parts`` of a group: the pose by which each repetition of the part is moved
+    relative to the previous one, in the frame of the group. A distance gives a row, and a
+    ``yaw_rad`` gives a ring around the origin of the group."""
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
         if (self.x_m is None) != (self.y_m is None):
             raise ValueError("'x_m' and 'y_m' must both be set")
         return self
+
+    @property
+    def files(self) -> List[Path]:
+        """Return the files that this entry names."""
+        return [] if self.model is None else [self.model]
 
     @property
     def label(self) -> str:
@@ -136,7 +210,8 @@ class ObstacleGroup(Spec):
             return cls
 
 
-def _as_kind(value: Any, info: ValidationInfo) -> Any:
+def as_kind(value: Any, info: ValidationInfo) -> Any:
+    """Return an entry of ``obstacles`` as an instance of the class of its ``type``."""
     if not isinstance(value, Mapping):
         return value
     if "type" not in value:
@@ -149,7 +224,7 @@ def _as_kind(value: Any, info: ValidationInfo) -> Any:
     return kind.model_validate(value, context=info.context)
 
 
-AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)]]
+AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(as_kind)]]
 """An entry of ``obstacles``: an instance of a registered class of :data:`OBSTACLE_KINDS`."""
 
 
@@ -239,6 +314,10 @@ class ObstacleSpec(Spec):
     false."""
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
     """The sampling method, either as a name or as a mapping with its parameters."""
+    coverage: Optional[ShareDistribution] = None
+    """Share of the ground, between 0 and 1, that the obstacles of a world cover, as the value
+    ``density`` in ``worlds.json``. The numbers of obstacles then result from this share: each entry
+    has at least the smallest and at most the largest number of its ``count``."""
     max_tries: int = Field(5000, ge=1, le=100_000)
     """Number of positions that are tried for the obstacles of one world before placement fails with
     an error."""
@@ -253,7 +332,12 @@ class ObstacleSpec(Spec):
                 f"the counts of all obstacles add up to {most}; a world can have "
                 f"at most {MOST_OBSTACLES}"
             )
+        _require_known_names(self)
         for index, group in enumerate(self.obstacles):
+            if group.step is not None:
+                raise ValueError(
+                    f"obstacles[{index}].step has no effect; use it in the parts of a group"
+                )
             if self.region is None and group.region is None and group.x_m is None:
                 raise ValueError(
                     f"obstacles[{index}] has no position; set its region, the region of "
@@ -270,6 +354,33 @@ class ObstacleSpec(Spec):
     def files(self) -> List[Path]:
         """Return the paths of all files that the specification names, sorted and without
         duplicates."""
-        named = [group.model for group in self.obstacles]
-        named.append(self.mission.robot if self.mission else None)
-        return sorted({path for path in named if path is not None})
+        named = {path for group in self.obstacles for path in group.files}
+        if self.mission is not None and self.mission.robot is not None:
+            named.add(self.mission.robot)
+        return sorted(named)
+
+
+def _require_known_names(spec: ObstacleSpec) -> None:
+    """Raise ``ValueError`` for a name in ``distance_m`` to which no distance can be kept."""
+    before: Dict[str, ObstacleGroup] = {}
+    for index, group in enumerate(spec.obstacles):
+        for name, distance in group.distance_m.items():
+            where = f"obstacles[{index}].distance_m.{name}"
+            if name == group.label:
+                if distance.max is not None:
+                    raise ValueError(
+                        f"{where} has a max, but the first obstacle has no other one near it; set "
+                        "only min, or use another entry"
+                    )
+            elif name in before:
+                if distance.max is not None and before[name].count.min == 0:
+                    raise ValueError(
+                        f"{where} has a max, but a world can have no {name!r}; set its count to at "
+                        "least 1"
+                    )
+            elif name != WALLS:
+                names = ", ".join(map(repr, [*before, WALLS]))
+                raise ValueError(
+                    f"{where}: no previous entry has the name {name!r}; names: {names}"
+                )
+        before[group.label] = group

@@ -1,0 +1,276 @@
+"""Obstacle kinds that consist of walls with doors: ``wall`` and ``room``.
+
+Each size has its own outline and boxes, so the models are written for each size, in contrast to the
+models of :mod:`~gz_testauto.sampling.kinds`, which are stretched. The walls of an obstacle are one
+static model. Other obstacles can be placed inside a room.
+"""
+
+from typing import ClassVar, List, NamedTuple, Optional, Tuple
+
+import shapely
+from pydantic import model_validator
+from typing_extensions import Literal
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.xml_file import parse_xml
+from gz_testauto.sampling.models import Factors, ObstacleKind, ObstacleModel, Size
+from gz_testauto.sampling.outline import Outline
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.floor import Heights
+from gz_testauto.sdf.scene import SceneModel
+from gz_testauto.sdf.values import format_number
+from gz_testauto.spec.distributions import (
+    Distribution,
+    NotNegativeDistribution,
+    PositiveDistribution,
+    ShareDistribution,
+)
+
+DENSITY_KGPM3 = 100.0
+"""Density (kg/m³) of walls, from which the mass in the manifest is computed."""
+COLOR = "0.75 0.75 0.7 1"
+NEGLIGIBLE_M = 1e-6
+"""Length (m) up to which a piece of a wall is omitted."""
+
+
+class Piece(NamedTuple):
+    """A part of a wall, in the model frame: its center and its sizes along x and y (m)."""
+
+    x_m: float
+    y_m: float
+    size_x_m: float
+    size_y_m: float
+
+
+class WallKind(ObstacleKind):
+    """The base class of obstacle kinds that consist of walls."""
+
+    is_stretched: ClassVar[bool] = False
+    height_index: ClassVar[int]
+    """Index of the height in a size."""
+    default_size: ClassVar[Size]
+    """The size of an entry without distributions."""
+
+    thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the walls; default: 0.1."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the walls; default: 2."""
+    door_position: Optional[ShareDistribution] = None
+    """Position of the doors in their walls, from 0 for the end with the smallest coordinate in the
+    frame of the model to 1 for the other end; default: 0.5, the middle."""
+
+    @model_validator(mode="after")
+    def _require_walls(self) -> "WallKind":
+        if self.model is not None:
+            raise ValueError(f"a {self.type} has no model; remove model, or set type to model")
+        if self.static is False:
+            raise ValueError(f"a {self.type} cannot be pushed; remove static")
+        for door, length in self._doors():
+            widest, shortest = self._bound(door, 1), self._bound(length, 0)
+            if widest >= shortest:
+                raise ValueError(
+                    f"{door} can be {widest:g}, and {length} can be {shortest:g}; the door must be "
+                    "narrower than its wall"
+                )
+        return self
+
+    @classmethod
+    def _doors(cls) -> List[Tuple[str, str]]:
+        """Return the names of the width of each door and of the length of its wall."""
+        raise NotImplementedError
+
+    def _bound(self, name: str, which: int) -> float:
+        drawn: Optional[Distribution] = getattr(self, name)  # type: ignore[valid-type]
+        if drawn is None:
+            return self.default_size[self.size_names.index(name)]
+        return float(drawn.support[which])  # type: ignore[attr-defined]
+
+    @classmethod
+    def pieces(cls, size: Size) -> List[Piece]:
+        """Return the boxes of the walls of the given size."""
+        raise NotImplementedError
+
+    @classmethod
+    def unit_model(cls) -> str:
+        """Return the SDF of a model of the default size."""
+        boxes = _boxes(cls.pieces(cls.default_size), cls.default_size[cls.height_index])
+        return (
+            '<sdf version="1.6"><model name="walls"><static>true</static><pose>0 0 0 0 0 0</pose>'
+            f'<link name="link">{boxes}</link></model></sdf>'
+        )
+
+    @classmethod
+    def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
+        """Return the default size and its outline. Raises ``SdfError`` for a model of a world,
+        whose size cannot be determined."""
+        if model.name != "walls":
+            raise SdfError(
+                f"{where}: the size of the walls of {model.name!r} cannot be changed after they "
+                "were written; set the type of its entry to model"
+            )
+        return cls.default_size, cls._outline(cls.default_size)
+
+    @classmethod
+    def _outline(cls, size: Size) -> Outline:
+        return Outline(
+            shapely.union_all(
+                [
+                    shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2)
+                    for x, y, dx, dy in cls.pieces(size)
+                ]
+            )
+        )
+
+    @classmethod
+    def outline_of_size(cls, model: ObstacleModel, size: Size) -> Outline:
+        """Return the outline of walls of the given size, which excludes doors and the inside of a
+        room."""
+        return cls._outline(size)
+
+    @classmethod
+    def factors(cls, own: Size, size: Size) -> Factors:
+        """Return the ratio of the heights as the factor for z."""
+        return 1.0, 1.0, size[cls.height_index] / own[cls.height_index]
+
+    @classmethod
+    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
+        """Return None, since walls have the same outline at each height."""
+        return None
+
+    @classmethod
+    def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
+        """Return the mass (kg) of the walls."""
+        return DENSITY_KGPM3 * cls._outline(size).area_m2 * size[cls.height_index]
+
+    @classmethod
+    def resize(
+        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
+    ) -> None:
+        """Replace the boxes of the model by those of the given size."""
+        link = element.find("link")
+        for child in list(link):
+            link.remove(child)
+        boxes = _boxes(cls.pieces(size), size[cls.height_index])
+        link.extend(parse_xml(f"<link>{boxes}</link>".encode()))
+
+
+class WallObstacles(WallKind):
+    """Straight walls along x, each with a door or without one. The wall is open at its full height
+    at the door."""
+
+    height_index: ClassVar[int] = 2
+    default_size: ClassVar[Size] = (2.0, 0.1, 2.0, 0.0, 0.5)
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "length_m",
+        "thickness_m",
+        "height_m",
+        "door_m",
+        "door_position",
+    )
+
+    type: Literal["wall"]
+    length_m: Optional[PositiveDistribution] = None
+    """Length (m) of the wall, including the door; default: 2."""
+    door_m: Optional[NotNegativeDistribution] = None
+    """Width (m) of the door; default: 0, which is no door."""
+
+    @classmethod
+    def _doors(cls) -> List[Tuple[str, str]]:
+        return [("door_m", "length_m")]
+
+    @classmethod
+    def pieces(cls, size: Size) -> List[Piece]:
+        """Return the one or two boxes of the wall."""
+        length, thickness, _, door, position = size
+        return [
+            Piece(center, 0.0, piece, thickness)
+            for center, piece in _pieces_at_door(length, door, position)
+        ]
+
+
+class RoomObstacles(WallKind):
+    """Rectangular rooms of four walls, each with a door or without one."""
+
+    height_index: ClassVar[int] = 3
+    default_size: ClassVar[Size] = (4.0, 4.0, 0.1, 2.0, 0.0, 0.0, 0.0, 0.0, 0.5)
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "size_x_m",
+        "size_y_m",
+        "thickness_m",
+        "height_m",
+        "door_south_m",
+        "door_north_m",
+        "door_west_m",
+        "door_east_m",
+        "door_position",
+    )
+
+    type: Literal["room"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Size (m) of the room along x, between the walls; default: 4."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Size (m) of the room along y, between the walls; default: 4."""
+    door_south_m: Optional[NotNegativeDistribution] = None
+    """Width (m) of the door in the wall at the smallest y; default: 0, which is no door."""
+    door_north_m: Optional[NotNegativeDistribution] = None
+    """Width (m) of the door in the wall at the largest y; default: 0."""
+    door_west_m: Optional[NotNegativeDistribution] = None
+    """Width (m) of the door in the wall at the smallest x; default: 0."""
+    door_east_m: Optional[NotNegativeDistribution] = None
+    """Width (m) of the door in the wall at the largest x; default: 0."""
+
+    @classmethod
+    def _doors(cls) -> List[Tuple[str, str]]:
+        return [
+            ("door_south_m", "size_x_m"),
+            ("door_north_m", "size_x_m"),
+            ("door_west_m", "size_y_m"),
+            ("door_east_m", "size_y_m"),
+        ]
+
+    @classmethod
+    def pieces(cls, size: Size) -> List[Piece]:
+        """Return the boxes of the four walls. Those at the smallest and largest y include the
+        corners."""
+        size_x, size_y, thickness, _, south, north, west, east, position = size
+        away_x, away_y = (size_x + thickness) / 2, (size_y + thickness) / 2
+        found = [
+            Piece(center, side * away_y, length, thickness)
+            for side, door in ((-1, south), (1, north))
+            for center, length in _pieces_at_door(size_x, door, position, thickness)
+        ]
+        found += [
+            Piece(side * away_x, center, thickness, length)
+            for side, door in ((-1, west), (1, east))
+            for center, length in _pieces_at_door(size_y, door, position)
+        ]
+        return found
+
+
+def _pieces_at_door(
+    length_m: float, door_m: float, position: float, corner_m: float = 0.0
+) -> List[Tuple[float, float]]:
+    """Return the centers and lengths of the pieces of a wall that is centered on 0. ``corner_m`` is
+    added at both ends."""
+    if door_m <= 0.0:
+        return [(0.0, length_m + 2 * corner_m)]
+    left_m = position * (length_m - door_m) + corner_m
+    right_m = length_m - door_m + 2 * corner_m - left_m
+    end_m = length_m / 2 + corner_m
+    pieces = [(left_m / 2 - end_m, left_m), (end_m - right_m / 2, right_m)]
+    return [piece for piece in pieces if piece[1] > NEGLIGIBLE_M]
+
+
+def _boxes(pieces: List[Piece], height_m: float) -> str:
+    """Return the collisions and visuals of pieces of a wall."""
+    texts = []
+    for number, (x, y, size_x, size_y) in enumerate(pieces):
+        pose = " ".join(map(format_number, (x, y, height_m / 2, 0.0, 0.0, 0.0)))
+        size = " ".join(map(format_number, (size_x, size_y, height_m)))
+        shape = f"<pose>{pose}</pose><geometry><box><size>{size}</size></box></geometry>"
+        texts.append(
+            f'<collision name="wall_{number}">{shape}</collision>'
+            f'<visual name="wall_{number}">{shape}<material><ambient>{COLOR}</ambient>'
+            f"<diffuse>{COLOR}</diffuse></material></visual>"
+        )
+    return "".join(texts)
