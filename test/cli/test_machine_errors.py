@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -67,3 +69,34 @@ def test_exhausted_memory_is_reported(verb, capsys):
 def test_other_errors_of_the_system_are_bugs_with_a_traceback(verb):
     with pytest.raises(FileNotFoundError):
         verb(FileNotFoundError(errno.ENOENT, "No such file", "/data/x"))
+
+
+COMMAND = """
+import sys
+from gz_testauto.cli import main as command
+class Verb:
+    __doc__ = "A verb."
+    def add_arguments(self, parser): pass
+    def run(self, arguments):
+        for number in range(20000):
+            print("progress", number, file=getattr(sys, sys.argv[1]), flush=True)
+        open(sys.argv[2], "w").close()
+        return 3
+command.VERBS.get = lambda name: Verb()
+sys.exit(command.main(["verb"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stream", "status", "is_finished"), [("stderr", 3, True), ("stdout", 141, False)]
+)
+def test_only_a_closed_standard_output_stops_a_command(tmp_path, stream, status, is_finished):
+    done = tmp_path / "done"
+    command_line = [sys.executable, "-c", COMMAND, stream, str(done)]
+    pipes = {stream: subprocess.PIPE}
+    with subprocess.Popen(command_line, text=True, **pipes) as process:
+        pipe = getattr(process, stream)
+        assert pipe.readline() == "progress 0\n"
+        pipe.close()
+        assert process.wait(60) == status
+    assert done.exists() == is_finished

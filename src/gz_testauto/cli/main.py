@@ -9,11 +9,12 @@ imports them when they are requested.
 """
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
 import tempfile
-from typing import List, Optional
+from typing import Any, List, Optional, TextIO
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import GzTestautoError
@@ -53,6 +54,10 @@ _REMEDIES = {
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+"""The status of a command that SIGPIPE kills in a shell. It is not 0, which would state that the
+command has finished, for example that a gate has passed.
+"""
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -64,6 +69,13 @@ def main(argv: Optional[List[str]] = None) -> int:
     if arguments[0] == "--version":
         print(f"gz_testauto {__version__}")
         return 0
+    lasting = LastingStream(sys.stderr)
+    with contextlib.redirect_stderr(lasting):  # type: ignore[type-var]
+        return _status(arguments)
+
+
+def _status(arguments: List[str]) -> int:
+    """Run a verb and return the exit status. Print errors."""
     try:
         return _run_verb(arguments[0], arguments[1:])
     except GzTestautoError as error:
@@ -77,13 +89,48 @@ def main(argv: Optional[List[str]] = None) -> int:
     except MemoryError:
         return _fail("the memory is exhausted; use fewer --workers, or smaller inputs")
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        _discard(sys.stdout)
+        return EXIT_BROKEN_PIPE
     except OSError as error:
         remedy = _remedy(error)
         if remedy is None:
             raise
         return _fail(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
+
+
+class LastingStream:
+    """A text stream that discards all output after the reader of its pipe has exited.
+
+    A campaign therefore continues if its progress can no longer be printed.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write ``text``, and return its length."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write the buffered text."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            _discard(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _discard(stream: TextIO) -> None:
+    """Connect the file descriptor of a stream to the null device."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def _remedy(error: OSError) -> Optional[str]:

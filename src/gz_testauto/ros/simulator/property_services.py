@@ -79,7 +79,8 @@ class PropertyServices:
                     f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
                     "empty or world"
                 )
-            states[one.model_name] = ros_messages.state_of(one.pose, one.twist)
+            state = ros_messages.state_of(one.pose, one.twist)
+            states[one.model_name] = entities.require_finite(state, one.model_name)
         self._loop.simulation.set_states(states)
         return SetModelStatesResponse(True, f"{len(states)} models placed")
 
@@ -117,6 +118,7 @@ class PropertyServices:
             snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
         )
         state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
+        entities.require_finite(state, wanted.link_name)
         link = self._link(wanted.link_name)
         self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
         return srv.SetLinkStateResponse(True, "SetLinkState: success")
