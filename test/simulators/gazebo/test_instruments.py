@@ -15,6 +15,7 @@ from gz_testauto.simulators.gazebo.instruments import (
     own_name,
     remove_instruments,
 )
+from gz_testauto.simulators.gazebo.simulation import standalone_model
 from gz_testauto.simulators.interface import NamedModel
 
 ROBOT = Path(__file__).parents[1] / "data" / "robot.sdf"
@@ -104,3 +105,20 @@ def test_saved_world_contains_no_added_sensors(robot):
 def test_sdf_text_without_a_model_is_rejected():
     with pytest.raises(SimulatorError, match="cannot spawn 'thing'"):
         instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS)
+
+
+@pytest.mark.parametrize(
+    ("version", "content", "expected"),
+    (
+        ("1.6", '<link name="l"/>', "1.7"),
+        ("1.5", '<link name="l"/>', "1.5"),
+        ("1.6", '<link name="l"><pose frame="a">1 0 0 0 0 0</pose></link>', "1.6"),
+        ("1.6", '<link name="l"/><link name="m"/><joint name="j" type="fixed"/>', "1.6"),
+    ),
+)
+def test_model_of_sdf_1_6_is_sent_as_1_7_only_if_its_meaning_is_the_same(
+    version, content, expected
+):
+    text = f'<sdf version="{version}"><model name="m">{content}</model></sdf>'
+    sent = standalone_model(NamedModel("box", text)).sdf
+    assert sent.startswith(f'<sdf version="{expected}"><model name="box">')
