@@ -1,5 +1,6 @@
 """Output and exit status of `gz_testauto doctor`."""
 
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -154,3 +155,19 @@ def test_doctor_reports_an_unknown_planner_of_a_campaign(capsys, tmp_path):
     status, found = findings_of(path, capsys)
     assert status == 1
     assert "no_such" in found["planner"]["detail"]
+
+
+@pytest.mark.parametrize("distribution, status", [("", 0), ("noetic", 1)])
+def test_doctor_requires_ros_only_if_it_is_sourced(monkeypatch, capsys, distribution, status):
+    for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH", "CMAKE_PREFIX_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    if distribution:
+        monkeypatch.setenv("ROS_DISTRO", distribution)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "rospy" else find(name)
+    )
+    monkeypatch.setattr(doctor, "ros_packages", dict)
+    assert main(["doctor"]) == status
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("ROS ")]
+    assert line.split()[1] == ("NO" if distribution else "no")

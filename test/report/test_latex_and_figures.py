@@ -21,6 +21,9 @@ def test_latex_has_the_tables_with_intervals_and_notes():
     assert re.search(r"fgm & 2/10 & 20\.0 & \d+\.\d to \d+\.\d", text)
     assert "Clopper--Pearson" in text and r"Hodges--Lehmann" in text
     assert r"95 \% interval" in text
+    labels = ("success-rates", "means", "differences")
+    assert [text.count(rf"\label{{tab:{label}}}") for label in labels] == [1, 1, 1]
+    assert text.count(r"\begin{table}[tb]") == 3
 
 
 def test_every_row_of_a_table_has_its_columns():

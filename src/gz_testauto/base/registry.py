@@ -43,6 +43,7 @@ from gz_testauto.base.errors import (
     PluginError,
     UnknownNameError,
 )
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.ros_packages import read_manifest, ros_packages
 from gz_testauto.base.truncation import join_truncated
 
@@ -144,7 +145,7 @@ class Registry:
             if (error.name or "").startswith("gz_testauto."):
                 raise  # a module of this package is missing, which is a bug
             extra = self._extras[name][0] if name in self._extras else ""
-            remedy = f": python3 -m pip install 'gz_testauto[{extra}]'" if extra else ""
+            remedy = f": {install_command(extra)}" if extra else ""
             raise MissingDependencyError(
                 f"{self.kind} {name!r} cannot be loaded: {error}{remedy}"
             ) from error

@@ -6,6 +6,8 @@ simulator than the first campaign is excluded, and the differences are listed; -
 includes it. Planners with equal names are compared with each other, and so are planners of
 different campaigns.
 
+Exit status 0: all campaigns were compared. 1: a campaign was excluded. 2: an error.
+
 examples:
   gz_testauto compare results/monday results/tuesday
   gz_testauto compare results/monday results/tuesday --html both.html

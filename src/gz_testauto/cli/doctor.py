@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.base.ros_packages import ros_packages
+from gz_testauto.cli.input_files import campaign_path
 
 if TYPE_CHECKING:  # a missing library is reported instead of an error at the import
     from gz_testauto.spec.campaign import BuiltinCampaignSpec
@@ -87,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign",
         nargs="?",
-        type=Path,
+        type=campaign_path,
         metavar="CAMPAIGN",
         help="YAML file of the campaign whose parts are checked (default: the installation)",
     )
@@ -113,7 +114,7 @@ def examine() -> Iterator[Finding]:
     yield from _gazebo(remedies.gazebo)
     yield _ros(remedies.ros)
     without = "campaigns with ROS nodes use these messages"
-    yield _ros_package("gazebo_msgs", without, needed=True, remedy=remedies.gazebo_msgs)
+    yield _ros_package("gazebo_msgs", without, _uses_ros(), remedies.gazebo_msgs)
     yield _ros_package("gazebo_ros", "the simulator node provides the same topics and services")
     yield _ros_package("move_base", "the planner node provides the same action")
     yield _ros_package("rviz", "rviz:=true shows nothing")
@@ -244,10 +245,19 @@ def _gazebo(remedy: str) -> Iterator[Finding]:
     yield Finding("gzclient", gazebo.client is not None, detail, needed=False)
 
 
+def _uses_ros() -> bool:
+    """Return whether the user has ROS: the environment of a ROS installation or workspace is
+    sourced, or its Python packages are found. Without ROS, campaigns run in-process.
+    """
+    sourced = any(os.environ.get(name) for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH"))
+    workspace = _sourced_workspace() is not None
+    return sourced or workspace or importlib.util.find_spec("rospy") is not None
+
+
 def _ros(remedy: str) -> Finding:
     if importlib.util.find_spec("rospy") is None:
         detail = "gz_testauto run works; nodes and launch files do not"
-        return Finding("ROS", False, detail, remedy=remedy)
+        return Finding("ROS", False, detail, _uses_ros(), remedy)
     distribution = os.environ.get("ROS_DISTRO") or "not sourced: no ROS_DISTRO"
     launcher = shutil.which("roslaunch") or "no roslaunch on PATH"
     return Finding("ROS", True, f"{distribution}, {launcher}")

@@ -12,8 +12,10 @@ import argparse
 import contextlib
 import errno
 import os
+import re
 import sys
 import tempfile
+import textwrap
 from typing import Any, List, Optional, TextIO
 
 from gz_testauto import __version__
@@ -24,6 +26,7 @@ from gz_testauto.base.registry import Registry
 VERBS = Registry(
     "verb",
     {
+        "init": "gz_testauto.cli.init",
         "multiply": "gz_testauto.cli.multiply",
         "map": "gz_testauto.cli.map",
         "run": "gz_testauto.cli.run",
@@ -52,6 +55,9 @@ _REMEDIES = {
 }
 """Remedies for errors of the machine, by error number."""
 
+HELP_WIDTH = 79
+"""Width (characters) of help texts. argparse wraps the descriptions of options itself."""
+EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -153,11 +159,44 @@ def _run_verb(name: str, arguments: List[str]) -> int:
     verb = VERBS.get(name)
     parser = argparse.ArgumentParser(
         prog=f"gz_testauto {name}",
-        description=verb.__doc__,
+        description=help_text(verb.__doc__ or ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # else a new option can change the meaning of a script
     )
     verb.add_arguments(parser)
     return int(verb.run(parser.parse_args(arguments)))
+
+
+def help_text(documentation: str) -> str:
+    """Return the help text of a verb.
+
+    Paragraphs are filled, and longer lines of commands and lists are continued. The exit statuses
+    of all verbs are added if the text states none.
+    """
+    paragraphs = documentation.strip().split("\n\n")
+    if "exit status" not in documentation.lower():
+        paragraphs[1:1] = [EXIT_STATUSES]
+    return "\n\n".join(
+        "\n".join(map(_continued, paragraph.splitlines()))
+        if "\n " in paragraph or paragraph.startswith(" ")
+        else textwrap.fill(paragraph, HELP_WIDTH)
+        for paragraph in paragraphs
+    )
+
+
+def _continued(line: str) -> str:
+    """Return a line, with its rest on further lines if it is too long."""
+    indent = re.match(r"(\S+  +|\s*(\S+  +)?)", line)
+    is_command = "gz_testauto " in line
+    hanging = " " * 6 if is_command else " " * len(indent[0] if indent else "")
+    found = textwrap.wrap(
+        line,
+        HELP_WIDTH - 2,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return (" \\\n" if is_command else "\n").join(found or [line])
 
 
 def _kept(message: str) -> str:

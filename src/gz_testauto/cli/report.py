@@ -2,6 +2,8 @@
 
 The report of a running campaign contains the finished trials.
 
+Exit status 0: finished. 1: with --complete, trials are unfinished or invalid. 2: an error.
+
 example:
   gz_testauto report results/paper --html paper.html
   gz_testauto report results/paper --csv paper.csv --plots plots

@@ -4,7 +4,11 @@ The simulation runs in lock-step and as fast as possible, with several trials in
 are stored in a directory; the same command continues with the first unfinished trial. Ctrl-C stops
 the campaign after the current control period, a second Ctrl-C immediately.
 
-example:
+Exit status 0: all selected trials are valid. 1: some are invalid. 2: an error; finished trials are
+stored. 130, 143: stopped by Ctrl-C, by SIGTERM.
+
+examples:
+  gz_testauto run example --out results/first
   gz_testauto run config/campaign.yaml --out results/paper
   gz_testauto run config/campaign.yaml --out results/again --failed-of results/paper
 
@@ -28,6 +32,7 @@ from gz_testauto.cli.campaigns import (
     run_trials,
     world_names,
 )
+from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.results.store import load_campaign as load_results
@@ -37,7 +42,12 @@ from gz_testauto.trial.plan import TrialSelection
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
+    parser.add_argument(
+        "campaign",
+        type=campaign_path,
+        help="campaign file (YAML), a package:// URI, or the name of an installed example: "
+        "example, smoke, walkers",
+    )
     parser.add_argument(
         "--out",
         type=Path,

@@ -132,9 +132,10 @@ def _table(
 ) -> str:
     columns = "l" * left + "r" * (len(head) - left)
     lines = [
-        r"\begin{table}",
+        r"\begin{table}[tb]",
         r"  \centering",
         rf"  \caption{{{latex_text(caption)}}}",
+        rf"  \label{{tab:{caption.lower().replace(' ', '-')}}}",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
         _row(head),

@@ -16,6 +16,7 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.metrics.encounters import encounters
@@ -130,8 +131,7 @@ def figure_class() -> type:
         from matplotlib.figure import Figure  # not pyplot: no display, no global state
     except ImportError as error:
         raise MissingDependencyError(
-            "plots need matplotlib: pip install 'gz_testauto[plot]', or apt install "
-            "python3-matplotlib"
+            f"plots need matplotlib: {install_command('plot')}, or apt install python3-matplotlib"
         ) from error
     return Figure
 

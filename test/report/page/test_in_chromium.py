@@ -97,7 +97,12 @@ def test_worlds_are_filtered_found_and_sorted(opened, report):
     tab.keyboard.press("/")
     tab.keyboard.type("0001")
     assert shown_worlds(tab) == ["world_0001"]
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#world-name")).to_have_text("world_0001")
+    tab.keyboard.press("Escape")
     tab.fill("#find", "")
+    tab.keyboard.press("Enter")
+    assert tab.locator("#matrix").is_visible()  # several worlds match
     tab.locator("#matrix thead button").first.click()
     assert shown_worlds(tab) == ["world_0001", "world_0000"]
     assert tab.locator("#matrix thead th").first.get_attribute("aria-sort") == "descending"

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.colliders.flat import FARTHEST_M, rays
@@ -36,7 +37,7 @@ try:
 except ImportError as error:
     raise MissingDependencyError(
         f"colliders need the library FCL, which cannot be imported ({error}); install it with "
-        "python3 -m pip install 'gz_testauto[colliders]'"
+        f"{install_command('colliders')}"
     ) from error
 
 Pair = Tuple[str, str]

@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
+from gz_testauto.base.installation import install_command
 from gz_testauto.results.attempts import FAILURES
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.inputs import further_files
@@ -285,7 +286,7 @@ def _distributed() -> Any:
         import distributed
     except ImportError as error:
         raise MissingDependencyError(
-            "Dask is not installed; install it with pip install 'gz_testauto[dask]'"
+            f"Dask is not installed; install it with {install_command('dask')}"
         ) from error
     return distributed
 

@@ -8,6 +8,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 import numpy as np
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import ACTIONS
 
@@ -19,7 +20,7 @@ try:
 except ImportError as missing:
     raise MissingDependencyError(
         f"environments need gymnasium, which cannot be imported ({missing}); install it with "
-        "python3 -m pip install 'gz_testauto[learning]'"
+        f"{install_command('learning')}"
     ) from missing
 
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import ACTIONS
 
@@ -16,7 +17,7 @@ try:
 except ImportError as missing:
     raise MissingDependencyError(
         f"environments with several robots need pettingzoo, which cannot be imported ({missing}); "
-        "install it with python3 -m pip install 'gz_testauto[learning]'"
+        f"install it with {install_command('learning')}"
     ) from missing
 
 

@@ -37,6 +37,7 @@ from threadpoolctl import threadpool_limits
 
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
@@ -165,7 +166,7 @@ def _strategy(dimensions: int, population: int, sigma: float, random: np.random.
     except ImportError as error:
         raise MissingDependencyError(
             f"training needs cma, which cannot be imported ({error}); install it with "
-            "python3 -m pip install 'gz_testauto[learning]'"
+            f"{install_command('learning')}"
         ) from error
 
     def normal(*size: int) -> np.ndarray:

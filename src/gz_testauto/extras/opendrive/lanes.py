@@ -13,6 +13,7 @@ import shapely
 
 from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 
 SPACING_M = 0.1
 """Distance (m) between neighboring points at which pyxodr samples a lane."""
@@ -35,7 +36,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     except ImportError as error:
         raise MissingDependencyError(
             f"OpenDRIVE files need pyxodr, which cannot be imported ({error}); install it with "
-            "python3 -m pip install 'gz_testauto[opendrive]'"
+            f"{install_command('opendrive')}"
         ) from error
     require_regular(file, SpecError)
     try:

@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any, Tuple
 
 from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.installation import install_command
 
 SOLVER = {
     "numSubSteps": 0,
@@ -63,7 +64,7 @@ def open_client() -> Tuple[Any, str]:
     except ImportError as error:
         here = ".".join(map(str, sys.version_info[:2]))
         remedy = (
-            "python3 -m pip install 'gz_testauto[pybullet]'"
+            f"{install_command('pybullet')}"
             if sys.version_info[:2] <= NEWEST_PYTHON
             else f"it is published for Python 3.8 to 3.11, and this is {here}; use one of these, "
             "or the simulator 'embedded'"

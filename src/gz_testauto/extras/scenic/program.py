@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Seque
 
 from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.extras.scenic.dynamic.global_state import GeneratorStates, stop_running_scenario
 from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
 from gz_testauto.extras.scenic.library import PlacedModel, library_text
@@ -45,14 +46,13 @@ def require_scenic() -> None:
     except ImportError as error:
         raise MissingDependencyError(
             f"Scenic programs need Scenic 3 and greenlet, which cannot be imported ({error}); "
-            "install them with python3 -m pip install 'gz_testauto[scenic]'"
+            f"install them with {install_command('scenic')}"
         ) from error
     finally:
         sys.excepthook = hook  # Scenic replaces it
     if not hasattr(scenic, "scenarioFromFile"):
         raise MissingDependencyError(
-            f"{scenic.__file__} is not Scenic 3; install Scenic 3 with "
-            "python3 -m pip install 'gz_testauto[scenic]'"
+            f"{scenic.__file__} is not Scenic 3; install Scenic 3 with {install_command('scenic')}"
         )
 
 

@@ -8,11 +8,10 @@ from typing_extensions import Literal
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import PlacedActorSpec
 from gz_testauto.spec.model import SpecPath
-
-_REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
 class TreeSpec(PlacedActorSpec):
@@ -35,10 +34,12 @@ def _require_py_trees() -> None:
     try:
         import py_trees
     except ImportError as error:
-        raise MissingDependencyError(f"behavior trees need py_trees; run {_REMEDY}") from error
+        raise MissingDependencyError(
+            f"behavior trees need py_trees; run {install_command('trees')}"
+        ) from error
     if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
         raise MissingDependencyError(
             f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behavior trees "
-            f"need 2.2 or later; run {_REMEDY} in an environment whose packages precede those of "
-            "ROS on PYTHONPATH"
+            f"need 2.2 or later; run {install_command('trees')} in an environment whose packages "
+            "precede those of ROS on PYTHONPATH"
         )

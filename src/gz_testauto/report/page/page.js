@@ -306,7 +306,10 @@
   World.start();
   byId("find").addEventListener("input", choose);
   byId("filter").addEventListener("change", choose);
-  byId("choose").addEventListener("submit", (event) => event.preventDefault());
+  byId("choose").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (shown.length === 1) location.hash = `#w${shown[0]}`;
+  });
   document.querySelectorAll("#matrix thead button").forEach((button) =>
     button.addEventListener("click", () => sort(button)));
   byId("before").addEventListener("click", () => go(-1));

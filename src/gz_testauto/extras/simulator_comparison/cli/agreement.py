@@ -8,6 +8,8 @@ them. The report has the share of trials with the same outcome, the differences 
 and clearance, whether both find the same significant differences between planners, and the trials
 with different outcomes.
 
+Exit status 0: all trials are valid. 1: some are invalid. 2: an error. 130: stopped by Ctrl-C.
+
 docs/simulator_comparison.md lists the commands that compare simulators, and the question each
 answers.
 
@@ -28,6 +30,7 @@ from gz_testauto.cli.campaigns import (
     exit_status,
     load_campaign,
 )
+from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.extras.simulator_comparison.agreement import agreement
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
@@ -46,7 +49,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the verb ``agreement``."""
-    parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
+    parser.add_argument("campaign", type=campaign_path, help="campaign file (YAML)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="directory for the results of both simulators"
     )

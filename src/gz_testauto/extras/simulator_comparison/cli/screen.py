@@ -5,6 +5,8 @@ run in the slow simulator, with results in DIR/SLOW: trials in which outcomes of
 with collisions, with the lowest clearances, and a random sample of the other trials, which measures
 the reliability of the fast simulator. The same command continues with the first unfinished trial.
 
+Exit status 0: all trials are valid. 1: some are invalid. 2: an error. 130: stopped by Ctrl-C.
+
 docs/simulator_comparison.md lists the commands that compare simulators, and the question each
 answers.
 
@@ -24,6 +26,7 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     print_results,
 )
+from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import whole_number
 from gz_testauto.extras.simulator_comparison.agreement import confirmation
@@ -39,7 +42,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
+    parser.add_argument("campaign", type=campaign_path, help="campaign file (YAML)")
     parser.add_argument(
         "--out",
         type=Path,

@@ -12,6 +12,7 @@ import numpy as np
 
 from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import MissingDependencyError, ResultsError
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.registry import unknown_name
 
 NANO = Decimal(10) ** -9
@@ -82,7 +83,7 @@ def read_topics(
     except ImportError as error:
         raise MissingDependencyError(
             f"{path}: reading rosbags needs the package rosbags ({error}); install it with "
-            "python3 -m pip install 'gz_testauto[simulator_comparison]'"
+            f"{install_command('simulator_comparison')}"
         ) from error
     if not path.is_dir():
         require_regular(path, ResultsError)

@@ -1,0 +1,52 @@
+"""Return the command that installs an extra of this package into the present installation.
+
+The package is installed from a checkout, a repository or an index. The name of the package alone
+would be searched on the index, where another package can have it.
+"""
+
+import json
+import shlex
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.resources import PACKAGE, share_directory
+
+
+def install_command(extra: str) -> str:
+    """Return a shell command that installs the optional dependencies ``extra``."""
+    return f"{shlex.quote(sys.executable)} -m pip install {_source(extra)}"
+
+
+def _source(extra: str) -> str:
+    try:
+        installed = metadata.distribution(PACKAGE)
+    except metadata.PackageNotFoundError:
+        return _of_directory(_checkout(), extra)
+    text = installed.read_text("direct_url.json")  # PEP 610; absent if installed from an index
+    if text is None:
+        return shlex.quote(f"{PACKAGE}[{extra}]=={installed.version}")
+    origin = json.loads(text)
+    url = str(origin["url"])
+    if "vcs_info" in origin:
+        commit = origin["vcs_info"].get("commit_id", "")
+        return shlex.quote(f"{PACKAGE}[{extra}] @ {origin['vcs_info']['vcs']}+{url}@{commit}")
+    if "dir_info" not in origin:
+        return shlex.quote(f"{PACKAGE}[{extra}] @ {url}")
+    editable = "-e " if origin["dir_info"].get("editable") else ""
+    directory = url[len("file://") :] if url.startswith("file://") else url
+    return editable + _of_directory(directory, extra)
+
+
+def _of_directory(directory: str, extra: str) -> str:
+    return shlex.quote(f"{directory}[{extra}]")
+
+
+def _checkout() -> str:
+    """Return the directory of the source, or a placeholder if it is unknown."""
+    try:
+        share = share_directory()
+    except ResourceError:
+        return "CHECKOUT"
+    return str(share) if Path(share, "pyproject.toml").is_file() else "CHECKOUT"

@@ -1,0 +1,45 @@
+"""Copy the example campaigns and their worlds to a directory.
+
+The directory then contains config/ and worlds/ of this package. Change the copies for your own
+campaigns. Existing files are never overwritten.
+
+example:
+  gz_testauto init my_campaigns
+  cd my_campaigns
+  gz_testauto run config/example_campaign.yaml --out results/first
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.resources import share_directory
+from gz_testauto.results.directory import reporting_disk
+
+COPIED = ("config", "worlds")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help="directory for the copies")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the examples; return 0."""
+    directory: Path = arguments.directory
+    for name in COPIED:
+        if (directory / name).exists():
+            raise SpecError(f"{directory / name}: exists; specify a new or empty directory")
+    share = share_directory()
+    with reporting_disk(directory):
+        for name in COPIED:
+            shutil.copytree(str(share / name), str(directory / name))
+    print(escape_text(str(directory)))
+    print(
+        "try: gz_testauto run config/example_campaign.yaml --out results/first, in this directory",
+        file=sys.stderr,
+    )
+    return 0

@@ -1,0 +1,28 @@
+"""Find a campaign file that a command line names by a path, a URI, or as an installed example."""
+
+from pathlib import Path
+
+from gz_testauto.base.errors import ResourceError
+from gz_testauto.base.resources import resolve, share_directory
+
+SUFFIXES = ("", ".yaml", "_campaign.yaml")
+
+
+def campaign_path(text: str) -> Path:
+    """Return the path of a campaign file.
+
+    ``text`` is a path, a URI such as ``package://my_robot/config/campaign.yaml``, or the name of an
+    installed example, such as ``example`` for ``config/example_campaign.yaml`` of this package. An
+    existing file has priority. Raises ``ResourceError`` if the file of a URI cannot be found.
+    """
+    if "://" in text:
+        return resolve(text, Path.cwd())
+    path = Path(text)
+    if len(path.parts) != 1 or path.exists():
+        return path
+    try:
+        config = share_directory() / "config"
+    except ResourceError:  # the core works without the examples
+        return path
+    found = (config / f"{text}{suffix}" for suffix in SUFFIXES)
+    return next((one for one in found if one.is_file()), path)
