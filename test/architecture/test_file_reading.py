@@ -8,6 +8,7 @@ READS = re.compile(
 )
 OWN_FILES = {
     "base/disk.py": "the functions that all others use",
+    "base/installation.py": "the record of pip",
     "base/registry.py": "entry_points.txt of the extras",
     "cli/doctor.py": "the file .catkin of a workspace",
     "extras/scenic/output.py": "the files of its temporary directory",

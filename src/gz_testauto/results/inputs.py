@@ -16,7 +16,7 @@ from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
-from gz_testauto.results.comparability import file_sha256
+from gz_testauto.results.comparability import SHA256, file_sha256
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
@@ -121,7 +121,8 @@ def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]
     The result is empty if the plug-in is not installed, or if its code has changed since the
     campaign: then its defaults are unknown.
     """
-    code = _code(PLANNER_CODE, PLANNERS, [plugin])
+    found = _code(PLANNER_CODE, PLANNERS, [plugin])
+    code = {name: SHA256 + digest for name, digest in found.items()}
     if not code or not code.items() <= inputs.items():
         return {}
     return {

@@ -6,6 +6,7 @@ from scripted import CONFIG
 from gz_testauto.report.page.setup import LONGEST, length_note, planner_rows, setup
 from gz_testauto.report.sources import Source
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
+from gz_testauto.results.manifest import Manifest
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.setup import read_body
@@ -18,15 +19,17 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
         name="wide", plugin="fgm", parameters={"alpha_m": 0.4, "field": [1, 2]}
     )
     spec = smoke.model_copy(update={"planners": (*smoke.planners, wide)})
+    inputs = Manifest.of(spec, further_files(spec, read_body(spec))).inputs
     source = Source("out", None, planners={"straight": "straight", "wide (b)": "wide"})
-    code = f"{PLANNER_CODE}fgm"
-    inputs = {code: further_files(spec, read_body(spec))[code]}
     assert [*setup(spec, BOX), *planner_rows(spec, source, inputs)] == [
         ("robot", "robot (wheelchair), 1.10 m long and 0.66 m wide, at most 1 m/s and 1.5 rad/s"),
         ("reached", "the robot's base is within 0.5 m of the goal"),
         ("timed out", "not reached in 30 s of simulated time"),
         ("stuck", "always within 0.25 m of the present position for 10 s"),
-        ("planner straight", "plugin straight, default values"),
+        (
+            "planner straight",
+            "plugin straight, default values: lookahead_m 1.5, turn_gain_per_s 1.5",
+        ),
         (
             "planner wide (b)",
             "plugin fgm, alpha_m 0.4, field [1, 2], default values: horizon_m 4, "
