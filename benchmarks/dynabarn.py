@@ -26,7 +26,7 @@ LEVELS = {
     "medium": {"count": 10, "order": [1, 3], "mean_speed_mps": [0.5, 1.0]},
     "hard": {"count": 16, "order": [2, 4], "mean_speed_mps": [0.8, 1.5]},
 }
-PLANNERS = ("straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst")
+PLANNERS = ("straight", "fgm", "fgm_improved", "dwa_fox", "sst", "dki_sst")
 
 
 def campaign(level, seed, worlds, simulator, planners):

@@ -162,7 +162,7 @@ def measure_start(directory):
 
 
 def measure_dwa(directory):
-    """Return the mean CPU time of one cycle of dwa among the cylinders of BARN worlds."""
+    """Return the mean CPU time of one cycle of dwa_fox among the cylinders of BARN worlds."""
     if "BARN_ROOT" not in os.environ:
         print("without BARN_ROOT, dwa is not timed", file=sys.stderr)
         return {}
@@ -176,13 +176,13 @@ def measure_dwa(directory):
     model.write_text(text)
     spec = spec.model_copy(
         update={
-            "planners": tuple(entry for entry in spec.planners if entry.name == "dwa"),
+            "planners": tuple(entry for entry in spec.planners if entry.name == "dwa_fox"),
             "robot": spec.robot.model_copy(update={"model": model}),
             "worlds": spec.worlds.model_copy(update={"files": spec.worlds.files[:BARN_WORLDS]}),
         }
     )
     results = run(spec, Path(directory) / "barn")
-    return {"dwa_cycle_ms_among_barns_cylinders": round(1000 * mean_cycle_s(results, "dwa"), 2)}
+    return {"dwa_cycle_ms_among_barns_cylinders": round(1000 * mean_cycle_s(results, "dwa_fox"), 2)}
 
 
 def part_of(frame):

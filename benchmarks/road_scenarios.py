@@ -220,7 +220,7 @@ SCENARIOS = {
     "IV": scenario_iv,
     "V": scenario_v,
 }
-LIDAR_ONLY = ("fgm_improved", "dwa")
+LIDAR_ONLY = ("fgm_improved", "dwa_fox")
 
 
 def run(name, seed, arguments):

@@ -14,7 +14,7 @@ Both checkouts need ``./bootstrap setup`` first. The case ``barn`` needs ``BARN_
 that a baseline is run once.
 
 A commit that renames a file, an array or a column adds it to ``RENAMED_FILES`` or
-``RENAMED_NAMES``.
+``RENAMED_NAMES``, and a renamed planner to ``RENAMED_PLANNERS`` and ``RENAMED_FILES``.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-RENAMED_FILES = {}
+RENAMED_FILES = {"--dwa--": "--dwa_fox--"}
 """Regular expression over a path in a results directory -> the path to compare under."""
 RENAMED_NAMES = {
     f"mover_{metric}": f"object_{metric}"
@@ -42,6 +42,8 @@ RENAMED_NAMES = {
 }
 RENAMED_NAMES["worth"] = "rewards"
 """Array, column or metric in one checkout -> its name in the other."""
+RENAMED_PLANNERS = {"dwa": "dwa_fox"}
+"""Planner in one checkout -> its name in the other. A case must not have both."""
 
 WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall_time")
 """Names of arrays, columns and measures that depend on the wall clock or on the machine."""
@@ -230,6 +232,8 @@ def rows_of(name, rows):
     """Return the values of a table's rows, each named by file, identity of the row and column."""
     values = {}
     for row in rows:
+        if row.get("planner") in RENAMED_PLANNERS:
+            row = {**row, "planner": RENAMED_PLANNERS[row["planner"]]}
         identity = " ".join(str(row[key]) for key in IDENTITY if key in row)
         if WALL.search(str(row.get("measure", ""))):
             continue

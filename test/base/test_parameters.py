@@ -29,7 +29,7 @@ def test_wrong_type_is_rejected_with_planner_parameter_and_value():
     assert message("fgm", alpha_m="2") == (
         "planner 'fgm': alpha_m is '2'; it must be a valid number"
     )
-    assert "must be a valid integer" in message("dwa", linear_samples=2.5)
+    assert "must be a valid integer" in message("dwa", vx_samples=2.5)
     assert "must be a valid number" in message("fgm", alpha_m=True)
 
 

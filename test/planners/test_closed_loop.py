@@ -80,7 +80,7 @@ def present(*names):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", present("straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst")
+    "name", present("straight", "fgm", "fgm_improved", "dwa", "dwa_fox", "sst", "dki_sst")
 )
 def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name):
     outcome, poses = drive(robot, write_world(tmp_path / "empty.world", []), name)
@@ -90,7 +90,7 @@ def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", present("fgm", "fgm_improved", "dwa", "sst", "dki_sst"))
+@pytest.mark.parametrize("name", present("fgm", "fgm_improved", "dwa", "dwa_fox", "sst", "dki_sst"))
 def test_planner_reaches_the_goal_in_a_world_where_straight_collides(robot, tmp_path, name):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     assert drive(robot, world, "straight")[0] == "collided"
@@ -117,7 +117,7 @@ def test_fgm_improved_passes_a_gate_that_fgm_avoids(robot, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", present("fgm_improved", "dwa", "dki_sst"))
+@pytest.mark.parametrize("name", present("fgm_improved", "dwa", "dwa_fox", "dki_sst"))
 def test_planner_never_touches_a_wall_across_the_corridor(robot, tmp_path, name):
     wall = write_world(tmp_path / "wall.world", [(6.0, 0.0, 0.4, 40.0, 0.0)])
     outcome, poses = drive(robot, wall, name, timeout_s=30.0)

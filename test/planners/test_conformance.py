@@ -28,6 +28,11 @@ class TestDynamicWindow(PlannerConformance):
         return make_planner("dwa")
 
 
-@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa"])
+class TestFoxDynamicWindow(PlannerConformance):
+    def make_planner(self):
+        return make_planner("dwa_fox")
+
+
+@pytest.mark.parametrize("name", ["straight", "fgm", "fgm_improved", "dwa", "dwa_fox"])
 def test_all_registered_planners_run_the_conformance_suite(name):
     assert name in PLANNERS.names()

@@ -47,7 +47,7 @@ def documented():
             yield plugin, name, float(number or 1.0) * (math.pi if pi else 1.0)
 
 
-@pytest.mark.parametrize("plugin", ["straight", "fgm", "fgm_improved", "dwa"])
+@pytest.mark.parametrize("plugin", ["straight", "fgm", "fgm_improved", "dwa", "dwa_fox"])
 def test_documentation_lists_every_parameter_with_its_default(plugin):
     signature = inspect.signature(PLANNERS.get(plugin)).parameters
     defaults = {name: pytest.approx(parameter.default) for name, parameter in signature.items()}

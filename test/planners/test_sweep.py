@@ -7,7 +7,7 @@ import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.dwa import DynamicWindow, dynamic_window, stoppable
+from gz_testauto.planners.dwa_fox import FoxDynamicWindow, dynamic_window, stoppable
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, arc_poses, sweep_arcs
 from gz_testauto.simulators.kinematic.motion import drive_arc
@@ -91,7 +91,7 @@ def test_admissible_commands_can_stop_in_time():
 
 
 def test_dynamic_window_uses_the_specified_weights():
-    assert DynamicWindow(heading_weight=2.0).weights[0] == 2.0
+    assert FoxDynamicWindow(heading_weight=2.0).weights[0] == 2.0
 
 
 def test_compiled_sweep_equals_a_check_of_all_pairs():

@@ -1,7 +1,8 @@
 """The local planners, each registered under a name.
 
 ``straight`` drives towards the goal and ignores obstacles. ``fgm`` is the Follow the Gap Method,
-and ``fgm_improved`` adds published improvements to it. ``dwa`` is the Dynamic Window Approach.
+and ``fgm_improved`` adds published improvements to it. ``dwa`` is the Dynamic Window
+Approach of the ROS navigation stack, and ``dwa_fox`` that of the paper.
 """
 
 from typing import Any
@@ -17,6 +18,7 @@ PLANNERS = Registry(
         "fgm": "gz_testauto.planners.fgm:FollowTheGap",
         "fgm_improved": "gz_testauto.planners.fgm_improved:ImprovedFollowTheGap",
         "dwa": "gz_testauto.planners.dwa:DynamicWindow",
+        "dwa_fox": "gz_testauto.planners.dwa_fox:FoxDynamicWindow",
     },
 )
 

@@ -1,170 +1,331 @@
-"""The planner ``dwa``, the Dynamic Window Approach.
+"""The planner ``dwa``, the Dynamic Window Approach of the ROS navigation stack.
 
-D. Fox, W. Burgard, S. Thrun, "The dynamic window approach to collision avoidance", IEEE
-Robotics & Automation Magazine 4(1), 1997, 23-33.
+It samples and scores trajectories as ``dwa_local_planner`` does, the local planner of
+https://wiki.ros.org/dwa_local_planner, on a local costmap. The planner of the paper by Fox, Burgard
+and Thrun is ``dwa_fox``.
 """
 
 import math
-from typing import Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
-from scipy import ndimage
 
-from gz_testauto.base.compiled import compiled_for
-from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.observation import LaserScan, Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
-from gz_testauto.planners.escape import Escape
-from gz_testauto.planners.interface import RobotLimits, Task
-from gz_testauto.planners.reactive import ReactivePlanner, Situation
-from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+from gz_testauto.base.pose import Pose2D, wrap_angle
+from gz_testauto.planners.costmap import INSCRIBED, LETHAL, LocalCostmap
+from gz_testauto.planners.detour import DetourPlanner
+from gz_testauto.planners.interface import LocalPlanner, Observation, Task
+from gz_testauto.planners.limits import SpeedLimiter
+from gz_testauto.planners.scans import ray_ends
+from gz_testauto.planners.sweep import ConvexFootprint
+from gz_testauto.planners.trajectories import (
+    Distances,
+    Weights,
+    rollout,
+    trajectory_costs,
+    velocity_samples,
+)
 
-STEPS = 16
-"""Number of collision checks along each arc. They are about 0.2 m apart, which is much less than
-the length of a robot."""
+ROUNDING_MPS = 1e-4
+"""Tolerance of the comparison with the least speeds (m/s, rad/s), as in ``dwa_local_planner``."""
+
+ARRIVAL = 0.8
+"""Fraction of the goal's tolerance within which the robot stops."""
+
+REPLANNING_S = 1.0
+"""Time (s) after which the path around obstacles is planned again."""
+
+RECOVERY_S, RECOVERY_POSES = 1.0, 21
+"""Duration (s) of the motions that free a robot without a valid trajectory, and the number of
+checked poses on each."""
+
+RECOVERY_SPEED_MPS, RECOVERY_GAP_CELLS = 0.15, 1.5
+"""Largest speed (m/s) of these motions, and the distance from obstacles (cells of the costmap)
+below which they do not decrease it."""
 
 
-class DynamicWindow(ReactivePlanner):
-    """A planner that selects the best command from which the robot can stop before any obstacle.
+class DynamicWindow(LocalPlanner):
+    """A planner that selects the trajectory with the least cost on a local costmap.
 
-    The window V_d contains the commands that the accelerations allow within one control period. Of
-    these, only the admissible commands V_a are used: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω
-    a_ω). Here dist is the length that the *footprint* drives along the arc before it touches a
-    point of the scan. The score of a command is
-
-
-        G(v, ω) = σ(α heading + β dist + γ velocity)
-
-    with each term scaled to 0...1. The heading term is 1 − |bearing of the local goal| / π, from
-    the pose at which the robot stops if it brakes after the coming period. The distance term is
-    dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
-    The footprint is that of ``task.limits``, a
-    :class:`~gz_testauto.planners.interface.RobotLimits`. If no command leads forward, the robot
-    turns in place, as in the paper, until it can drive again.
-
+    The trajectories have the velocities that the robot can reach within one control period, and
+    are ``sim_time`` long. A trajectory is invalid if the outline of the robot touches an obstacle,
+    or the base comes within the inscribed radius of one. The cost of the others is a sum of five
+    terms: the distances at the end of the trajectory from the global plan and, along free cells, to
+    the point at which this plan leaves the costmap, both for the base and for a point in front of
+    it, and the largest cost of the costmap below the outline.
 
     Parameters
     ----------
-    heading_weight, clearance_weight, velocity_weight
-        The weights α, β and γ, without a unit.
-    reach_m
-        Length (m) of the arcs. Obstacles at a larger distance are ignored.
-    margin_m
-        Least distance (m) of the footprint from every point of the scan.
-    linear_samples, angular_samples
-        Size of the grid of commands in the window.
-    lookahead_m
-        Distance (m) of the local goal along the waypoints.
+    sim_time
+        Duration (s) of a trajectory.
+    sim_granularity, angular_sim_granularity
+        Distance (m) and angle (rad) between two checks of a trajectory.
+    path_distance_bias, goal_distance_bias
+        Cost per meter of distance from the global plan and to the local goal.
+    occdist_scale
+        Weight of the costmap's cost, which is 0 to 253.
+    forward_point_distance
+        Distance (m) of the point in front of the base.
+    vx_samples, vth_samples
+        Numbers of forward speeds and yaw rates in the window.
+    min_vel_x
+        Least forward speed (m/s). It is negative for a robot that is allowed to reverse.
+    min_vel_trans, min_vel_theta
+        Least speed (m/s) and yaw rate (rad/s). A trajectory needs one of them.
+    oscillation_reset_dist, oscillation_reset_angle
+        Distance (m) or angle (rad) after which a robot that has changed the direction of its motion
+        can change it again.
+    scaling_speed, max_scaling_factor
+        Speed (m/s) above which the outline is enlarged, and the fraction by which it is larger at
+        full speed.
+    width, resolution
+        Width (m) of the costmap and of its cells.
+    footprint_padding
+        Distance (m) by which the outline is enlarged on each side.
+    inflation_radius, cost_scaling_factor
+        Distance (m) from obstacles up to which cells have a cost, and the decay (1/m) of this cost.
     """
-
-    memory_m = 1.5
 
     def __init__(
         self,
-        heading_weight: NotNegative = 0.8,
-        clearance_weight: NotNegative = 0.2,
-        velocity_weight: NotNegative = 0.2,
-        reach_m: Positive = 3.0,
-        margin_m: NotNegative = 0.1,
-        linear_samples: Count = 5,
-        angular_samples: Count = 15,
-        lookahead_m: Positive = 3.0,
+        sim_time: Positive = 1.7,
+        sim_granularity: Positive = 0.025,
+        angular_sim_granularity: Positive = 0.1,
+        path_distance_bias: NotNegative = 0.6,
+        goal_distance_bias: NotNegative = 0.8,
+        occdist_scale: NotNegative = 0.003,
+        forward_point_distance: NotNegative = 0.325,
+        vx_samples: Count = 3,
+        vth_samples: Count = 20,
+        min_vel_x: float = 0.0,
+        min_vel_trans: NotNegative = 0.1,
+        min_vel_theta: NotNegative = 0.4,
+        oscillation_reset_dist: NotNegative = 0.05,
+        oscillation_reset_angle: NotNegative = 0.2,
+        scaling_speed: NotNegative = 0.25,
+        max_scaling_factor: NotNegative = 0.2,
+        width: Positive = 10.0,
+        resolution: Positive = 0.05,
+        footprint_padding: NotNegative = 0.01,
+        inflation_radius: NotNegative = 1.2,
+        cost_scaling_factor: NotNegative = 3.0,
     ) -> None:
-        super().__init__(lookahead_m)
-        self.weights = (heading_weight, clearance_weight, velocity_weight)
-        self.reach_m = reach_m
-        self.margin_m = margin_m
-        self.samples = (linear_samples, angular_samples)
+        self.sim_time = sim_time
+        self.granularity = (sim_granularity, angular_sim_granularity)
+        self.biases = (path_distance_bias, goal_distance_bias, occdist_scale)
+        self.forward_point_distance = forward_point_distance
+        self.samples = (vx_samples, vth_samples)
+        self.least = (min_vel_x, min_vel_trans, min_vel_theta)
+        self.oscillation_reset = (oscillation_reset_dist, oscillation_reset_angle)
+        self.scaling = (scaling_speed, max_scaling_factor)
+        self.footprint_padding = footprint_padding
+        self.costmap = (width, resolution, inflation_radius, cost_scaling_factor)
 
     def begin(self, task: Task) -> None:
         """Start a new task, and discard the state of the previous task."""
-        super().begin(task)
+        self._task = task
+        outline_m = np.array(task.limits.footprint_m, dtype=float)
+        self._outline_m = outline_m + np.sign(outline_m) * self.footprint_padding
         self._footprint = ConvexFootprint(task.limits.footprint_m)
-        self._escape = Escape(task.limits, self._footprint, self.margin_m)
+        self._map = LocalCostmap(self._footprint, *self.costmap)
+        cycles = math.ceil(REPLANNING_S / task.control_period_s)
+        self._detour = DetourPlanner(task.waypoints_m, self._map.resolution, cycles)
+        self._limiter = SpeedLimiter(task.limits, task.control_period_s)
+        self._flags = OscillationFlags(*self.oscillation_reset)
+        self._poses: List[Tuple[float, Pose2D]] = []
+        self._stamp_s = -math.inf
+        self._arrived = False
+        # a local goal nearer than the end of the trajectories would slow the robot down
+        self._lookahead_m = 1.5 * self.sim_time * task.limits.max_linear_mps
+        self._lookahead_m += self.forward_point_distance
 
-    def steer(self, situation: Situation) -> Twist2D:
-        """Return the best command of the dynamic window, or a turn in place."""
-        window = dynamic_window(
-            situation.command, self.limits, self.task.control_period_s, self.samples
+    def plan(self, observation: Observation) -> Twist2D:
+        """Return the command of the best trajectory. The robot brakes if no trajectory is valid,
+        and stops at the goal."""
+        task, pose = self._task, observation.pose
+        to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
+        self._arrived = self._arrived or to_goal_m <= ARRIVAL * task.goal_tolerance_m
+        self._update_map(observation)
+        if self._arrived or observation.scan is None:
+            return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
+        command = self._best(pose, self._limiter.previous(observation.twist))
+        if command is None:
+            return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
+        self._flags.update(pose, command, self.least[1])
+        return self._limiter.apply(command, observation.twist)
+
+    def _update_map(self, observation: Observation) -> None:
+        """Add a new scan to the costmap, at the pose that the robot had at its time."""
+        self._poses.append((observation.time_s, observation.pose))
+        self._map.move_to(observation.pose)
+        scan = observation.scan
+        if scan is not None and scan.stamp_s > self._stamp_s:
+            self._stamp_s = scan.stamp_s
+            ends_m, hits = ray_ends(scan)
+            pose = self._pose_at(scan)
+            sensor = np.array([scan.mount.position[:2]])
+            self._map.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
+        self._map.inflate()
+
+    def _pose_at(self, scan: LaserScan) -> Pose2D:
+        """Return the interpolated pose at the time of a scan, and forget earlier poses."""
+        while len(self._poses) > 1 and self._poses[1][0] <= scan.stamp_s:
+            del self._poses[0]
+        (begin_s, begin), (end_s, end) = self._poses[0], self._poses[min(1, len(self._poses) - 1)]
+        if end_s <= begin_s or scan.stamp_s <= begin_s:
+            return begin
+        share = (scan.stamp_s - begin_s) / (end_s - begin_s)
+        return Pose2D(
+            begin.x_m + share * (end.x_m - begin.x_m),
+            begin.y_m + share * (end.y_m - begin.y_m),
+            begin.yaw_rad + share * wrap_angle(end.yaw_rad - begin.yaw_rad),
         )
-        reach_m = min(self.reach_m, situation.goal_distance_m + self._footprint.radius_m)
-        sweep = sweep_arcs(
-            self._footprint, window, situation.points_m, reach_m, self.margin_m, STEPS
+
+    def _best(self, pose: Pose2D, twist: Twist2D) -> Optional[Twist2D]:
+        """Return the velocity of the valid trajectory with the least cost, or of a motion that
+        frees the robot, or None."""
+        path_m = self._detour.path(pose, self._map, self._lookahead_m)
+        if self._detour.replanned:
+            self._flags = OscillationFlags(*self.oscillation_reset)
+        window = self._window(twist)
+        twists = window[self._flags.allow(window)]
+        costs = trajectory_costs(
+            pose,
+            twists,
+            self._steps(twists),
+            self.sim_time,
+            (self._outline_m, self._scales(twists)),
+            self._map,
+            self._distances(pose, path_m),
+            self.forward_point_distance,
+            self._weights(math.hypot(path_m[-1, 0] - pose.x_m, path_m[-1, 1] - pose.y_m)),
         )
-        admissible = stoppable(window, sweep, self.limits, self.task.control_period_s)
-        admissible &= window[:, 0] <= situation.speed_limit_mps + 1e-9
-        forward = admissible & (window[:, 0] > 1e-3)
-        if not (self._escape.try_to_end(situation.points_m, reach_m) and forward.any()):
-            return self._escape.command(situation.points_m, situation.goal_bearing_rad)
-        score = self._score(window, sweep, situation, reach_m)
-        smooth = ndimage.uniform_filter(
-            np.where(admissible, score, 0.0).reshape(self.samples), size=3, mode="nearest"
-        ).ravel()
-        best = int(np.argmax(np.where(admissible, smooth, -np.inf)))
-        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+        if not np.isfinite(costs).any():
+            return self._recover(pose, window)
+        return Twist2D(*twists[int(np.argmin(costs))].tolist())
 
-    def _score(
-        self, window: np.ndarray, sweep: Sweep, situation: Situation, reach_m: float
-    ) -> np.ndarray:
-        limits, period_s = self.limits, self.task.control_period_s
-        rate = np.abs(window[:, 1])
-        braking_s = np.maximum(
-            window[:, 0] / limits.max_linear_accel_mps2, rate / limits.max_angular_accel_radps2
+    def _weights(self, goal_distance_m: float) -> Weights:
+        """Return the weights of the costs, which are per cell for distances."""
+        path, goal, obstacle = self.biases
+        path, goal = path * self._map.resolution, goal * self._map.resolution
+        aligned = path if goal_distance_m > self.forward_point_distance else 0.0
+        return Weights(path, goal, aligned, goal, obstacle)
+
+    def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
+        """Return the slow motion after which the robot is farthest from obstacles, or None.
+
+        During the motion, the outline does not come nearer to an obstacle than it is.
+        """
+        near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
+        away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
+        near_m = near_m[away_m < self._footprint.radius_m + 1.0]
+        twists = window[window[:, 0] <= RECOVERY_SPEED_MPS]
+        if len(near_m) == 0 or len(twists) == 0:
+            return None
+        enough_m = RECOVERY_GAP_CELLS * self._map.resolution
+        count = np.full(len(twists), RECOVERY_POSES)
+        x_m, y_m, _, _ = rollout(pose, twists, count, RECOVERY_S)
+        yaw = pose.yaw_rad + twists[:, 1:] * RECOVERY_S * np.arange(RECOVERY_POSES) / RECOVERY_POSES
+        poses = np.column_stack([x_m.ravel(), y_m.ravel(), yaw.ravel()])
+        gap_m = self._footprint.clearance_m(poses, near_m).reshape(x_m.shape)
+        safe = (gap_m >= np.minimum(gap_m[:, :1], enough_m)).all(axis=1)
+        if not safe.any():
+            return None
+        return Twist2D(*twists[int(np.argmax(np.where(safe, gap_m[:, -1], -np.inf)))].tolist())
+
+    def _window(self, twist: Twist2D) -> np.ndarray:
+        """Return the velocities of the dynamic window (m/s, rad/s), shape (n, 2)."""
+        limits, period_s = self._task.limits, self._task.control_period_s
+        least_x, least_trans, least_theta = self.least
+        linear_step = limits.max_linear_accel_mps2 * period_s
+        angular_step = limits.max_angular_accel_radps2 * period_s
+        slowest = max(least_x, -limits.max_linear_mps) if limits.can_reverse else max(0.0, least_x)
+        linear = velocity_samples(
+            max(slowest, twist.linear_mps - linear_step),
+            min(limits.max_linear_mps, twist.linear_mps + linear_step),
+            self.samples[0],
         )
-        # Even braking covers half of the distance that full speed covers in the same time.
-        pose = arc_poses(window, (period_s + braking_s / 2)[:, None])[:, 0]
-        goal_x = situation.goal_distance_m * math.cos(situation.goal_bearing_rad)
-        goal_y = situation.goal_distance_m * math.sin(situation.goal_bearing_rad)
-        bearing = np.arctan2(goal_y - pose[:, 1], goal_x - pose[:, 0]) - pose[:, 2]
-        heading = 1.0 - np.abs(np.remainder(bearing + np.pi, 2 * np.pi) - np.pi) / np.pi
-        clearance = np.where(sweep.blocked, sweep.distance_m / reach_m, 1.0)
-        velocity = window[:, 0] / limits.max_linear_mps
-        terms = np.stack([heading, clearance, velocity])
-        return np.asarray(self.weights) @ terms
-
-
-def dynamic_window(
-    command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
-) -> np.ndarray:
-    """Return the dynamic window: the commands v, ω (m/s, rad/s) that the robot can reach within one
-    control period, shape (n, 2)."""
-    linear_step = limits.max_linear_accel_mps2 * period_s
-    angular_step = limits.max_angular_accel_radps2 * period_s
-    return np.asarray(
-        _grid(
-            max(0.0, command.linear_mps - linear_step),
-            min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
-            max(-limits.max_angular_radps, command.angular_radps - angular_step),
-            min(limits.max_angular_radps, command.angular_radps + angular_step),
-            *samples,
+        angular = velocity_samples(
+            max(-limits.max_angular_radps, twist.angular_radps - angular_step),
+            min(limits.max_angular_radps, twist.angular_radps + angular_step),
+            self.samples[1],
         )
-    )
+        grid = np.meshgrid(linear, angular, indexing="ij")
+        twists = np.column_stack([part.ravel() for part in grid])
+        speed, rate = np.abs(twists).T
+        # A robot at rest must be able to start within one period.
+        moves = speed + ROUNDING_MPS >= min(least_trans, linear_step)
+        turns = rate + ROUNDING_MPS >= min(least_theta, angular_step)
+        moves |= turns
+        if limits.wheelbase_m > 0.0:
+            tightest = speed * math.tan(limits.max_steer_rad) / limits.wheelbase_m
+            moves &= rate <= tightest + ROUNDING_MPS
+        return np.asarray(twists[moves])
+
+    def _steps(self, twists: np.ndarray) -> np.ndarray:
+        """Return the number of poses of each trajectory, shape (n,)."""
+        along, around = np.abs(twists).T * self.sim_time
+        steps = np.ceil(np.maximum(along / self.granularity[0], around / self.granularity[1]))
+        return np.asarray(np.maximum(steps, 1).astype(np.int64))
+
+    def _scales(self, twists: np.ndarray) -> np.ndarray:
+        """Return the size of the outline on each trajectory relative to its true size, shape
+        (n,)."""
+        slow, largest = self.scaling
+        over = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
+        return 1.0 + largest * over / max(self._task.limits.max_linear_mps - slow, 1e-9)
+
+    def _distances(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
+        """Return the distances to the path, to its end, and to the point in front of its end."""
+        end = path_m[-1]
+        bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
+        count = max(1, math.ceil(self.forward_point_distance / self._map.resolution))
+        ahead_m = self.forward_point_distance * np.arange(1, count + 1)[:, None] / count
+        beyond_m = end + ahead_m * np.array([math.cos(bearing), math.sin(bearing)])
+        grids = [self._map.distances(self._on_map(path_m))]
+        for points_m in (path_m, np.concatenate([path_m, beyond_m])):
+            cells = self._on_map(points_m)
+            free = cells[self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED]
+            grids.append(self._map.distances((free if len(free) else cells)[-1:]))
+        return Distances(*grids)
+
+    def _on_map(self, points_m: np.ndarray) -> np.ndarray:
+        cells = self._map.cells_of(points_m)
+        return cells[self._map.contains(cells)]
 
 
-@compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
-def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands between the limits, as ``numpy.linspace`` does, shape (n,
-    2)."""
-    grid = np.empty((rows * columns, 2))
-    linear_step = (fastest - slowest) / max(rows - 1, 1)
-    angular_step = (leftmost - rightmost) / max(columns - 1, 1)
-    for row in range(rows):
-        linear = row * linear_step + slowest
-        if 0 < row == rows - 1:
-            linear = fastest
-        for column in range(columns):
-            angular = column * angular_step + rightmost
-            if 0 < column == columns - 1:
-                angular = leftmost
-            grid[row * columns + column] = (linear, angular)
-    return grid
+class OscillationFlags:
+    """The directions in which a robot must not move until it has left its place.
 
+    A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
+    cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.
+    """
 
-def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return a boolean array, shape (c,), that is true for admissible commands. After an admissible
-    command was applied for one control period, the base can still stop before it reaches an
-    obstacle."""
-    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
-    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
-    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
-    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
-    return ~sweep.blocked | in_reach
+    def __init__(self, distance_m: float, angle_rad: float) -> None:
+        self._reset = (distance_m, angle_rad)
+        self._place = Pose2D(0.0, 0.0, 0.0)
+        self._last = [0.0, 0.0]
+        self._only = [0.0, 0.0]
+
+    def allow(self, twists: np.ndarray) -> np.ndarray:
+        """Return whether each velocity, shape (n, 2), has permitted directions, shape (n,)."""
+        return np.asarray((twists * np.array(self._only) >= 0.0).all(axis=1))
+
+    def update(self, pose: Pose2D, command: Twist2D, least_mps: float) -> None:
+        """Take account of a command. Yaw rates count only below the forward speed
+        ``least_mps``."""
+        signs = [float(np.sign(command.linear_mps)), float(np.sign(command.angular_radps))]
+        if abs(command.linear_mps) > least_mps:
+            signs[1] = 0.0
+        for axis, sign in enumerate(signs):
+            if sign != 0.0:
+                if self._last[axis] == -sign:
+                    self._only[axis] = sign
+                    self._place = pose
+                self._last[axis] = sign
+        if any(self._only):
+            moved_m = pose.distance_to(self._place.x_m, self._place.y_m)
+            turned_rad = abs(wrap_angle(pose.yaw_rad - self._place.yaw_rad))
+            if moved_m > self._reset[0] or turned_rad > self._reset[1]:
+                self._last, self._only = [0.0, 0.0], [0.0, 0.0]

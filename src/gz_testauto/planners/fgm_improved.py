@@ -27,7 +27,7 @@ from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.base.pose import wrap_angle
-from gz_testauto.planners.dwa import dynamic_window, stoppable
+from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.fgm import Gap, find_gaps, nearest_distance, weighted_heading
 from gz_testauto.planners.interface import Task

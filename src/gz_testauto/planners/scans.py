@@ -5,6 +5,7 @@ A memory keeps points that have left the field of view of the lidar.
 
 import functools
 import math
+from typing import Tuple
 
 import numpy as np
 
@@ -27,6 +28,22 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     ranges_m = np.array(scan.ranges_m, dtype=float)
     hits = _hits(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
     return (hits @ beams.turn.T + beams.origin_m)[:, :2]
+
+
+def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the end of each ray of a scan in the base frame, in meters, shape (n, 2), and whether
+    the ray has a return, shape (n,).
+
+    A ray without a return ends at ``range_max_m``, and a return that is too near to measure at
+    ``range_min_m``. Rays whose range is NaN are omitted.
+    """
+    beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
+    ranges_m = np.array(scan.ranges_m, dtype=float)
+    known = ~np.isnan(ranges_m)
+    ranges_m = np.clip(ranges_m[known], scan.range_min_m, scan.range_max_m)
+    ends = np.zeros((len(ranges_m), 3))
+    ends[:, 0], ends[:, 1] = ranges_m * beams.cosines[known], ranges_m * beams.sines[known]
+    return (ends @ beams.turn.T + beams.origin_m)[:, :2], ranges_m < scan.range_max_m
 
 
 class _Beams:

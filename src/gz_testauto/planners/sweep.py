@@ -46,6 +46,7 @@ class ConvexFootprint:
         self.normals = normals / np.hypot(edges[:, 0], edges[:, 1])[:, None]
         self.offsets_m = (self.normals * ring[:-1]).sum(axis=1)
         self.radius_m = float(np.hypot(ring[:, 0], ring[:, 1]).max())
+        self.inscribed_radius_m = float(max(0.0, self.offsets_m.min()))
         # Lines of two edges, moved out by 1, intersect at this distance from their common corner.
         across = 1.0 + (self.normals * np.roll(self.normals, 1, axis=0)).sum(axis=1)
         self._miter = float(np.sqrt(2.0 / np.maximum(across, 1e-12)).max())

@@ -77,7 +77,7 @@ def test_two_workers_and_a_repetition_give_identical_results(alone, tmp_path):
     file, out = alone
     twice = tmp_path / "twice"
     one = ["run", str(file), "--out", str(twice), "--workers", "2"]
-    assert main([*one, "--planners", "dwa"]) == 0
+    assert main([*one, "--planners", "dwa_fox"]) == 0
     assert main(one) == 0
     trials, recordings = results(out)
     again, replayed = results(twice)

@@ -1,0 +1,300 @@
+"""A local costmap that moves with the robot, with the layers and costs of ``costmap_2d``.
+
+The map contains the obstacles of the lidar, and costs that decrease with the distance to the
+nearest obstacle. Obstacles that have left the field of view of the lidar remain on the map. The
+costs and their meaning are those of ``costmap_2d`` in the ROS navigation stack,
+https://wiki.ros.org/costmap_2d. Planners decide what a cost means for a trajectory.
+"""
+
+import heapq
+import math
+from typing import Tuple
+
+import numpy as np
+
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.planners.sweep import ConvexFootprint
+
+LETHAL = 254
+"""Cost of a cell with an obstacle."""
+
+INSCRIBED = 253
+"""Cost of a cell that is nearer to an obstacle than the inscribed radius of the footprint, so that
+a robot whose base is in this cell touches the obstacle."""
+
+
+class LocalCostmap:
+    """A square grid around the robot whose cells are aligned with the world frame.
+
+    ``costs`` has shape (n, n); rows are y, columns are x. ``origin_m`` is the lower left corner of
+    the first cell in the world frame. A cost is 254 for an obstacle, 253 within the inscribed
+    radius r of the footprint, and 252 exp(−``cost_scaling_factor`` (d − r)), rounded down, at the
+    distance d (m) from the nearest obstacle, up to ``inflation_radius`` (m). Unknown cells are
+    free.
+    """
+
+    def __init__(
+        self,
+        footprint: ConvexFootprint,
+        width: float,
+        resolution: float,
+        inflation_radius: float,
+        cost_scaling_factor: float,
+    ) -> None:
+        self.resolution = resolution
+        self._footprint = footprint
+        self._cells = max(3, round(width / resolution))
+        self._corner: Tuple[int, int] = (0, 0)
+        self._marked = np.zeros((self._cells, self._cells), np.uint8)
+        self.costs = self._marked
+        self._stamp = _inflation_stamp(
+            resolution, footprint.inscribed_radius_m, inflation_radius, cost_scaling_factor
+        )
+
+    @property
+    def origin_m(self) -> Tuple[float, float]:
+        """Return the lower left corner of the map (m, world frame)."""
+        return self._corner[0] * self.resolution, self._corner[1] * self.resolution
+
+    @property
+    def reach_m(self) -> float:
+        """Return half of the width of the map (m)."""
+        return 0.5 * self._cells * self.resolution
+
+    def clear(self) -> None:
+        """Remove all obstacles from the map."""
+        self._marked[:] = 0
+
+    def move_to(self, pose: Pose2D) -> None:
+        """Center the map on the robot, and remove the obstacles that were marked where the robot is
+        now."""
+        corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
+        self._marked = _shifted(
+            self._marked, corner[1] - self._corner[1], corner[0] - self._corner[0]
+        )
+        self._corner = corner
+        self._clear_footprint(pose)
+
+    def _corner_of(self, position_m: float) -> int:
+        return math.floor(position_m / self.resolution) - self._cells // 2
+
+    def _clear_footprint(self, pose: Pose2D) -> None:
+        rows, columns = np.nonzero(self._marked)
+        if len(rows) == 0:
+            return
+        x_m = (columns + self._corner[0] + 0.5) * self.resolution - pose.x_m
+        y_m = (rows + self._corner[1] + 0.5) * self.resolution - pose.y_m
+        cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+        local = np.column_stack([cos * x_m + sin * y_m, cos * y_m - sin * x_m])
+        beyond = local @ self._footprint.normals.T - self._footprint.offsets_m
+        # the center of a cell can be inside although the obstacle in it is outside
+        inside = (beyond < -self.resolution).all(axis=1)
+        self._marked[rows[inside], columns[inside]] = 0
+
+    def add_scan(self, sensor_m: np.ndarray, ends_m: np.ndarray, hits: np.ndarray) -> None:
+        """Clear the cells along each ray, then mark the cells in which rays end at an obstacle.
+
+        ``sensor_m`` (2,) is the position of the lidar, and ``ends_m`` (n, 2) are the ends of its
+        rays (m, world frame). ``hits`` (n,) is true for the rays with a return.
+        """
+        cells = np.floor(np.vstack([sensor_m, ends_m]) / self.resolution).astype(np.int64)
+        cells -= np.array(self._corner)
+        _trace(self._marked, cells, np.ascontiguousarray(hits, dtype=np.bool_))
+
+    def inflate(self) -> None:
+        """Compute ``costs`` from the marked obstacles."""
+        self.costs = _inflated(self._marked, *self._stamp)
+
+    def cells_of(self, points_m: np.ndarray) -> np.ndarray:
+        """Return the row and column of the cell of each point, shape (n, 2). The points, shape (n,
+        2), are in the world frame and can be outside of the map."""
+        cells = np.floor((points_m - np.array(self.origin_m)) / self.resolution)
+        return np.asarray(cells[:, ::-1].astype(np.int64))
+
+    def contains(self, cells: np.ndarray) -> np.ndarray:
+        """Return whether each cell, row and column, shape (n, 2), is on the map, shape (n,)."""
+        return np.asarray(((cells >= 0) & (cells < self._cells)).all(axis=1))
+
+    def distances(self, targets: np.ndarray) -> np.ndarray:
+        """Return the number of steps from each cell to the nearest target cell, shape (n, n).
+
+        A step leads to one of four neighbors, and not to a cell whose cost is 253 or more. With N
+        cells on the map, the value is N for such a cell next to a reached one, and N + 1 for any
+        other cell from which no target can be reached. A target, row and column, shape (k, 2), can
+        itself be an obstacle.
+        """
+        return np.asarray(_distances(self.costs, np.ascontiguousarray(targets)))
+
+    def path(self, start: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return the cheapest path between two cells, row and column, shape (n, 2).
+
+        A step leads to one of eight neighbors, and costs its length times 50 + 0.8 c, for the cost
+        c of the neighbor, as in ``navfn``. The path does not enter cells whose cost is 253 or more.
+        It can start in such a cell. If no path exists, it ends at the reachable cell that is
+        nearest to the target.
+        """
+        return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
+
+    def centers_m(self, cells: np.ndarray) -> np.ndarray:
+        """Return the center of each cell, row and column, in the world frame, shape (n, 2)."""
+        return np.asarray((cells[:, ::-1] + np.array(self._corner) + 0.5) * self.resolution)
+
+
+def _inflation_stamp(
+    resolution_m: float, inscribed_m: float, radius_m: float, decay_perm: float
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the cells around an obstacle, shape (n, 2), and their costs, shape (n,)."""
+    reach = max(math.floor(radius_m / resolution_m), 0)
+    offset = np.arange(-reach, reach + 1)
+    rows, columns = (part.ravel() for part in np.meshgrid(offset, offset, indexing="ij"))
+    away_m = np.hypot(rows, columns) * resolution_m
+    cost = np.floor((INSCRIBED - 1) * np.exp(-decay_perm * (away_m - inscribed_m)))
+    cost = np.where(away_m <= inscribed_m, INSCRIBED, cost)
+    cost[away_m == 0.0] = LETHAL
+    used = (away_m <= radius_m) & (cost > 0)
+    cells = np.column_stack([rows, columns])[used].astype(np.int64)
+    return np.ascontiguousarray(cells), cost[used].astype(np.uint8)
+
+
+def _shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Return a grid whose first cell is the cell (rows, columns) of ``grid``. Other cells are
+    0."""
+    moved = np.zeros_like(grid)
+    size = len(grid)
+    if abs(rows) < size and abs(columns) < size:
+        moved[max(0, -rows) : size - max(0, rows), max(0, -columns) : size - max(0, columns)] = (
+            grid[max(0, rows) : size - max(0, -rows), max(0, columns) : size - max(0, -columns)]
+        )
+    return moved
+
+
+@compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
+def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
+    """Clear the cells on the lines from the first cell to each other cell (x, y), without the last
+    one, then mark the last cells of the lines with a hit."""
+    height, width = marked.shape
+    start_x, start_y = cells[0, 0], cells[0, 1]
+    for ray in range(len(hits)):
+        end_x, end_y = cells[ray + 1, 0], cells[ray + 1, 1]
+        over_x, over_y = abs(end_x - start_x), abs(end_y - start_y)
+        step_x = 1 if end_x >= start_x else -1
+        step_y = 1 if end_y >= start_y else -1
+        steps = max(over_x, over_y)
+        x, y = start_x, start_y
+        error = steps // 2
+        for _ in range(steps):
+            if not (0 <= x < width and 0 <= y < height):
+                break
+            marked[y, x] = 0
+            if over_x >= over_y:
+                x += step_x
+                error += over_y
+                if error >= over_x:
+                    error -= over_x
+                    y += step_y
+            else:
+                y += step_y
+                error += over_x
+                if error >= over_y:
+                    error -= over_y
+                    x += step_x
+    for ray in range(len(hits)):
+        x, y = cells[ray + 1, 0], cells[ray + 1, 1]
+        if hits[ray] and 0 <= x < width and 0 <= y < height:
+            marked[y, x] = 1
+
+
+@compiled_for("u1[:, ::1](u1[:, ::1], i8[:, ::1], u1[::1])")
+def _inflated(marked, offsets, offset_costs):  # type: ignore[no-untyped-def]
+    """Return the largest cost that a marked cell causes in each cell."""
+    height, width = marked.shape
+    costs = np.zeros((height, width), np.uint8)
+    for row in range(height):
+        for column in range(width):
+            if marked[row, column]:
+                for number in range(len(offset_costs)):
+                    y, x = row + offsets[number, 0], column + offsets[number, 1]
+                    if 0 <= y < height and 0 <= x < width and costs[y, x] < offset_costs[number]:
+                        costs[y, x] = offset_costs[number]
+    return costs
+
+
+@compiled_for("i8[:, ::1](u1[:, ::1], i8[:, ::1])")
+def _distances(costs, targets):  # type: ignore[no-untyped-def]
+    """Return the number of steps to the nearest target, as :meth:`LocalCostmap.distances` does."""
+    height, width = costs.shape
+    cells = height * width
+    steps = np.full((height, width), cells + 1, np.int64)
+    queue = np.empty((cells, 2), np.int64)
+    count = 0
+    for number in range(len(targets)):
+        row, column = targets[number, 0], targets[number, 1]
+        if steps[row, column] != 0:
+            steps[row, column] = 0
+            queue[count, 0], queue[count, 1] = row, column
+            count += 1
+    first = 0
+    while first < count:
+        row, column = queue[first, 0], queue[first, 1]
+        first += 1
+        for side in range(4):
+            y = row + (side == 0) - (side == 1)
+            x = column + (side == 2) - (side == 3)
+            if 0 <= y < height and 0 <= x < width and steps[y, x] == cells + 1:
+                if costs[y, x] >= 253:
+                    steps[y, x] = cells
+                else:
+                    steps[y, x] = steps[row, column] + 1
+                    queue[count, 0], queue[count, 1] = y, x
+                    count += 1
+    return steps
+
+
+@compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
+def _path(costs, start_row, start_column, target_row, target_column):  # type: ignore[no-untyped-def]
+    """Return the cheapest path, as :meth:`LocalCostmap.path` does."""
+    height, width = costs.shape
+    start, target = start_row * width + start_column, target_row * width + target_column
+    unknown = np.iinfo(np.int64).max
+    spent = np.full(height * width, unknown, np.int64)
+    before = np.full(height * width, -1, np.int64)
+    final = np.zeros(height * width, np.bool_)
+    spent[start] = 0
+    queue = [(np.int64(0), np.int64(start))]
+    end, nearest = start, unknown
+    while len(queue) > 0:
+        _, cell = heapq.heappop(queue)
+        if final[cell]:
+            continue
+        final[cell] = True
+        row, column = cell // width, cell % width
+        away = (row - target_row) ** 2 + (column - target_column) ** 2
+        if away < nearest:
+            end, nearest = cell, away
+        if cell == target:
+            break
+        for side in range(9):
+            y, x = row + side // 3 - 1, column + side % 3 - 1
+            if not (0 <= y < height and 0 <= x < width) or side == 4:
+                continue
+            if costs[y, x] >= 253 and not (costs[y, x] == 253 and costs[row, column] >= 253):
+                continue
+            length = 10 if side % 2 == 1 else 14
+            total = spent[cell] + length * (50 + 4 * np.int64(costs[y, x]) // 5)
+            neighbor = y * width + x
+            if total < spent[neighbor]:
+                spent[neighbor] = total
+                before[neighbor] = cell
+                heapq.heappush(queue, (total, neighbor))
+    count = 1
+    cell = end
+    while before[cell] >= 0:
+        cell = before[cell]
+        count += 1
+    path = np.empty((count, 2), np.int64)
+    cell = end
+    for number in range(count - 1, -1, -1):
+        path[number, 0], path[number, 1] = cell // width, cell % width
+        cell = before[cell]
+    return path

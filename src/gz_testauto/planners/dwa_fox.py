@@ -1,0 +1,170 @@
+"""The planner ``dwa_fox``, the Dynamic Window Approach as published.
+
+D. Fox, W. Burgard, S. Thrun, "The dynamic window approach to collision avoidance", IEEE
+Robotics & Automation Magazine 4(1), 1997, 23-33.
+"""
+
+import math
+from typing import Tuple
+
+import numpy as np
+from scipy import ndimage
+
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.parameters import Count, NotNegative, Positive
+from gz_testauto.planners.escape import Escape
+from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.planners.reactive import ReactivePlanner, Situation
+from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+
+STEPS = 16
+"""Number of collision checks along each arc. They are about 0.2 m apart, which is much less than
+the length of a robot."""
+
+
+class FoxDynamicWindow(ReactivePlanner):
+    """A planner that selects the best command from which the robot can stop before any obstacle.
+
+    The window V_d contains the commands that the accelerations allow within one control period. Of
+    these, only the admissible commands V_a are used: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω
+    a_ω). Here dist is the length that the *footprint* drives along the arc before it touches a
+    point of the scan. The score of a command is
+
+
+        G(v, ω) = σ(α heading + β dist + γ velocity)
+
+    with each term scaled to 0...1. The heading term is 1 − |bearing of the local goal| / π, from
+    the pose at which the robot stops if it brakes after the coming period. The distance term is
+    dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
+    The footprint is that of ``task.limits``, a
+    :class:`~gz_testauto.planners.interface.RobotLimits`. If no command leads forward, the robot
+    turns in place, as in the paper, until it can drive again.
+
+
+    Parameters
+    ----------
+    heading_weight, clearance_weight, velocity_weight
+        The weights α, β and γ, without a unit.
+    reach_m
+        Length (m) of the arcs. Obstacles at a larger distance are ignored.
+    margin_m
+        Least distance (m) of the footprint from every point of the scan.
+    linear_samples, angular_samples
+        Size of the grid of commands in the window.
+    lookahead_m
+        Distance (m) of the local goal along the waypoints.
+    """
+
+    memory_m = 1.5
+
+    def __init__(
+        self,
+        heading_weight: NotNegative = 0.8,
+        clearance_weight: NotNegative = 0.2,
+        velocity_weight: NotNegative = 0.2,
+        reach_m: Positive = 3.0,
+        margin_m: NotNegative = 0.1,
+        linear_samples: Count = 5,
+        angular_samples: Count = 15,
+        lookahead_m: Positive = 3.0,
+    ) -> None:
+        super().__init__(lookahead_m)
+        self.weights = (heading_weight, clearance_weight, velocity_weight)
+        self.reach_m = reach_m
+        self.margin_m = margin_m
+        self.samples = (linear_samples, angular_samples)
+
+    def begin(self, task: Task) -> None:
+        """Start a new task, and discard the state of the previous task."""
+        super().begin(task)
+        self._footprint = ConvexFootprint(task.limits.footprint_m)
+        self._escape = Escape(task.limits, self._footprint, self.margin_m)
+
+    def steer(self, situation: Situation) -> Twist2D:
+        """Return the best command of the dynamic window, or a turn in place."""
+        window = dynamic_window(
+            situation.command, self.limits, self.task.control_period_s, self.samples
+        )
+        reach_m = min(self.reach_m, situation.goal_distance_m + self._footprint.radius_m)
+        sweep = sweep_arcs(
+            self._footprint, window, situation.points_m, reach_m, self.margin_m, STEPS
+        )
+        admissible = stoppable(window, sweep, self.limits, self.task.control_period_s)
+        admissible &= window[:, 0] <= situation.speed_limit_mps + 1e-9
+        forward = admissible & (window[:, 0] > 1e-3)
+        if not (self._escape.try_to_end(situation.points_m, reach_m) and forward.any()):
+            return self._escape.command(situation.points_m, situation.goal_bearing_rad)
+        score = self._score(window, sweep, situation, reach_m)
+        smooth = ndimage.uniform_filter(
+            np.where(admissible, score, 0.0).reshape(self.samples), size=3, mode="nearest"
+        ).ravel()
+        best = int(np.argmax(np.where(admissible, smooth, -np.inf)))
+        return Twist2D(float(window[best, 0]), float(window[best, 1]))
+
+    def _score(
+        self, window: np.ndarray, sweep: Sweep, situation: Situation, reach_m: float
+    ) -> np.ndarray:
+        limits, period_s = self.limits, self.task.control_period_s
+        rate = np.abs(window[:, 1])
+        braking_s = np.maximum(
+            window[:, 0] / limits.max_linear_accel_mps2, rate / limits.max_angular_accel_radps2
+        )
+        # Even braking covers half of the distance that full speed covers in the same time.
+        pose = arc_poses(window, (period_s + braking_s / 2)[:, None])[:, 0]
+        goal_x = situation.goal_distance_m * math.cos(situation.goal_bearing_rad)
+        goal_y = situation.goal_distance_m * math.sin(situation.goal_bearing_rad)
+        bearing = np.arctan2(goal_y - pose[:, 1], goal_x - pose[:, 0]) - pose[:, 2]
+        heading = 1.0 - np.abs(np.remainder(bearing + np.pi, 2 * np.pi) - np.pi) / np.pi
+        clearance = np.where(sweep.blocked, sweep.distance_m / reach_m, 1.0)
+        velocity = window[:, 0] / limits.max_linear_mps
+        terms = np.stack([heading, clearance, velocity])
+        return np.asarray(self.weights) @ terms
+
+
+def dynamic_window(
+    command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
+) -> np.ndarray:
+    """Return the dynamic window: the commands v, ω (m/s, rad/s) that the robot can reach within one
+    control period, shape (n, 2)."""
+    linear_step = limits.max_linear_accel_mps2 * period_s
+    angular_step = limits.max_angular_accel_radps2 * period_s
+    return np.asarray(
+        _grid(
+            max(0.0, command.linear_mps - linear_step),
+            min(limits.max_linear_mps, max(0.0, command.linear_mps + linear_step)),
+            max(-limits.max_angular_radps, command.angular_radps - angular_step),
+            min(limits.max_angular_radps, command.angular_radps + angular_step),
+            *samples,
+        )
+    )
+
+
+@compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
+def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
+    """Return evenly spaced commands between the limits, as ``numpy.linspace`` does, shape (n,
+    2)."""
+    grid = np.empty((rows * columns, 2))
+    linear_step = (fastest - slowest) / max(rows - 1, 1)
+    angular_step = (leftmost - rightmost) / max(columns - 1, 1)
+    for row in range(rows):
+        linear = row * linear_step + slowest
+        if 0 < row == rows - 1:
+            linear = fastest
+        for column in range(columns):
+            angular = column * angular_step + rightmost
+            if 0 < column == columns - 1:
+                angular = leftmost
+            grid[row * columns + column] = (linear, angular)
+    return grid
+
+
+def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
+    """Return a boolean array, shape (c,), that is true for admissible commands. After an admissible
+    command was applied for one control period, the base can still stop before it reaches an
+    obstacle."""
+    linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
+    needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
+    needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)
+    in_reach = (needed_m <= sweep.distance_m) & (needed_rad <= sweep.angle_rad)
+    return ~sweep.blocked | in_reach
