@@ -1,5 +1,6 @@
 """Find a campaign file that a command line names by a path, a URI, or as an installed example."""
 
+import os
 from pathlib import Path
 
 from gz_testauto.base.errors import ResourceError
@@ -18,11 +19,11 @@ def campaign_path(text: str) -> Path:
     if "://" in text:
         return resolve(text, Path.cwd())
     path = Path(text)
-    if len(path.parts) != 1 or path.exists():
+    if len(path.parts) != 1 or os.path.exists(path):
         return path
     try:
         config = share_directory() / "config"
     except ResourceError:  # the core works without the examples
         return path
     found = (config / f"{text}{suffix}" for suffix in SUFFIXES)
-    return next((one for one in found if one.is_file()), path)
+    return next((one for one in found if os.path.isfile(one)), path)
