@@ -1,4 +1,4 @@
-"""Show what is read from a robot's model: drive, lidar, footprint and mass.
+"""Show the drive, lidar, footprint and mass of a robot's model.
 
 Also casts the lidar's rays in an empty world, and reports the rays that end on the robot itself.
 --image writes a picture of the robot from above, with its x axis to the right. Changes nothing
