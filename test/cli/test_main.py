@@ -89,7 +89,7 @@ def test_multiply_prints_json(capsys, spec, tmp_path):
     ("change", "problem"),
     [
         (("0.3, 0.6", "-0.3, 0.6"), "forest.yaml:2: obstacles[0].size_x_m can be -0.3"),
-        (("count: 2", "count: 900"), "world_0000: placed "),
+        (("count: 2", "count: 900"), "world_0000: found room for "),
         (("[-4, -4]", "[-4, -4.9]"), "the start (-4, -4.9) is 0.10 m from the base world's walls"),
     ],
 )

@@ -69,7 +69,11 @@ def test_robot_without_a_lidar_or_a_drive_has_status_1(capsys, changed):
     status, _, err = shown(capsys, changed(SENSOR, '<sensor name="lidar" type="camera">'))
     assert status == 1 and "no lidar" in err
     status, lines, err = shown(capsys, changed("libDiffDrivePlugin.so", "libother.so"))
-    assert status == 1 and "no drive" in err and any("none" in line for line in lines)
+    assert (
+        status == 1
+        and "no supported drive controller" in err
+        and any("none" in line for line in lines)
+    )
 
 
 def test_lidar_in_a_large_housing_has_status_1_with_the_shape(capsys, changed, tmp_path):
