@@ -31,7 +31,7 @@ def test_one_value_has_a_mean_and_no_deviation_and_none_has_neither():
     assert math.isnan(none.metrics["distance_m"].mean)
 
 
-def test_failures_are_those_that_occur_and_on_request_all_that_are_not_rare():
+def test_summary_lists_failures_that_occur_or_all_common_kinds_on_request():
     summaries = summarize(campaign(a="RCI", b="RRR"))
     assert failures(summaries) == [Outcome.COLLIDED]
     assert failures(summaries, all_but_rare=True) == [

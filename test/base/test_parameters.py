@@ -107,7 +107,7 @@ class Named:
         self.all = (name, tags, count)
 
 
-def test_arguments_of_the_caller_are_not_parameters_of_the_user():
+def test_arguments_set_by_the_package_are_not_accepted_as_yaml_parameters():
     assert constructed(Named, {"count": 2}, "walker", ()).all == ("walker", (), 2)
     assert "parameter of planner 'plain': 'name'" in str(
         raised(Named, {"count": 2, "name": "x"}, "walker", ())

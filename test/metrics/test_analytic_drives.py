@@ -130,7 +130,7 @@ def test_a_base_that_drives_sideways_has_the_curvature_and_acceleration_of_its_p
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, -1.0])
-def test_a_base_that_turns_by_a_share_of_its_path_has_the_curvature_of_the_path(share):
+def test_curvature_is_exact_if_the_yaw_changes_in_proportion_to_the_path(share):
     recording, exact = drive(constant(1.0), 8 * math.pi, 20, 0.5)
     crab = turned_base(recording, (1.0 - share) * np.unwrap(recording.pose[:, 2]))
     crab.twist[:, 2] *= share

@@ -42,7 +42,7 @@ def estimates(analysis):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_number_has_an_interval_with_a_width_or_the_reason_why_not(name):
+def test_each_number_has_an_interval_or_a_reason_for_its_absence(name):
     for one in estimates(analyze(results(name))):
         if math.isnan(one.value):
             assert not one.has_interval

@@ -107,7 +107,7 @@ def test_nested_values_have_dotted_names():
     assert list(flatten(nested, "x", lists=False)) == [("x.a.b", [1, {"c": 2}]), ("x.d", ())]
 
 
-def test_trials_that_have_ended_bind_the_simulator():
+def test_simulator_cannot_change_after_trials_have_ended():
     first = manifest().with_simulator(SimpleNamespace(name="gazebo", version="11"), bound=True)
     assert (manifest().simulator, first.simulator) == ("", "gazebo 11")
     other = SimpleNamespace(name="gazebo", version="12")

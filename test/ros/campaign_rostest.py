@@ -244,7 +244,7 @@ class CampaignTest(unittest.TestCase):
         self.assertNotIn("Traceback", said)
         self.assert_no_process_left()
 
-    def test_8_a_campaign_on_a_stack_prints_its_table_and_leaves_no_process(self):
+    def test_8_stack_campaign_prints_its_table_and_leaves_no_process(self):
         stack = ("stack:=true", f"campaign:={SMOKE.with_name(OWN_STACK)}")
         said = self.finish(self.launch(*stack, "worlds:=1", "workers:=2"))
         outcomes = [(row["planner"], row["outcome"]) for row in self.rows()]

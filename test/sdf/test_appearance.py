@@ -44,7 +44,7 @@ def test_invalid_color_is_rejected_with_its_line():
         read_appearance(*visual_of("<material><diffuse>red</diffuse></material>"))
 
 
-def test_written_appearance_replaces_a_script():
+def test_appearance_replaces_the_material_script_of_a_visual():
     document, visual = visual_of("<material><script><name>Gazebo/Red</name></script></material>")
     look = Appearance((0.1, 0.2, 0.3, 1.0), (0.4, 0.5, 0.6, 1.0), transparency=0.5, visible=False)
     write_appearance(visual, look)

@@ -292,11 +292,11 @@ def test_wheels_in_a_nested_model_are_found(read):
         (two_axles(half_m=0.3), "axles have a wheel separation of 0.54 m and 0.6 m; they must be"),
         (
             two_axles().replace("libDiffDrivePlugin", "libSkidSteerDrivePlugin", 1),
-            r"a second drive plugin, libDiffDrivePlugin\.so, in addition to libSkidSteerDrive",
+            r"libDiffDrivePlugin\.so is a second drive plugin in addition to libSkidSteerDrive",
         ),
         (
             two_axles().replace("libDiffDrivePlugin", "libgazebo_ros_diff_drive"),
-            "a second drive plugin, libgazebo_ros_diff_drive.so, in addition to libgazebo_ros_diff",
+            "libgazebo_ros_diff_drive.so is a second drive plugin in addition to libgazebo",
         ),
         (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is not a link"),
         (

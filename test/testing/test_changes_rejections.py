@@ -293,7 +293,7 @@ CHANGES = [
     change_fault(
         "takes kinds that it does not declare",
         TakesAnyKind,
-        "test_an_unsupported_change_is_rejected_with_its_kind",
+        "test_error_for_an_unsupported_change_names_its_kind",
         "DID NOT RAISE",
         changes=frozenset({SetModel}),
     ),

@@ -41,7 +41,7 @@ def test_position_on_the_border_of_the_tolerance_has_reached_the_goal():
     assert not has_reached(RULES, 9.4999, 0.0)
 
 
-def test_true_position_decides_reached_and_not_the_report_of_the_planner():
+def test_reached_depends_on_the_true_position_and_not_on_the_planner():
     near = driven((9.0, 0), (9.6, 0))
     assert check_termination(RULES, *near, abort_reason="no way").outcome is Outcome.REACHED
     far = driven((5.0, 0), (5.1, 0))

@@ -100,8 +100,8 @@ class Door(Actor):
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Continue to open or close the door. ``open_share`` is 0 if the door is closed and 1 if it
-        is open."""
+        """Move the door towards its open or closed state, depending on the trigger. ``open_share``
+        is 0 while the door is closed and 1 while it is open."""
         if self._is_triggered(context):
             self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s

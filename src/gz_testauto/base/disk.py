@@ -108,7 +108,7 @@ def with_input(
 def _opened(path: Union[str, Path]) -> Iterator[BinaryIO]:
     with open(path, "rb", opener=_open_without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+            raise OSError(errno.EINVAL, "the path is not a regular file", str(path))
         yield stream
 
 

@@ -229,11 +229,8 @@ def _similar(name: str, known: Iterable[str]) -> List[str]:
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for the unknown ``name``, which lists the most similar name and the known
-    names.
-
-    Of more than :data:`LISTED` known names, the message states the number of the others.
-    """
+    """Return the message for the unknown ``name``, which lists the most similar name and up to
+    :data:`LISTED` known names, and the number of further names."""
     near = _similar(name, known)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(known), LISTED) or 'none'}"

@@ -1,10 +1,10 @@
 """Compute metrics of tasks: passed gates, share of time outside a track, time in regions, and
 others.
 
-They exist only in some campaigns. Those of gates, a track and regions exist if the campaign's
-``metrics`` define them, the time to collision and traffic if objects move, and lanes if there is a
-road. The position of the robot is that of its base. For every outcome, the metrics are computed for
-the part driven.
+The metrics exist only in some campaigns. Metrics of gates, tracks and regions exist if the section
+``metrics`` of the campaign defines them. Metrics of moving objects exist if objects move, and
+metrics of lanes if there is a road. The position of the robot is that of its base. The metrics are
+computed for the whole trajectory, whatever the outcome.
 """
 
 import functools

@@ -99,7 +99,8 @@ class Term:
     def draw(
         self, spec: PluginTerm, scene: RandomizedScene, random: np.random.Generator
     ) -> ChangesAndNumber:
-        """Return the property changes of one draw, and the drawn number for the results."""
+        """Draw a random value. Returns the changes that apply it to the simulated world, and the
+        value itself, which is stored in the results."""
         raise NotImplementedError
 
 

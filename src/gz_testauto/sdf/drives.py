@@ -239,8 +239,9 @@ def find_drive(
     for plugin, file_name, stem in found[1:]:
         if {stem, found[0][2]} != {_ONE_AXLE}:
             raise SdfError(
-                f"{document.where(plugin)}: a second drive plugin, {file_name}, in addition to "
-                f"{found[0][1]}; keep one (only {_ONE_AXLE} can occur once per axle)"
+                f"{document.where(plugin)}: {file_name} is a second drive plugin in addition to "
+                f"{found[0][1]}; keep one of them. Only several {_ONE_AXLE} are supported, one for "
+                "each axle"
             )
     axles = [
         axle

@@ -318,7 +318,7 @@ class ChangesConformance(SimulatorSuite):
         with pytest.raises(SimulatorError, match="'wall::link' is static"):
             simulation.apply([Push("wall::link", (1, 0, 0))])
 
-    def test_an_unsupported_change_is_rejected_with_its_kind(
+    def test_error_for_an_unsupported_change_names_its_kind(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         examples = (

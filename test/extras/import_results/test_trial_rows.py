@@ -173,7 +173,7 @@ def test_words_of_the_caller_replace_those_of_the_package(tmp_path):
 @pytest.mark.timeout(30)
 def test_pipe_and_too_large_table_are_rejected(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: it is not a regular file"):
+    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: .*not a regular file"):
         read_trials(tmp_path / "pipe.csv", Columns())
     with open(tmp_path / "huge.csv", "wb") as file:
         file.truncate(MOST_BYTES + 1)

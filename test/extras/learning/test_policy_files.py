@@ -184,7 +184,7 @@ def test_a_search_varies_weights_of_few_sectors_separately():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_mirrored_policy_is_not_faster_nearer_to_an_obstacle(seed):
+def test_mirrored_policy_does_not_speed_up_closer_to_an_obstacle(seed):
     parts = ObservationEncoder([("lidar", {"beams": 8}), ("plan", {})]).parts
     random = np.random.default_rng(seed)
     weights = random.standard_normal(MirroredPolicy.count(parts))

@@ -307,9 +307,9 @@ def test_inconsistent_comparison_is_rejected(tmp_path, capsys, changes, says):
 def test_pipes_are_rejected_without_waiting(tmp_path):
     for name in ("pipe.csv", "pipe.bag"):
         os.mkfifo(tmp_path / name)
-    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: it is not a regular file"):
+    with pytest.raises(ResultsError, match=r"pipe\.csv: cannot be read: .*not a regular file"):
         read_columns(tmp_path / "pipe.csv", "time_s", ["x_m"])
-    with pytest.raises(ResultsError, match=r"pipe\.bag: cannot be read: it is not a regular file"):
+    with pytest.raises(ResultsError, match=r"pipe\.bag: cannot be read: .*not a regular file"):
         read_topics(tmp_path / "pipe.bag", {"odometry": "/odom"})
 
 

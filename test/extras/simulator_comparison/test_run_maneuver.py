@@ -95,7 +95,7 @@ def test_imu_samples_are_means_over_physics_steps(order):
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_gazebo_run_has_imu_samples_and_the_cost_of_gzserver(order):
+def test_gazebo_run_measures_imu_samples_and_cpu_time_of_gzserver(order):
     options = sampling_options("gazebo", {})
     with open_simulator("gazebo", **options) as simulator:
         driven = run_maneuver(simulator, replace(order, commands=order.commands[:20]))

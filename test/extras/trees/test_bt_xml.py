@@ -176,5 +176,5 @@ def test_a_file_without_a_tree_is_rejected(text, says):
 @pytest.mark.timeout(30)
 def test_pipe_is_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.xml")
-    with pytest.raises(SpecError, match=r"pipe\.xml: cannot be read: it is not a regular file"):
+    with pytest.raises(SpecError, match=r"pipe\.xml: cannot be read: .*not a regular file"):
         read_tree(tmp_path / "pipe.xml", {}, nodes.Clock(), np.random.default_rng(1))

@@ -10,7 +10,7 @@ from gz_testauto.ros.obstacles.spec_argument import label_of, read_spec
 INLINE = "region: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\nobstacles: [{type: box, count: 2}]\n"
 
 
-def test_yaml_text_is_a_specification_with_the_name_inline():
+def test_yaml_text_is_read_as_a_specification_named_inline():
     assert read_spec(INLINE).obstacles[0].count.max == 2
     assert label_of(INLINE) == "inline"
 

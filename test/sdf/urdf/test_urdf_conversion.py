@@ -292,7 +292,7 @@ ALL = (
 
 
 @pytest.mark.gazebo
-def test_conversion_is_that_of_gazebo():
+def test_urdf_is_converted_to_the_same_sdf_as_by_gazebo():
     path = Path(__file__).parents[3] / "benchmarks" / "urdf_conversion.py"
     spec = importlib.util.spec_from_file_location("urdf_conversion", path)
     program = importlib.util.module_from_spec(spec)

@@ -117,7 +117,8 @@ class PreparedEnvironment:
         return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
-        """Return the card for the file of a policy that was trained in these worlds."""
+        """Return the description that is stored with a policy that was trained in this
+        environment: its kind, its observations and its training."""
         return PolicyCard(
             kind=kind,
             observations=[

@@ -154,9 +154,8 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
     differing = [key for key in {**inputs, **there} if there.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
-            f"{out}: the directory contains worlds of other inputs (different: "
-            f"{', '.join(differing)}); "
-            "specify another directory"
+            f"{out}: the worlds in this directory were generated with other values of "
+            f"{', '.join(differing)}; specify another directory"
         )
     if int(before.get("count", 0)) > count:
         raise SpecError(

@@ -259,8 +259,8 @@ def _hull(points: np.ndarray) -> Any:
 
 
 def _thickened(points: np.ndarray) -> np.ndarray:
-    """Return the points, duplicated with an offset in each direction in which they are thinner than
-    a solid."""
+    """Return points whose hull is at least :data:`THINNEST_M` thick in each direction. Along each
+    principal axis with a smaller extent, the points are duplicated with an offset."""
     _, axes = np.linalg.eigh(np.cov(points.T))
     for axis in axes.T:
         if float(np.ptp(points @ axis)) < THINNEST_M:

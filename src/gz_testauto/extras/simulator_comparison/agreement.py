@@ -1,10 +1,10 @@
 """Compute the agreement of two simulators on the same trials.
 
-Two campaigns that differ only in the simulator are paired trial by trial: the share with the same
-outcome, with an interval over worlds, and the differences of the metrics that declare
-``in_agreement``, over trials in which both reached the goal.
-:mod:`gz_testauto.extras.simulator_comparison.correlation` computes the correlation of planners in
-both.
+Two campaigns that differ only in the simulator are paired trial by trial. The result is the share
+of trials with the same outcome, with a confidence interval from a bootstrap over worlds. For trials
+that reached the goal in both simulators, the result also contains the differences of the metrics
+that declare ``in_agreement``. :mod:`gz_testauto.extras.simulator_comparison.correlation` computes
+the correlation of planners in both simulators.
 """
 
 import math

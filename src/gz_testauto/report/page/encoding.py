@@ -51,12 +51,12 @@ def tolerances_text() -> str:
 
 
 def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
-    """Return the thinned recording.
+    """Return the samples of a recording that the page shows, as lists by name.
 
     ``path`` contains time, x, y and yaw. ``clearance``, ``speed`` and ``yaw_rate`` contain time and
-    value. ``end_ms`` is the duration. If there are actors, ``objects`` contains the outline (x, y,
-    x, ...) and the trajectory of each. On a stack, ``tf`` contains time, x, y and yaw of the pose
-    in tf, and ``plan`` x and y of the first global plan.
+    value. ``end_ms`` is the duration (ms). ``objects`` contains the outline (x, y, x, ...) and the
+    trajectory of each actor. If a navigation stack drove the robot, ``tf`` contains time, x, y and
+    yaw of the estimated pose in tf, and ``plan`` contains x and y of the first global plan.
     """
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):

@@ -189,8 +189,9 @@ class GoalNavigator:
             waited_s += PREEMPTION_POLL_S
             if timeout_s is not None and waited_s >= timeout_s:
                 raise NavigatorError(
-                    f"no odometry on {rospy.resolve_name('odom')} that is as new as the goal was "
-                    f"received within {timeout_s:g} s; check that the simulator publishes odometry"
+                    f"no odometry newer than the goal was received on "
+                    f"{rospy.resolve_name('odom')} within {timeout_s:g} s; check that the "
+                    "simulator publishes odometry"
                 )
         return None
 

@@ -21,8 +21,8 @@ from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
 SKIN_M = 1e-3
-"""Half the height (m) of the horizontal slice that a lidar detects. Also the distance (m) to an
-obstacle below which steps are computed one by one."""
+"""Tolerance (m) of distances: the distance to an obstacle below which each physics step is checked
+for contact, and half the height of the slice of a shape that a lidar detects."""
 
 LEVEL = 1e-12
 """Largest change of height (m), roll or pitch in a motion that counts as planar."""

@@ -369,8 +369,8 @@ TerrainSpec = Annotated[
 
 
 def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
-    """Return the terrain that a specification and a seed determine, bit by bit. Raises
-    ``SpecError`` if the terrain is flat but its kind is not."""
+    """Return the terrain of a specification. The same specification and seed give identical
+    heights. Raises ``SpecError`` if the relief of a kind other than ``flat`` has no height."""
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
     heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
