@@ -32,4 +32,4 @@ def test_input_files_are_read_by_the_functions_of_one_module():
         for line in path.read_text(encoding="utf-8").splitlines()
         if "testing" not in path.parts and READS.search(line)
     }
-    assert found == set(OWN_FILES)
+    assert found == {name for name in OWN_FILES if (SOURCE / name).is_file()}

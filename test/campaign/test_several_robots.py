@@ -89,7 +89,7 @@ def test_two_workers_with_several_robots_give_identical_results(alone, tmp_path)
         ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' overlap"),
         ([robot("a", (50, 50, 0), (0, 2))], {}, "robot 'a': "),
         ([robot("a", (2, 2, 0), (0, 2), planner="nobody")], {}, "unknown planner 'nobody'"),
-        ([robot("a", (2, 2, 0), (0, 2), parameters={"x": 1})], {}, "a has parameters"),
+        ([robot("a", (2, 2, 0), (0, 2), parameters={"x": 1})], {}, "a has 'parameters'"),
         ([robot("a", (2, 2, 0), (9.0, 2))], {}, "no path from (2, 2) to (9, 2)"),
     ],
 )

@@ -256,5 +256,5 @@ def test_a_scheduler_that_is_not_there_is_named(smoke, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_error_without_dask_has_the_command_to_install_it(smoke, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingDependencyError, match=r"gz_testauto\[dask\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*\[dask\]"):
         run_campaign(smoke, tmp_path / "out", drive, make_workers=DaskWorkers)

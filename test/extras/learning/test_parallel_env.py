@@ -57,7 +57,7 @@ def test_a_finished_robot_remains_at_rest_until_all_have_finished(file):
 def test_a_step_without_an_action_for_each_agent_is_rejected(file):
     environment = ParallelNavigationEnv(file)
     environment.reset(seed=1)
-    with pytest.raises(ValueError, match="lack the agents other"):
+    with pytest.raises(ValueError, match="do not contain the agents other"):
         environment.step({"robot": np.zeros(2)})
     environment.close()
 
