@@ -77,7 +77,7 @@ def test_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
 @pytest.mark.parametrize(
     ("step_s", "period_s", "fits"),
     [(0.001, 0.1, True), (0.05, 0.1, True), (0.1, 0.1, True), (0.03, 0.1, False), (0.3, 0.1, False),
-     (0.0, 0.1, True)],
+     (0.0, 0.1, True), (1e-320, 0.1, False)],
 )  # fmt: skip
 def test_control_period_must_be_a_multiple_of_the_physics_step(prepared, step_s, period_s, fits):
     physics = f'<physics type="ode"><max_step_size>{step_s}</max_step_size></physics>'

@@ -254,7 +254,7 @@ class CampaignSpec(LocatedSpec):
     alone."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
     """Number of trials of each planner in each world."""
-    control_period_s: float = Field(0.1, gt=0)
+    control_period_s: float = Field(0.1, gt=0, le=10)
     """Simulated time (s) between two velocity commands."""
     limits: LimitsSpec = LimitsSpec()
     """The limits of a trial."""

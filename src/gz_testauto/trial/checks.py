@@ -166,7 +166,7 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
     period_s = campaign.spec.control_period_s
     if step_s is not None and step_s > 0.0:
         steps = period_s / step_s
-        if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
+        if math.isinf(steps) or round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
                 f"{where}: control_period_s is {period_s:g}; it must be a whole multiple of the "
                 f"world's max_step_size, {step_s:g} s"
