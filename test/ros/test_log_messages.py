@@ -5,7 +5,7 @@ import pytest
 from gz_testauto.ros.log_messages import error_messages, readable, signature, unusual
 
 PREAMBLE = """\
-... logging to /root/.ros/log/1/roslaunch-vm-1.log
+... logging to /var/log/ros/1/roslaunch-vm-1.log
 Checking log directory for disk usage. This may take a while.
 Press Ctrl-C to interrupt
 Done checking log file disk usage. Usage is <1GB.

@@ -12,7 +12,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.sweep import ConvexFootprint
 
@@ -169,6 +169,26 @@ def _shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return moved
 
 
+@compiled
+def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-untyped-def]
+    """Return the next cell of Bresenham's line: its column and row, and the accumulated error.
+    ``over_x`` and ``over_y`` are the numbers of cells along both axes, and ``step_x`` and
+    ``step_y`` the directions, 1 or -1."""
+    if over_x >= over_y:
+        x += step_x
+        error += over_y
+        if error >= over_x:
+            error -= over_x
+            y += step_y
+    else:
+        y += step_y
+        error += over_x
+        if error >= over_y:
+            error -= over_y
+            x += step_x
+    return x, y, error
+
+
 @compiled_for("void(u1[:, ::1], i8[:, ::1], b1[::1])")
 def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
     """Clear the cells on the lines from the first cell to each other cell (x, y), without the last
@@ -187,18 +207,7 @@ def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
             if not (0 <= x < width and 0 <= y < height):
                 break
             marked[y, x] = 0
-            if over_x >= over_y:
-                x += step_x
-                error += over_y
-                if error >= over_x:
-                    error -= over_x
-                    y += step_y
-            else:
-                y += step_y
-                error += over_x
-                if error >= over_y:
-                    error -= over_y
-                    x += step_x
+            x, y, error = next_cell(x, y, error, over_x, over_y, step_x, step_y)
     for ray in range(len(hits)):
         x, y = cells[ray + 1, 0], cells[ray + 1, 1]
         if hits[ray] and 0 <= x < width and 0 <= y < height:

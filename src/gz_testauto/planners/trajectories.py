@@ -11,7 +11,7 @@ import numpy as np
 
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.costmap import LocalCostmap
+from gz_testauto.planners.costmap import LocalCostmap, next_cell
 
 
 class Weights(NamedTuple):
@@ -126,18 +126,7 @@ def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_
             if cost >= 254:
                 return -1
             largest = max(largest, cost)
-            if over_x >= over_y:
-                x += step_x
-                error += over_y
-                if error >= over_x:
-                    error -= over_x
-                    y += step_y
-            else:
-                y += step_y
-                error += over_x
-                if error >= over_y:
-                    error -= over_y
-                    x += step_x
+            x, y, error = next_cell(x, y, error, over_x, over_y, step_x, step_y)
     return largest
 
 
