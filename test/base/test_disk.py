@@ -131,5 +131,5 @@ def test_text_is_read_without_byte_order_mark(tmp_path):
 
 
 def test_endless_device_is_rejected():
-    with pytest.raises(SpecError, match="/dev/zero: cannot be read: it is not a regular file"):
+    with pytest.raises(SpecError, match=r"/dev/zero: cannot be read: .*not a regular file"):
         read_yaml_text(Path("/dev/zero"))
