@@ -192,7 +192,8 @@ def create_actors(
     started: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
     for spec in specs:
-        sdf, outline = sdf_of(spec), outline_of(spec)
+        sdf = sdf_of(spec)
+        outline = placed_model(sdf, spec.name, Pose()).footprint(-math.inf, math.inf)
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
             new = NewActor(name, index, child_generator(seed, *path), ground, started)
@@ -234,11 +235,6 @@ def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
                 f"actors {other!r} and {name!r} overlap at the start of the trial; start one of "
                 "them elsewhere, or use 'behavior: flow' for actors that appear later"
             )
-
-
-def outline_of(spec: ActorSpec) -> BaseGeometry:
-    """Return the outline (m) of the model of an actor in the frame of the model."""
-    return placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
 
 
 def sdf_of(spec: ActorSpec) -> str:
