@@ -17,7 +17,7 @@ import textwrap
 import xml.etree.ElementTree as ElementTree
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple, Type
 
 import gz_testauto.extras
 from gz_testauto.actors.creation import PluginActorSpec
@@ -257,10 +257,26 @@ def pages() -> Dict[str, str]:
         sections += map(section, classes_of_extra(extra))
         sections += map(node_section, nodes(extras() / extra))
         if sections:
-            result[f"{extra}.md"] = page(
+            text = page(
                 f"Reference of the extra {extra}", f"See [{extra}](../{extra}.md).", sections
             )
+            result[f"{extra}.md"] = linked_to_campaign(text, result["campaign.md"])
     return result
+
+
+def headings(text: str) -> Set[str]:
+    """Return the anchors of the sections of classes on a page."""
+    return {title.lower() for title in re.findall(r"^### (\w+)$", text, re.MULTILINE)}
+
+
+def linked_to_campaign(text: str, campaign: str) -> str:
+    """Return the page of an extra, with links to classes on the page of campaigns."""
+    elsewhere = headings(campaign) - headings(text)
+
+    def link(match: "re.Match[str]") -> str:
+        return f"](campaign.md#{match[1]})" if match[1] in elsewhere else match[0]
+
+    return re.sub(r"\]\(#(\w+)\)", link, text)
 
 
 def extras() -> Path:

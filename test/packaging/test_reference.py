@@ -27,9 +27,10 @@ def test_each_reference_page_equals_the_generated_page(reference, capsys):
 
 
 def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
-    text = reference.pages()["campaign.md"]
-    headings = {line[4:].lower() for line in text.splitlines() if line.startswith("### ")}
-    assert set(reference.re.findall(r"\]\(#(\w+)\)", text)) <= headings
+    pages = reference.pages()
+    for name, text in pages.items():
+        for page, anchor in reference.re.findall(r"\]\(([\w.]*)#(\w+)\)", text):
+            assert anchor in reference.headings(pages[page or name]), f"{name}: #{anchor}"
 
 
 def test_each_yaml_key_of_core_and_extras_is_documented(reference):
