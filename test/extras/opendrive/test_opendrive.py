@@ -25,9 +25,9 @@ def test_imported_lanes_have_the_direction_of_their_traffic():
     lanes = road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}").by_name
     assert sorted(lanes) == ["1.0.-1", "1.0.-2", "1.0.1", "2.0.-1", "2.0.1"]
     east, outer, west = lanes["1.0.-1"], lanes["1.0.-2"], lanes["1.0.1"]
-    assert (east.left, east.right, east.successors) == (None, "1.0.-2", ("2.0.-1",))
+    assert (east.left, east.right, east.successors) == ("1.0.1", "1.0.-2", ("2.0.-1",))
     assert (outer.left, outer.right, outer.successors) == ("1.0.-1", None, ())
-    assert (west.left, west.right, west.successors) == (None, None, ())
+    assert (west.left, west.right, west.successors) == ("1.0.-1", None, ())
     assert east.center_m[0] == pytest.approx((0.0, -1.75), abs=1e-6)
     assert west.center_m[0] == pytest.approx((60.0, 1.75), abs=1e-6)
     assert east.widths_m == pytest.approx([3.5] * len(east.center_m), abs=1e-6)
@@ -42,9 +42,40 @@ def test_imported_lanes_have_the_direction_of_their_traffic():
 def test_a_route_of_imported_lanes_is_joined():
     joined, *beside = lanes_of(road("{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}"))
     assert joined.center_m[-1] == pytest.approx((91.75, 30.0), abs=0.02)
-    assert len(beside) == 1
+    assert len(beside) == 3  # the second lane to the east, and both oncoming lanes
     walk = road("{opendrive: town.xodr, lane_types: sidewalk, route: [1.0.-3]}")
     assert list(walk.by_name) == ["1.0.-3"]
+
+
+def neighbors(tmp_path, *marks, rule="RHT"):
+    """Return the neighbors (left, right) of the lanes -1 and 1 on a road whose center lane has
+    these road marks."""
+    text = TOWN.read_text().replace(" junction=", f' rule="{rule}" junction=')
+    center = '<center><lane id="0" type="none" level="false"'
+    marked = "".join(f'<roadMark sOffset="{place}" {mark}/>' for place, mark in enumerate(marks))
+    file = tmp_path / "marked.xodr"
+    file.write_text(text.replace(f"{center}/>", f"{center}>{marked}</lane>", 1))
+    lanes = road("{opendrive: marked.xodr, route: [1.0.-1]}", file).by_name
+    return [(lanes[name].left, lanes[name].right) for name in ("1.0.-1", "1.0.1")]
+
+
+@pytest.mark.parametrize(
+    ("marks", "east", "west"),
+    [
+        (['type="broken"'], "1.0.1", "1.0.-1"),
+        (['type="broken" laneChange="both"'], "1.0.1", "1.0.-1"),
+        (['type="solid" laneChange="none"'], None, None),
+        (['type="broken solid" laneChange="increase"'], "1.0.1", None),
+        (['type="solid broken" laneChange="decrease"'], None, "1.0.-1"),
+        (['type="solid" laneChange="none"', 'type="broken"'], "1.0.1", "1.0.-1"),
+    ],
+)
+def test_oncoming_lane_is_a_neighbor_if_the_road_marks_allow_it(tmp_path, marks, east, west):
+    assert neighbors(tmp_path, *marks) == [(east, "1.0.-2"), (west, None)]
+
+
+def test_oncoming_lane_is_on_the_right_in_left_hand_traffic(tmp_path):
+    assert neighbors(tmp_path, rule="LHT") == [("1.0.-2", "1.0.1"), (None, "1.0.-1")]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +96,16 @@ def test_an_invalid_opendrive_road_is_rejected(text, says):
     with pytest.raises(SpecError) as refused:
         road(text)
     assert says in str(refused.value)
+
+
+def test_file_on_which_pyxodr_fails_is_rejected(tmp_path):
+    spiral = (
+        '<spiral curvStart="0.01" curvEnd="0.010000000000000009"/>'  # constant, see pyxodr 0.1.3
+    )
+    file = tmp_path / "spiral.xodr"
+    file.write_text(TOWN.read_text().replace("<line/>", spiral))
+    with pytest.raises(SpecError, match="pyxodr does not support this file"):
+        road("{opendrive: spiral.xodr, route: [1.0.-1]}", file)
 
 
 @pytest.mark.timeout(30)

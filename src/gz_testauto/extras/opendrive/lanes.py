@@ -2,7 +2,8 @@
 
 This module converts each lane of the file to a :class:`~gz_testauto.spec.road.LaneSpec` in the
 direction of its traffic. The name of a lane is ``<road>.<section>.<lane>``: the ID of the road, the
-index of the lane section (counted from 0), and the ID of the lane. Heights are ignored.
+index of the lane section (counted from 0), and the ID of the lane. Heights are ignored. The lanes
+on both sides of the center lane are neighbors, unless its road marks forbid the lane change.
 """
 
 from pathlib import Path
@@ -42,10 +43,14 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     try:
         roads = RoadNetwork(str(file), resolution=SPACING_M).get_roads()
         sections = [section for road in roads for section in road.lane_sections]
-        read = [_read(lane) for section in sections for lane in section.lanes]
+        read = [
+            _read(lane, _can_cross(section.lane_section_xml, lane.id))
+            for section in sections
+            for lane in section.lanes
+        ]
     except (ArithmeticError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
         raise SpecError(f"{file}: the file is not valid OpenDRIVE ({error})") from error
-    except NotImplementedError as error:
+    except (NameError, NotImplementedError) as error:  # pyxodr reads an undefined variable
         raise SpecError(f"{file}: pyxodr does not support this file ({error})") from error
     every = {lane["name"]: lane for lane in read}
     lanes = {
@@ -64,9 +69,23 @@ def _name(lane: Any) -> str:
     return f"{lane.road_id}.{lane.lane_section_id}.{lane.id}"
 
 
-def _read(lane: Any) -> Dict[str, Any]:
+def _can_cross(section_xml: Any, lane: int) -> bool:
+    """Return whether the road marks of the center lane of a section allow a lane change across it
+    from the lane with the ID ``lane``.
+
+    This is the attribute ``laneChange`` of OpenDRIVE: an increase is a change to a lane with a
+    larger ID, and a mark without this attribute allows both. A lane change is allowed if one of the
+    marks along the section allows it, or if the center lane has no marks.
+    """
+    marks = section_xml.findall("center/lane/roadMark")
+    allowed = ("both", "increase" if lane < 0 else "decrease")
+    return not marks or any(mark.get("laneChange", "both") in allowed for mark in marks)
+
+
+def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     """Return a lane with the names of all its neighbors and successors, of any type. If the lane is
-    too short or too narrow, ``is_lane`` is False and the lane has no shape."""
+    too short or too narrow, ``is_lane`` is False and the lane has no shape. With ``can_cross``, a
+    lane next to the center lane has the lane on the other side as a neighbor."""
     found = {
         "name": _name(lane),
         "kind": str(lane.type),
@@ -86,7 +105,10 @@ def _read(lane: Any) -> Dict[str, Any]:
     kept = shapely.get_coordinates(line.simplify(TOLERANCE_M))
     arcs = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(center, axis=0).T))])
     wide = np.interp(shapely.line_locate_point(line, shapely.points(kept)), arcs, widths)
-    inward, outward = (lane.id - 1, lane.id + 1) if lane.id > 0 else (lane.id + 1, lane.id - 1)
+    step = 1 if lane.id > 0 else -1
+    inward, outward = lane.id - step, lane.id + step
+    if inward == 0 and can_cross:
+        inward = -step
     left, right = (inward, outward) if (lane.id > 0) == against else (outward, inward)
     prefix = f"{lane.road_id}.{lane.lane_section_id}."
     return {
