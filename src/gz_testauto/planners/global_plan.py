@@ -81,10 +81,10 @@ def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
             if name is not None and name not in adjacent and name not in road.route:
                 adjacent[name] = lanes[name]
                 pending.append(lanes[name])
-    return (_joined(route), *(_joined([lane]) for lane in adjacent.values()))
+    return (join_lanes(route), *(join_lanes([lane]) for lane in adjacent.values()))
 
 
-def _joined(lanes: Sequence[LaneSpec]) -> Lane:
+def join_lanes(lanes: Sequence[LaneSpec]) -> Lane:
     """Return consecutive lanes as one lane. A point that two lanes share occurs once."""
     centers = [np.array(lane.center_m, dtype=float) for lane in lanes]
     widths = [np.array(lane.widths_m, dtype=float) for lane in lanes]

@@ -14,7 +14,7 @@ from gz_testauto.extras.sst.planner import (
     remove_tracked_objects,
     vehicle_of,
 )
-from gz_testauto.extras.sst.road import CenterLine
+from gz_testauto.planners.center_line import CenterLine
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.planners.limits import SpeedLimiter
 

@@ -21,8 +21,8 @@ from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle, predict_objects
-from gz_testauto.extras.sst.road import CenterLine
 from gz_testauto.extras.sst.search import Search
+from gz_testauto.planners.center_line import CenterLine
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.global_plan import lateral_offset_m
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task

@@ -13,6 +13,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from gz_testauto.base.compiled import compiled
+from gz_testauto.planners.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
@@ -51,52 +52,6 @@ class RoadSection(NamedTuple):
     headings_rad: np.ndarray
     line_arc_m: float
     aside_m: np.ndarray
-
-
-class CenterLine:
-    """A polyline (n, 2) that is parameterized by its arc length (m). It is extended by straight
-    lines before its first point and after its last point."""
-
-    def __init__(self, points_m: np.ndarray) -> None:
-        points = np.asarray(points_m, dtype=float)
-        apart = np.hypot(*np.diff(points, axis=0).T)
-        self._kept = np.concatenate([[True], apart > 1e-9])
-        self._points = points[self._kept]
-        if len(self._points) < 2:
-            raise ValueError("a lane must have at least two different points")
-        steps = np.diff(self._points, axis=0)
-        lengths = np.hypot(*steps.T)
-        self._starts = np.concatenate([[0.0], np.cumsum(lengths)])
-        self._directions = steps / lengths[:, None]
-
-    @property
-    def length_m(self) -> float:
-        """Return the length of the polyline (m)."""
-        return float(self._starts[-1])
-
-    def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the points (k, 2) and the headings (k,) at given arc lengths (k,)."""
-        piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
-        piece = np.clip(piece, 0, len(self._directions) - 1)
-        directions = self._directions[piece]
-        points = self._points[piece] + directions * (arcs_m - self._starts[piece])[:, None]
-        return points, np.arctan2(directions[:, 1], directions[:, 0])
-
-    def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values (n,) at the points of the polyline to given arc lengths (k,)."""
-        return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
-
-    def arc_of(
-        self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
-    ) -> float:
-        """Return the arc length (m) of the point nearest to (x, y). The search covers the arc
-        lengths from ``lowest_m`` to ``lowest_m`` + ``reach_m``."""
-        along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
-        highest_m = min(self.length_m, lowest_m + reach_m)
-        arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
-        arcs = np.clip(arcs, lowest_m, highest_m)
-        points, _ = self.at(arcs)
-        return float(arcs[np.argmin(np.hypot(points[:, 0] - x_m, points[:, 1] - y_m))])
 
 
 def road_section(
