@@ -250,10 +250,21 @@ def test_path_can_start_with_an_environment_variable(tmp_path, monkeypatch):
         benchmark_of("{directory: $(env CHECKOUT)/worlds}", tmp_path)  # fmt: skip
 
 
+def test_count_of_a_file_adds_worlds_with_its_keys_and_separate_names(tmp_path):
+    files = "[{file: a.world, count: 11, start: {x_m: 2.0, y_m: 0.0}}, {file: b.world, count: 1}]"
+    entries = benchmark_of(f"{{directory: ., files: {files}}}", tmp_path).worlds.files
+    assert [entry.world for entry in entries] == [*(f"a_{n:02d}" for n in range(11)), "b"]
+    assert {entry.file for entry in entries} == {"a.world", "b.world"}
+    assert all(entry.start.x_m == 2.0 for entry in entries[:11])
+
+
 @pytest.mark.parametrize(
     ("worlds", "complaint"),
     [
         ("{directory: ., files: [a.world, a.world]}", "twice: a; set name"),
+        ("{directory: ., files: [{file: a.world, count: 2}, {file: a.world, name: a_0}]}",
+         "twice: a_0; set name"),
+        ("{directory: ., files: [{file: a.world, count: 0}]}", "count"),
         ("{directory: ., files: [a.sdf]}", "must match"),
         ("{directory: ., obstacle_names: '('}", "is not a regular expression"),
         ("{directory: ., published: {d: {}}}", "exactly one of 'points', 'match' and 'table'"),

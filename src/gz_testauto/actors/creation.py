@@ -6,7 +6,7 @@ robot and from the starts of other actors.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.actors import BEHAVIORS, ActorSpec, PlacedActorSpec
 from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.model import LocatedSpec
+from gz_testauto.spec.road import RoadSpec
 
 START_GAP_M = 0.1
 """Smallest gap (m) between the outlines of two actors at the start of a trial."""
@@ -78,6 +79,11 @@ class ObstacleOutlines:
         (x, y), _ = shapely.get_coordinates(line).tolist()
         return None if (x, y) == (x_m, y_m) else (x, y)
 
+    def parts_in(self, area: BaseGeometry) -> List[BaseGeometry]:
+        """Return the part of each obstacle that is in an area, for all obstacles that touch it."""
+        hits = sorted(self._tree.query(area, predicate="intersects").tolist())
+        return [self._tree.geometries[hit].intersection(area) for hit in hits]
+
     def is_free(self, x_m: float, y_m: float, radius_m: float) -> bool:
         """Return whether a disc with its center at (x, y) touches no obstacle."""
         return self.distance_m(shapely.Point(x_m, y_m)) > radius_m
@@ -108,13 +114,17 @@ class ActorPlacementArea:
     """The obstacles of a world, the start of the robot, and the radius (m) of the robot's
     circumscribed circle. They determine where actors can start. ``has_bit_masks`` is True if
     collisions of the world or of the robot have bit masks, which actors then must not use.
-    ``companions`` are the starts and radii (m) of the other robots."""
+    ``companions`` are the starts and radii (m) of the other robots. ``robots`` maps the names of
+    all robots to their outlines (n, 2) (m, in the frame of the robot). ``road`` is the road of the
+    world."""
 
     surroundings: ObstacleOutlines
     start: Pose2D
     robot_radius_m: float
     has_bit_masks: bool = False
     companions: Tuple[Tuple[Pose2D, float], ...] = ()
+    robots: Mapping[str, np.ndarray] = field(default_factory=dict)
+    road: Optional[RoadSpec] = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +133,9 @@ class NewActor:
 
     ``index`` counts the actors of one entry in ``actors:``. ``random`` is the generator for all
     draws of this actor. ``started`` contains the starts of all previous actors: x, y and radius
-    (m).
+    (m). ``others`` are the previous actors by name. ``outlines`` maps the names of robots and
+    actors to their outlines (n, 2) (m, in the frame of the model). It contains all actors when the
+    trial starts.
     """
 
     name: str
@@ -131,6 +143,8 @@ class NewActor:
     random: np.random.Generator
     ground: ActorPlacementArea
     started: Sequence[Tuple[float, float, float]]
+    others: Mapping[str, Actor] = field(default_factory=dict)
+    outlines: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def draw(self, distribution: Distribution) -> float:
         """Return a random value of a distribution."""
@@ -191,12 +205,14 @@ def create_actors(
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
     outlines: Dict[str, BaseGeometry] = {}
+    own_outlines = dict(ground.robots)
     for spec in specs:
         sdf = sdf_of(spec)
         outline = placed_model(sdf, spec.name, Pose()).footprint(-math.inf, math.inf)
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
-            new = NewActor(name, index, child_generator(seed, *path), ground, started)
+            random = child_generator(seed, *path)
+            new = NewActor(name, index, random, ground, started, actors, own_outlines)
             actor, start = spec.create(new)
             if name in actors:
                 raise SpecError(
@@ -211,6 +227,7 @@ def create_actors(
                     )
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
+            own_outlines[name] = shapely.get_coordinates(outline)
             in_group = sdf
             if spec.needs_free_path and not ground.has_bit_masks:
                 in_group = in_contact_group(sdf, (len(actors) - 1) % CONTACT_GROUPS)

@@ -34,6 +34,7 @@ from gz_testauto.spec.model import (
     as_tuple,
     fault,
 )
+from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -48,6 +49,7 @@ BUILT_IN = {
     "script": "gz_testauto.actors.script:ScriptSpec",
     "polynomial": "gz_testauto.actors.polynomial:PolynomialSpec",
     "follow": "gz_testauto.actors.follow:FollowSpec",
+    "follow_lane": "gz_testauto.actors.follow_lane:FollowLaneSpec",
     "cross": "gz_testauto.actors.cross:CrossSpec",
     "door": "gz_testauto.actors.door:DoorSpec",
 }
@@ -152,6 +154,11 @@ class ActorSpec(Spec):
         an invalid parameter."""
         return
 
+    def check_road(self, road: Optional[RoadSpec]) -> None:
+        """Validate the lanes that the behavior uses, for the road of a world or None. Raises
+        ``SpecError`` for an unknown lane, or if the behavior needs a road."""
+        return
+
     @property
     def needs_free_path(self) -> bool:
         """Return whether :attr:`path` must be free of obstacles."""
@@ -193,7 +200,7 @@ class ActorSpec(Spec):
 
     @model_validator(mode="after")
     def _one_body(self) -> "ActorSpec":
-        if self.model is not None and self.body != BodySpec():
+        if self.model is not None and self.body != type(self).model_fields["body"].default:
             raise ValueError(f"{self.name} has both keys 'model' and 'body'; remove one of them")
         if self.count > 1 and not self.has_several_starts:
             raise ValueError(

@@ -36,7 +36,7 @@ from gz_testauto.spec.model import (
 )
 from gz_testauto.spec.randomize import Term
 from gz_testauto.spec.regions import Regions
-from gz_testauto.spec.road import RoadOrFile
+from gz_testauto.spec.road import RoadOrFile, RoadSpec
 from gz_testauto.spec.robot import (
     MOST_ROBOTS,
     BuiltinRobotSpec,
@@ -298,6 +298,11 @@ class CampaignSpec(LocatedSpec):
         not contain."""
         return bool(self.actors or self.randomize or self.worlds.has_agents)
 
+    def road_of(self, world: int) -> Optional[RoadSpec]:
+        """Return the road of the world with an index. Returns None if it has no road."""
+        files = self.worlds.files
+        return self.road if not files or files[world].road is None else files[world].road
+
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
         """Return the specifications of the numbers that the navigation stack publishes."""
@@ -321,7 +326,8 @@ class CampaignSpec(LocatedSpec):
 
     @model_validator(mode="after")
     def _has_few_trials(self) -> Self:
-        trials = (self.worlds.count or 1) * len(self.planners) * self.repetitions
+        worlds = self.worlds.count or len(self.worlds.files or ()) or 1
+        trials = worlds * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
             raise ValueError(
                 f"the campaign's worlds, planners and repetitions result in {trials} trials; a "

@@ -16,7 +16,7 @@ The lanes can also be read from an OpenDRIVE file. They are then named road.sect
 
 import math
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from typing_extensions import Annotated
@@ -72,6 +72,25 @@ class LaneSpec(Spec):
         return self
 
 
+def check_route(route: Sequence[str], lanes: Mapping[str, LaneSpec]) -> None:
+    """Raise ``ValueError`` if a lane of a route is unknown, or is not a successor of the previous
+    lane. ``lanes`` are the lanes of the road by name."""
+    for name in route:
+        if name not in lanes:
+            raise ValueError(unknown_name("lane", name, lanes))
+    for first, second in zip(route, route[1:]):
+        if second not in lanes[first].successors:
+            raise ValueError(
+                f"{second!r} is not a successor of {first!r}; add it there or change the route"
+            )
+        gap_m = math.dist(lanes[first].center_m[-1], lanes[second].center_m[0])
+        if gap_m > JOIN_M:
+            raise ValueError(
+                f"lane {second!r} starts {gap_m:.2f} m from the end of {first!r}; it must "
+                f"start within {JOIN_M} m"
+            )
+
+
 class RoadSpec(Spec):
     """Lanes, and the route of the robot. The lanes can be read from an OpenDRIVE file with the key
     ``opendrive`` in place of ``lanes``. ``lane_types`` then selects the types of lanes to read
@@ -125,20 +144,7 @@ class RoadSpec(Spec):
         lanes = {lane.name: lane for lane in info.data.get("lanes", ())}
         if not lanes:
             return route  # the error of the lanes is reported
-        for name in route:
-            if name not in lanes:
-                raise ValueError(unknown_name("lane", name, lanes))
-        for first, second in zip(route, route[1:]):
-            if second not in lanes[first].successors:
-                raise ValueError(
-                    f"{second!r} is not a successor of {first!r}; add it there or change the route"
-                )
-            gap_m = math.dist(lanes[first].center_m[-1], lanes[second].center_m[0])
-            if gap_m > JOIN_M:
-                raise ValueError(
-                    f"lane {second!r} starts {gap_m:.2f} m from the end of {first!r}; it must "
-                    f"start within {JOIN_M} m"
-                )
+        check_route(route, lanes)
         return route
 
 

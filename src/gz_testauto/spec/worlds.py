@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     ValidationInfo,
     create_model,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -44,6 +45,9 @@ MOST_TRIALS = 1_000_000
 """Largest number of trials in a campaign. The number is limited because each trial has a file and a
 row in the results."""
 
+MOST_COPIES = 10_000
+"""Largest number of worlds with the same file in one entry of ``files``."""
+
 PATH_M = "path_m"
 """Key in ``published`` for the length (m) of the shortest path, which the BARN score needs."""
 
@@ -63,6 +67,10 @@ class WorldFileSpec(ViaSpec):
     """Name of the file in the directory."""
     name: str = Field("", pattern=rf"^$|{NAME}")
     """Name of the world in results. The default is the file name without ``.world``."""
+    count: int = Field(1, ge=1, le=MOST_COPIES)
+    """Number of worlds with this file. If it is greater than 1, they are named ``name_0``,
+    ``name_1`` and so on, with leading zeros. The values of actors and of ``randomize`` are drawn
+    separately for each of these worlds."""
     start: Optional[PoseSpec] = None
     """The robot's start in this world. The default is the start in the campaign."""
     goal: Optional[PoseSpec] = None
@@ -79,6 +87,15 @@ class WorldFileSpec(ViaSpec):
     def world(self) -> str:
         """Return the name of the world in results."""
         return self.name or Path(self.file).stem
+
+    @property
+    def copies(self) -> List["WorldFileSpec"]:
+        """Return an entry for each of the ``count`` worlds."""
+        if self.count == 1:
+            return [self]
+        digits = len(str(self.count - 1))
+        names = [f"{self.world}_{index:0{digits}d}" for index in range(self.count)]
+        return [self.model_copy(update={"name": name, "count": 1}) for name in names]
 
 
 class PublishedSpec(Spec):
@@ -218,6 +235,13 @@ class WorldsSpec(Spec):
             context = {"error": str(error), SUBPATH: (_named_source(data),)}
             raise PydanticCustomError("value_error", "", context) from error
         return handler(data) if kind is cls else kind.model_validate(data, context=info.context)
+
+    @field_validator("files")
+    @classmethod
+    def _separate_copies(
+        cls, files: Optional[List[WorldFileSpec]]
+    ) -> Optional[List[WorldFileSpec]]:
+        return None if files is None else [copy for entry in files for copy in entry.copies]
 
     @model_validator(mode="after")
     def _one_source(self) -> "WorldsSpec":

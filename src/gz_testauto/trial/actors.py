@@ -154,6 +154,8 @@ def prepare_actors(context: ActorContext) -> TrialActors:
             radius_m,
             _has_bit_masks(context),
             tuple((start, _radius_m(body)) for body, start in context.companions),
+            _outlines(context),
+            spec.road_of(world),
         )
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
     if agents is not None:
@@ -163,6 +165,15 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
     drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
+
+
+def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
+    """Return the outlines (n, 2) (m) of all robots by name."""
+    bodies = [context.robot, *(body for body, _ in context.companions)]
+    outlines = {body.name: np.asarray(body.footprint_m, dtype=float) for body in bodies}
+    if context.spec.robot.footprint_m:
+        outlines[context.robot.name] = np.asarray(context.spec.robot.footprint_m, dtype=float)
+    return outlines
 
 
 def _radius_m(
@@ -270,8 +281,12 @@ def check_actors(spec: CampaignSpec) -> None:
     needed: List[Tuple[str, ChangeKind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     if spec.worlds.has_agents:
         needed.append((f"worlds.{spec.worlds.source_name}", SetModel))
+    roads = [spec.road_of(world) for world in range(len(spec.worlds.files or ()) or 1)]
+    different = {id(road): road for road in roads}.values()
     for actor in spec.actors:
         actor.check()
+        for road in different:
+            actor.check_road(road)
     for term in spec.randomize:
         needed.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
     supported = SIMULATORS.get(simulator).changes if needed else frozenset()

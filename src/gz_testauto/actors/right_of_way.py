@@ -1,0 +1,134 @@
+"""Right of way: a vehicle waits until the lanes to which it gives way have a sufficient gap.
+
+The critical gap is the smallest time between the vehicle and the next vehicle on the other lane
+that a driver accepts (Transportation Research Board, *Highway Capacity Manual*, 2000, chapter 17).
+"""
+
+import math
+from typing import Iterable, Optional, Sequence, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.actors.car_following import Occupancy, occupancy
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.planners.interface import Lane
+
+STOP_M = 0.5
+"""Distance (m) before the other lane at which the front of a vehicle stops."""
+
+SLOWEST_MPS = 1.0
+"""Lower bound (m/s) of the speed from which the time until the vehicle enters the other lane is
+estimated."""
+
+AT_REST_MPS = 0.1
+"""Speed (m/s) below which a vehicle can always stop."""
+
+OtherModel = Tuple[np.ndarray, Pose2D, Tuple[float, float]]
+"""Outline (m, in the frame of the model), pose and velocity (m/s) of another model."""
+
+
+class Conflict:
+    """The area in which the path of a vehicle meets another lane.
+
+    ``entry_m`` is the arc length of the path at which the area starts. Models on the other lane
+    have right of way if they are in the area, or reach it within the critical gap. If the paths
+    merge, the area contains only the length that the vehicle needs.
+    """
+
+    def __init__(self, lane: Lane, entry_m: float, start_m: float, end_m: float) -> None:
+        self.entry_m = entry_m
+        self._line, self._start_m, self._end_m = CenterLine(lane.center_m), start_m, end_m
+        self._half_width_m = float(lane.width_m.max()) / 2
+
+    @classmethod
+    def between(
+        cls, path: CenterLine, width_m: float, lane: Lane, needed_m: float
+    ) -> Optional["Conflict"]:
+        """Return the first area in which a vehicle of a width on ``path`` is on ``lane``, or None
+        if it is never there. ``needed_m`` is the length that the vehicle needs on the lane."""
+        swept = _strip(path.points_m, width_m)
+        common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
+        line, found = CenterLine(lane.center_m), None
+        for part in getattr(common, "geoms", [common]):
+            if part.area <= 0.0:
+                continue
+            corners = shapely.get_coordinates(part).tolist()
+            entry_m = min(path.arc_of(x_m, y_m) for x_m, y_m in corners)
+            arcs = [line.arc_of(x_m, y_m) for x_m, y_m in corners]
+            if found is None or entry_m < found.entry_m:
+                end_m = min(max(arcs), min(arcs) + needed_m)
+                found = cls(lane, entry_m, min(arcs), end_m)
+        return found
+
+    def is_taken(self, others: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
+        """Return whether a model on the other lane has right of way over a vehicle that reaches the
+        area in ``entry_s`` and accepts a gap of ``gap_s``."""
+        return any(
+            self._has_right_of_way(occupancy(self._line, *other), entry_s + gap_s)
+            for other in others
+        )
+
+    def _has_right_of_way(self, other: Occupancy, within_s: float) -> bool:
+        if not other.is_within(self._half_width_m):
+            return False
+        ahead_m = max(self._start_m - other.front_m, other.rear_m - self._end_m)
+        if ahead_m <= 0.0:
+            return True
+        is_before = other.front_m < self._start_m
+        closing_mps = other.speed_mps if is_before else -other.speed_mps
+        return closing_mps > 0.0 and ahead_m < within_s * closing_mps
+
+
+def _strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
+    return shapely.LineString(center_m).buffer(width_m / 2, cap_style="flat")
+
+
+class RightOfWay:
+    """The decision of a vehicle to wait before one or more lanes, or to enter them.
+
+    ``front_m`` is the arc length of the vehicle's front at its start. A vehicle waits before the
+    first lane, or at its start if ``waits_at_start``, or if it already covers a part of the lane.
+    """
+
+    def __init__(
+        self,
+        conflicts: Sequence[Conflict],
+        gap_s: float,
+        front_m: float,
+        waits_at_start: bool = False,
+    ) -> None:
+        self._conflicts, self._gap_s = conflicts, gap_s
+        entry_m = min((one.entry_m for one in conflicts), default=math.inf)
+        self.stop_m = front_m if waits_at_start else max(entry_m - STOP_M, front_m)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the decision to enter."""
+        self._enters = not self._conflicts
+
+    def waits(
+        self,
+        others: Sequence[OtherModel],
+        front_m: float,
+        speed_mps: float,
+        braking_mps2: Tuple[float, float],
+    ) -> bool:
+        """Return whether the vehicle must stop at ``stop_m``. ``braking_mps2`` is its comfortable
+        and its largest deceleration.
+
+        The vehicle enters if the gap is sufficient where it can still stop comfortably. It also
+        enters if it can no longer stop.
+        """
+        if self._enters:
+            return False
+        left_m = self.stop_m - front_m
+        comfortable, largest = braking_mps2
+        needed_m = 0.5 * speed_mps * speed_mps
+        entry_s = max(left_m, 0.0) / max(speed_mps, SLOWEST_MPS)
+        if any(one.is_taken(others, entry_s, self._gap_s) for one in self._conflicts):
+            self._enters = speed_mps > AT_REST_MPS and needed_m > largest * left_m
+            return not self._enters
+        self._enters = needed_m >= comfortable * left_m
+        return False
