@@ -2,14 +2,16 @@
 """Run the five scenarios of Smit et al. 2022 as campaigns, and compare them with the paper's table.
 
     python3 benchmarks/road_scenarios.py --out DIR --seeds 10 --worlds 3 [--simulator gazebo]
-        [--seed 0] [--only II]
+        [--seed 0] [--planner-seeds 10] [--only II]
 
 The paper specifies no position, speed, size or width; those here cause the behavior that it
 describes. Each seed is a campaign with different worlds and different random numbers of the
-planners. Planned trajectories (I) and driven ones (II to V) are evaluated. The interval of a mean
-is Student's over the means of the seeds. That of a rate is the interval of repetitions, with a seed
-in the place of a world (docs/statistics.md). So both include the correlation within a seed. The
-same command continues an interrupted run, and prints the tables again.
+planners. With --planner-seeds, each planner runs several times in each world, with different random
+numbers. Planned trajectories (I) and driven ones (II to V) are evaluated. The statistical unit is
+the seed; with --planner-seeds, it is the world. The interval of a mean is Student's over the means
+of the units. That of a rate is the interval of repetitions, with a unit in the place of a world
+(docs/statistics.md). So both include the correlation within a unit. The same command continues an
+interrupted run, and prints the tables again.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Dict, List, Tuple
 
 import numpy as np
 import yaml
@@ -26,6 +29,7 @@ from gz_testauto.analysis.comparison import holm
 from gz_testauto.analysis.signed_rank import signed_rank
 from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 
@@ -52,7 +56,7 @@ ABLATION = {
 
 def planners(names, **parameters):
     """Return the planners of a campaign: the search with each of these branches."""
-    common = {"speed_share": SPEED_MPS / FASTEST_MPS, "iterations": 3000, **TIMING, **parameters}
+    common = {"speed_share": SPEED_MPS / FASTEST_MPS, **TIMING, **parameters}
     return [
         {"name": name, "plugin": "sst", "parameters": {**common, **ABLATION[name]}}
         for name in names
@@ -221,6 +225,26 @@ SCENARIOS = {
     "V": scenario_v,
 }
 LIDAR_ONLY = ("fgm_improved", "dwa_fox")
+SEEDED = "__"
+"""Separates the name of a planner and its seed in the name of a campaign's planner."""
+Unit = Tuple[int, str]
+"""A statistical unit: the seed of a campaign, and the name of a world, or an empty name for all
+worlds of the campaign."""
+
+
+def with_seeds(planners, count):
+    """Return each planner that draws random numbers ``count`` times, with different seeds."""
+    if count == 1:
+        return planners
+    found = []
+    for one in planners:
+        if "parameters" not in one:
+            found.append(one)
+            continue
+        for seed in range(count):
+            parameters = {**one["parameters"], "seed": seed}
+            found.append({**one, "name": f"{one['name']}{SEEDED}{seed}", "parameters": parameters})
+    return found
 
 
 def run(name, seed, arguments):
@@ -229,8 +253,12 @@ def run(name, seed, arguments):
     spec = SCENARIOS[name](seed, arguments.worlds, names)
     if name in ("II", "IV", "V"):
         spec["planners"] += [{"name": name} for name in LIDAR_ONLY]
+    for one in spec["planners"]:
+        if "parameters" in one:
+            one["parameters"]["iterations"] = arguments.iterations
     chosen = arguments.planners
     spec["planners"] = [one for one in spec["planners"] if not chosen or one["name"] in chosen]
+    spec["planners"] = with_seeds(spec["planners"], arguments.planner_seeds)
     spec["simulator"] = arguments.simulator
     folder = arguments.out / f"{name}_{arguments.simulator}" / f"seed_{seed:02d}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -262,15 +290,17 @@ def counted(groups):
     return f"{sum(successes)} of {sum(trials)}, {100 * rate.value:.0f} % [{low:.0f}, {high:.0f}]"
 
 
-def trials_of(results):
-    """Return the valid records of trials by planner and seed, in order of worlds."""
-    found = {}
+def trials_of(results, by_world):
+    """Return the valid records of trials by planner and statistical unit, in order of worlds. The
+    units are worlds if ``by_world``, otherwise the seeds of campaigns."""
+    found: Dict[str, Dict[Unit, List[TrialRecord]]] = {}
     for seed, directory in results.items():
         with ResultStore.read(CampaignDirectory(directory)) as store:
             for record in store.results().trials:
-                of_planner = found.setdefault(record.planner, {number: [] for number in results})
+                of_planner = found.setdefault(record.planner.split(SEEDED)[0], {})
+                of_unit = of_planner.setdefault((seed, record.world if by_world else ""), [])
                 if record.outcome is not Outcome.INVALID:
-                    of_planner[seed].append(record)
+                    of_unit.append(record)
     return found
 
 
@@ -292,9 +322,9 @@ def driven(results, record):
     return values
 
 
-def judge_plans(results):
+def judge_plans(results, by_world):
     """Print rows one to three of the table."""
-    found = trials_of(results)
+    found = trials_of(results, by_world)
     rows = ("plan_accel_mps2", "plan_speed_error_mps", "plan_lane_error_m")
     tests = {}
     for row in rows:
@@ -313,21 +343,21 @@ def judge_plans(results):
                 text += f"  less {less:.1f} % [{low:.1f}, {high:.1f}]"
             print(text)
     for key, p_value in zip(tests, holm(list(tests.values()))):
-        print(f"Holm-adjusted p over seeds {key[0]} {key[1]}: {p_value:.2g}")
+        print(f"Holm-adjusted p over units {key[0]} {key[1]}: {p_value:.2g}")
 
 
-def print_motion(name, results):
+def print_motion(name, results, by_world):
     """Print the values that describe the motion of each planner."""
-    for planner, by_seed in trials_of(results).items():
-        outcomes = sorted({one.outcome.value for records in by_seed.values() for one in records})
+    for planner, by_unit in trials_of(results, by_world).items():
+        outcomes = sorted({one.outcome.value for records in by_unit.values() for one in records})
         ends = {
-            end: [[one.outcome.value == end for one in records] for records in by_seed.values()]
+            end: [[one.outcome.value == end for one in records] for records in by_unit.values()]
             for end in outcomes
         }
         text = f"{planner:14s} " + "; ".join(f"{k} {counted(v)}" for k, v in ends.items())
         drives = [
             [driven(results[seed], one) for one in records if one.trajectory]
-            for seed, records in by_seed.items()
+            for (seed, _), records in by_unit.items()
         ]
         for key in next(one for of_seed in drives for one in of_seed):
             values = [[d[key] for d in of_seed if math.isfinite(d[key])] for of_seed in drives]
@@ -347,7 +377,7 @@ def print_motion(name, results):
             ]
             text += f"; below 70 % of the speed, and went on {counted(slowed)}"
         if name == "III":
-            text += in_the_roundabout(list(by_seed.values()))
+            text += in_the_roundabout(list(by_unit.values()))
         print(text)
 
 
@@ -374,6 +404,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="first campaign seed")
     parser.add_argument("--seeds", type=int, default=10, help="number of campaign seeds")
     parser.add_argument("--worlds", type=int, default=3, help="worlds of each seed")
+    parser.add_argument("--planner-seeds", type=int, default=1, help="seeds of each planner")
+    parser.add_argument("--iterations", type=int, default=3000, help="of each search of sst")
     parser.add_argument("--simulator", default="embedded")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
@@ -386,14 +418,15 @@ def main():
         print(f"seed {seed} is done", file=sys.stderr)
     for name, results in found.items():
         print(
-            f"\nScenario {name}, {arguments.seeds} seeds × {arguments.worlds} worlds, "
-            f"{arguments.simulator}",
+            f"\nScenario {name}, {arguments.seeds} seeds × {arguments.worlds} worlds × "
+            f"{arguments.planner_seeds} seeds of the planner, {arguments.simulator}",
             flush=True,
         )
+        by_world = arguments.planner_seeds > 1
         if name == "I":
-            judge_plans(results)
+            judge_plans(results, by_world)
         else:
-            print_motion(name, results)
+            print_motion(name, results, by_world)
 
 
 if __name__ == "__main__":
