@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.actors.hook import Hook, StepContext
-from gz_testauto.base.errors import SceneError
+from gz_testauto.actors.plane import Plane
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.simulators.changes import SetModel, SetVisual
 
@@ -23,11 +23,7 @@ ARRIVED_M = 1e-3
 """Distance (m) from its target within which an actor counts as arrived. It exceeds the rounding
 errors of simulators, so that an actor arrives in the same step in every simulator."""
 
-HEIGHT_TOLERANCE_M = 1e-4
-"""Difference (m) from its height above which an actor returns to it."""
-
-OFF_PLANE_M, OFF_PLANE_RAD = 0.05, 0.05
-"""Largest change of height (m) and of tilt (rad) of an actor that moves horizontally."""
+LEVEL_REMEDY = "change its path, or increase 'height_above_ground_m' if the ground is uneven"
 
 FASTEST_TURN_RADPS = 6.0
 """Largest yaw rate (rad/s) at which an actor turns to its direction of motion."""
@@ -71,7 +67,7 @@ class Actor(Hook):
         self.enabled = True
         self.random = np.random.default_rng(0)
         self.pose = Pose()
-        self._level: Optional[Pose] = None
+        self._plane = Plane()
         self._fixed_calls = 0
         self._stopped = False
 
@@ -123,11 +119,11 @@ class Actor(Hook):
         state = context.state(self.name)
         self.pose = Pose() if state is None else state.pose
         if state is None:
-            self._level = None
+            self._plane.leave()
             if self.enabled:
                 self.update_before_spawn(context)
             return
-        self._require_level(context.time_s)
+        self._plane.require(self.pose, context.time_s, f"actor {self.name!r}", LEVEL_REMEDY)
         if not self.enabled:
             if not self._stopped:
                 self.stop()
@@ -140,21 +136,6 @@ class Actor(Hook):
                 self._fixed_calls += 1
                 self.fixed_update(context)
         self.act(context)
-
-    def _require_level(self, time_s: float) -> None:
-        """Raise ``SceneError`` if contacts have lifted or tilted the model while it was moving
-        horizontally."""
-        if self._level is None:
-            self._level = self.pose
-            return
-        lifted_m = self.pose.position[2] - self._level.position[2]
-        tilted_rad = abs(self.pose.tilt_rad - self._level.tilt_rad)
-        if abs(lifted_m) > OFF_PLANE_M or tilted_rad > OFF_PLANE_RAD:
-            raise SceneError(
-                f"actor {self.name!r} was lifted by {lifted_m:.2f} m and tilted by "
-                f"{tilted_rad:.2f} rad at {time_s:.2f} s, by a contact with another model; change "
-                "its path, or increase 'height_above_ground_m' if the ground is uneven"
-            )
 
     # for behaviors: the state of the model, and requests
 
@@ -200,7 +181,7 @@ class Actor(Hook):
     def set_pose(self, pose: Pose) -> None:
         """Set the pose of the model, which is then at rest. In Gazebo, this takes 0.2 s of wall
         time; :meth:`set_twist` is faster."""
-        self._level = None
+        self._plane.leave()
         self.context.change(SetModel(self.name, pose))
 
     def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
@@ -209,11 +190,9 @@ class Actor(Hook):
         in case that a contact has lifted it."""
         x_mps, y_mps, z_mps = linear_mps
         if any((z_mps, *angular_radps[:2])):
-            self._level = None
-        elif self._level is not None:
-            lifted_m = self.pose.position[2] - self._level.position[2]
-            if abs(lifted_m) > HEIGHT_TOLERANCE_M:
-                z_mps = -lifted_m / self.context.duration_s
+            self._plane.leave()
+        else:
+            z_mps = self._plane.return_mps(self.pose, self.context.duration_s)
         self.context.change(SetModel(self.name, None, (x_mps, y_mps, z_mps), angular_radps))
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 
 from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.bodies import CONTACT_GROUPS, in_contact_group
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import Hook
 from gz_testauto.actors.simulation import ActorSimulation, Filter
@@ -159,6 +160,8 @@ def prepare_actors(context: ActorContext) -> TrialActors:
         )
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
     if agents is not None:
+        if not _has_bit_masks(context):
+            _set_contact_groups(agents, len(hooks))
         hooks.append(agents)
     if not spec.randomize:
         return TrialActors(tuple(hooks))
@@ -193,6 +196,17 @@ def _has_bit_masks(context: ActorContext) -> bool:
     ]
     elements.append(parse_xml(context.robot.sdf.encode()))
     return any(element.find(".//collide_bitmask") is not None for element in elements)
+
+
+def _set_contact_groups(hook: Hook, first: int) -> None:
+    """Set the contact groups of the models of a hook, so that they have no contact with each other
+    and with the models in the ``first`` groups, up to the number of groups."""
+    models = [*hook.models, *hook.spare_models]
+    grouped = tuple(
+        replace(model, sdf=in_contact_group(model.sdf, (first + number) % CONTACT_GROUPS))
+        for number, model in enumerate(models)
+    )
+    hook.models, hook.spare_models = grouped[: len(hook.models)], grouped[len(hook.models) :]
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:

@@ -6,11 +6,21 @@ import yaml
 
 pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testauto[scenic]'")
 
+import contextlib
+
 from finished import results
 
+from gz_testauto.actors.bodies import CONTACT_GROUPS
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.resources import share_directory
+from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.cli.main import main
+from gz_testauto.simulators import open_simulator
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.lockstep import LockstepExecutor
+from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.worlds.source import missions_of
 
 pytestmark = pytest.mark.slow
 
@@ -110,3 +120,58 @@ def test_an_invalid_dynamic_scenario_is_rejected_before_the_first_trial(
     told = " ".join(capsys.readouterr().err.split())
     assert re.search(said, told), told
     assert not list(tmp_path.glob("out/**/*.npz"))
+
+
+MEETING = """
+from math import cos, pi, sin
+workspace = Workspace(RectangularRegion(0 @ 0, 0, 40, 40))
+ego = new Turtlebot3 at 15 @ -15, facing 0 deg
+goal = new Waypoint at 15 @ 15, facing 0 deg
+
+class Person:
+    shape: CylinderShape()
+    width: 0.5
+    length: 0.5
+    height: 1.7
+
+for i in range(15):
+    new Person at (5 * cos(i * pi / 8)) @ (5 * sin(i * pi / 8)), with behavior WalkTo(0 @ 0, 1.5)
+"""
+
+
+@pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
+def test_agents_that_meet_keep_their_plane_and_reach_their_points(name, tmp_path):
+    """Each of the 15 agents and the actor has its own contact group."""
+    play = tmp_path / "meeting.scenic"
+    play.write_text(MEETING)
+    file = campaign(tmp_path, file=str(play))
+    data = yaml.safe_load(file.read_text())
+    actor = {
+        "name": "guard",
+        "behavior": "script",
+        "waypoints_m": [[-4, 3], [4, -3]],
+        "speed_mps": 2.0,
+    }
+    data.update(actors=[actor], planners=["straight"], simulator=name)
+    file.write_text(yaml.safe_dump(data))
+    spec = load(file, CampaignSpec)
+    robot = read_body(spec)
+    worlds = gather_worlds(spec, robot, tmp_path / "worlds")
+    prepared = prepare(spec, robot, worlds, missions_of(spec, tmp_path / "worlds"))
+    executor = LockstepExecutor(prepared, lambda _: open_simulator(name))
+    with contextlib.closing(executor):
+        executor.open()
+        loaded = executor.load_trial(prepared.trials[0])
+        names = [model.name for model in loaded.actors.models]
+        assert len(names) == CONTACT_GROUPS
+        start = loaded.simulation.snapshot().models
+        for _ in range(50):
+            models = loaded.simulation.step(0.1).models
+            for model in names:
+                pose = models[model].pose
+                assert abs(pose.position[2] - start[model].pose.position[2]) < 1e-3, model
+                assert pose.tilt_rad < 1e-3, model
+        loaded.actors.close()
+    assert models["guard"].pose.position[:2] == pytest.approx((4, -3), abs=2e-3)
+    for model in names[1:]:
+        assert models[model].pose.position[:2] == pytest.approx((0, 0), abs=5e-3), model

@@ -28,6 +28,7 @@ from scipy.spatial.transform import Rotation
 from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, turn_rate, velocity_towards
 from gz_testauto.actors.bodies import actor_body_of
 from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
+from gz_testauto.actors.plane import Plane
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
@@ -105,6 +106,7 @@ class ScenarioHook(Hook):
             for name in [model.get("name")]
         )
         self._frames = [found.origin.inverse() * found.middle for found in objects]
+        self._planes = {name: Plane() for name in self._agents}
         self.motions = [Motion() for _ in objects]
         """The motion of each object, which the actions of its behavior change."""
         self._states = GeneratorStates.seeded(seed)
@@ -116,7 +118,8 @@ class ScenarioHook(Hook):
 
     def before_step(self, context: StepContext) -> None:
         """Run a step of the scenario, and move its agents. Raises ``SceneError`` if a requirement
-        of the scenario rejects the trial, or if the program raises an error."""
+        of the scenario rejects the trial, if the program raises an error, or if a contact has
+        lifted or tilted an agent."""
         self.context = context
         if self._loop is None:
             dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
@@ -215,9 +218,11 @@ class ScenarioHook(Hook):
         state = context.state(name)
         if state is None:
             return
-        motion, middle = self.motions[number], self.middle(number)
+        motion, middle, plane = self.motions[number], self.middle(number), self._planes[name]
+        plane.require(state.pose, context.time_s, f"agent {name!r}", "change its path")
         x_m, y_m, z_m = middle.position
         if motion.place is not None:
+            plane.leave()
             place = Pose((motion.place.x, motion.place.y, z_m), middle.quaternion)
             context.change(SetModel(name, place * self._frames[number].inverse()))
             return
@@ -233,8 +238,13 @@ class ScenarioHook(Hook):
         if heading is not None:
             turn = turn_rate(middle.yaw_rad, heading, duration_s)
         x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
+        z_mps = velocity[2]
+        if z_mps:
+            plane.leave()
+        else:
+            z_mps = plane.return_mps(state.pose, duration_s)
         # it turns about its center
-        linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
+        linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, z_mps)
         context.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
 
 

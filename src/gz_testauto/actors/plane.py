@@ -1,0 +1,50 @@
+"""The horizontal plane in which an actor or agent moves, although contacts can lift it.
+
+A model on its plane keeps its height and tilt. Only the planes of models that are moved by requested
+twists are monitored.
+"""
+
+from typing import Optional
+
+from gz_testauto.base.errors import SceneError
+from gz_testauto.base.pose import Pose
+
+HEIGHT_TOLERANCE_M = 1e-4
+"""Difference (m) from its height above which a model returns to it."""
+
+OFF_PLANE_M, OFF_PLANE_RAD = 0.05, 0.05
+"""Largest change of height (m) and of tilt (rad) of a model that moves horizontally."""
+
+
+class Plane:
+    """The height and tilt of a model, which are constant while it moves horizontally."""
+
+    def __init__(self) -> None:
+        self._level: Optional[Pose] = None
+
+    def leave(self) -> None:
+        """Start a motion that is not horizontal. The next pose defines a new plane."""
+        self._level = None
+
+    def require(self, pose: Pose, time_s: float, model: str, remedy: str) -> None:
+        """Raise ``SceneError`` if contacts have lifted or tilted the model, which is now at
+        ``pose``. The message contains ``model``, the text for the model, and ends with
+        ``remedy``."""
+        if self._level is None:
+            self._level = pose
+            return
+        lifted_m = pose.position[2] - self._level.position[2]
+        tilted_rad = abs(pose.tilt_rad - self._level.tilt_rad)
+        if abs(lifted_m) > OFF_PLANE_M or tilted_rad > OFF_PLANE_RAD:
+            raise SceneError(
+                f"{model} was lifted by {lifted_m:.2f} m and tilted by {tilted_rad:.2f} rad at "
+                f"{time_s:.2f} s, by a contact with another model; {remedy}"
+            )
+
+    def return_mps(self, pose: Pose, duration_s: float) -> float:
+        """Return the vertical velocity (m/s) with which the model at ``pose`` is in its plane at
+        the end of a step. It is 0 for a model in its plane, or without a plane."""
+        if self._level is None:
+            return 0.0
+        lifted_m = pose.position[2] - self._level.position[2]
+        return -lifted_m / duration_s if abs(lifted_m) > HEIGHT_TOLERANCE_M else 0.0
