@@ -1,7 +1,6 @@
 """The horizontal plane in which an actor or agent moves, although contacts can lift it.
 
-A model on its plane keeps its height and tilt. Only the planes of models that are moved by requested
-twists are monitored.
+A model on its plane keeps its height and tilt. Only models that requested twists move have a plane.
 """
 
 from typing import Optional
