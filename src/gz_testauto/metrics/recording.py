@@ -30,9 +30,10 @@ TF_SERIES = "tf"
 """Name of the series with the robot's pose in tf at each sample, on a stack. The series has shape
 (n, 3) and contains x and y in meters and yaw in radians, or NaN where tf has no pose."""
 
-PLAN_SERIES = "first_global_plan"
-"""Name of the series with the points of the first global plan of a stack. The series has shape
-(k, 2) and contains x and y in meters, in the world frame."""
+PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
+"""Names of the series with the points of global and local plans of a stack. A series has shape
+(k, 3) and contains the time of the plan in s, and x and y in meters in the world frame. Adjacent
+points with the same time are one plan."""
 
 
 @dataclass(frozen=True, eq=False)

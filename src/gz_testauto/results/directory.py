@@ -25,14 +25,17 @@ import os
 import shutil
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Iterator, Tuple
+from typing import Dict, Iterator, Tuple
 
 from typing_extensions import ClassVar
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory, replace_file
+from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory, read_file, replace_file
 from gz_testauto.base.errors import ResultsError
 
 LOCK_NAME = ".lock"
+TRIALS_FILE = "trials.txt"
+"""Name of the file in a directory of logs that lists the trials with logs in this directory. Each
+line contains the wall time (s) at which an attempt started, and the label of the trial."""
 
 
 class RunDirectory:
@@ -144,6 +147,20 @@ class CampaignDirectory(RunDirectory):
         self.trajectories = self.path / "trajectories"
         self.worlds = self.path / "worlds"
         self.log = self.path / "campaign.log"
+
+    def log_directories(self) -> Dict[str, Path]:
+        """Return the directory with the logs of the last attempt of each trial, by the label of the
+        trial. It contains no trial whose logs are not in a directory with :data:`TRIALS_FILE`."""
+        newest: Dict[str, Tuple[float, Path]] = {}
+        for file in self.path.glob(f"logs/*/{TRIALS_FILE}"):
+            with contextlib.suppress(OSError):  # removed, or not a file
+                for line in read_file(file).decode("utf-8", "replace").splitlines():
+                    time_s, _, label = line.partition(" ")
+                    with contextlib.suppress(ValueError):  # damaged
+                        newest[label] = max(
+                            newest.get(label, (-1.0, file)), (float(time_s), file.parent)
+                        )
+        return {label: path for label, (_, path) in newest.items()}
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -28,8 +28,10 @@ from gz_testauto.processes.remote import (
     send_request,
     serve_requests,
 )
+from gz_testauto.results.directory import TRIALS_FILE
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.trial.executor import StopRequest, TrialExecutor, TrialStopped
+from gz_testauto.trial.plan import Trial
 
 LOGGER = logging.getLogger(__name__)
 DEATH_TIMEOUT_S = 5.0
@@ -56,6 +58,7 @@ class Session:
     def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
         """Start a process that calls ``start`` with ``settings`` at the first request. Both must
         support pickle."""
+        self._trials_file = log_file.with_name(TRIALS_FILE)
         self._connection, theirs = multiprocessing.Pipe()
         command = [sys.executable, "-m", "gz_testauto.ros.session", str(theirs.fileno())]
         self._process = LaunchedProcess(
@@ -88,6 +91,12 @@ class Session:
             else:
                 cause = f"{self._death()}, while {error.doing}"
             raise SimulatorError(cause) from error
+
+    def list_trial(self, trial: Trial) -> None:
+        """Add a trial that starts now to the list of trials whose logs are in this session's
+        directory. Each line contains the wall time (s), as in the logs of ROS, and the label."""
+        with self._trials_file.open("a", encoding="utf-8") as stream:
+            stream.write(f"{time.time():.3f} {trial.label}\n")
 
     def close(self) -> None:
         """End the process and all processes that it started."""
@@ -137,6 +146,8 @@ class SessionExecutor(TrialExecutor):
         try:
             if self._session is None:
                 self._session = self._start_session(request)
+            if isinstance(request, Trial):
+                self._session.list_trial(request)
             return self._session.request(request, should_stop, self._silence_timeout_s)
         except SessionRestartError as error:
             LOGGER.warning("the session is restarted: %s", error)

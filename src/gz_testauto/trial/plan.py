@@ -36,7 +36,12 @@ class Trial:
         """Return the name of the trial in file names and messages, such as
         ``world_0003--fgm--0``.
         """
-        return f"{self.world}--{self.planner}--{self.repetition}"
+        return trial_label(self.world, self.planner, self.repetition)
+
+
+def trial_label(world: str, planner: str, repetition: int) -> str:
+    """Return the name of a trial in file names and messages; see :attr:`Trial.label`."""
+    return f"{world}--{planner}--{repetition}"
 
 
 @dataclass(frozen=True)

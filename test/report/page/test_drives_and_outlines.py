@@ -10,7 +10,6 @@ from scripted import short_recording
 from gz_testauto.metrics.recording import PLAN_SERIES, TF_SERIES
 from gz_testauto.report.page import encoding
 from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
-from gz_testauto.report.page.worlds import _files
 
 
 def decoded(numbers):
@@ -93,25 +92,23 @@ def test_a_drawn_outline_covers_the_area_of_the_obstacle():
     assert drawn.symmetric_difference(yard).area < 1e-9
 
 
-def test_pose_in_tf_and_first_plan_of_a_stack_are_encoded():
+def test_pose_in_tf_and_plans_of_a_stack_are_encoded():
     recording = short_recording()
-    assert not {"tf", "plan"} & set(thinned_trajectory(recording))
+    assert not {"tf", "plans"} & set(thinned_trajectory(recording))
     poses = np.add(recording.pose, (0.1, 0.0, 0.0))
     poses[-1] = np.nan
-    plan = np.array([(0.0, 0.0), (1.0, 0.001), (2.0, 0.0), (2.0, 3.0)])
-    series = {**recording.series, TF_SERIES: poses, PLAN_SERIES: plan}
+    plans = np.array([(0.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 2.0, 3.0), (0.5, 1.0, 1.0)])
+    series = {
+        **recording.series,
+        TF_SERIES: poses,
+        PLAN_SERIES["global"]: plans.astype(np.float32),
+        PLAN_SERIES["local"]: np.zeros((0, 3), np.float32),
+    }
     drive = thinned_trajectory(dataclasses.replace(recording, series=series))
     times, xs = (np.cumsum(values) / 1000 for values in drive["tf"][:2])
     assert times[-1] == pytest.approx(recording.time_s[-2])
     assert xs[0] == pytest.approx(recording.pose[0, 0] + 0.1)
-    assert np.cumsum(drive["plan"], axis=1).T.tolist() == [[0, 0], [2000, 0], [2000, 3000]]
-
-
-def test_trial_links_the_logs_of_its_last_attempt_and_its_bag(tmp_path):
-    for name in ("w--a b--0", "w--a b--0.2", "w--a b--0.10", "w--a b--01", "w--c--0"):
-        (tmp_path / "logs" / name).mkdir(parents=True)
-    assert _files(tmp_path, "w--a b--0") == {"logs": "logs/w--a%20b--0.10"}
-    (tmp_path / "bags").mkdir()
-    (tmp_path / "bags" / "w--c--0.bag").touch()
-    assert _files(tmp_path, "w--c--0") == {"logs": "logs/w--c--0", "bag": "bags/w--c--0.bag"}
-    assert _files(tmp_path, "w--d--0") == {}
+    assert list(drive["plans"]) == ["global"]
+    times, counts, xs, ys = drive["plans"]["global"]
+    assert (np.cumsum(times).tolist(), counts) == ([0, 500], [3, 1])
+    assert np.cumsum([xs, ys], axis=1).T.tolist() == [[0, 0], [2000, 0], [2000, 3000], [1000, 1000]]

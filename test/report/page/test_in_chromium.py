@@ -1,9 +1,11 @@
 """The page in a real browser, opened from disk: clicked, filtered, driven by keys, on a wide screen
 and a narrow one, in light and dark. The console must remain empty."""
 
+import dataclasses
 import re
 import shutil
 
+import numpy as np
 import pytest
 from page_results import HOSTILE, results
 from scripted import ScriptedExecutor
@@ -166,6 +168,42 @@ def test_map_and_charts_show_the_same_time(opened, report):
     tab.locator("#time").fill("0")
     tab.locator("#play").click()
     expect(tab.locator("#clock")).to_have_text("1.9 s")
+
+
+class StackExecutor(ScriptedExecutor):
+    """A scripted executor whose recordings contain plans, as those of a stack."""
+
+    def execute(self, trial, should_stop):
+        result = super().execute(trial, should_stop)
+        plans = {
+            "global_plans": np.array([(0.0, 0.0, 0.0), (0.0, 3.0, 1.0), (0.75, 1.0, 0.0)]),
+            "local_plans": np.array([(0.25, 0.0, 0.0), (0.25, 0.5, 0.25)]),
+        }
+        series = {**result.recording.series, **plans}
+        return dataclasses.replace(
+            result, recording=dataclasses.replace(result.recording, series=series)
+        )
+
+
+def test_map_shows_the_plans_of_a_stack_at_the_time_shown(opened, smoke, tmp_path):
+    run_campaign(
+        smoke, tmp_path / "out", lambda campaign: StackExecutor(lambda trial: Outcome.REACHED)
+    )
+    write_page(tmp_path / "out", tmp_path / "report.html")
+    tab = opened(tmp_path / "report.html", at="#w0")
+    plans = [tab.locator(f"#map .{kind}-plan").first for kind in ("global", "local")]
+
+    def shown():
+        return [one.get_attribute("points") for one in plans if one.is_visible()]
+
+    tab.locator("#time").fill("0")
+    assert shown() == ["0,0 3,1"]
+    tab.locator("#time").fill("0.5")
+    assert shown() == ["0,0 3,1", "0,0 0.5,0.25"]
+    tab.locator("#time").fill("1.9")
+    assert plans[0].get_attribute("points") == "1,0"
+    legend = tab.locator("#map-legend > span").all_inner_texts()
+    assert {"global plan at the time shown", "local plan at the time shown"} <= set(legend)
 
 
 def test_further_worlds_are_a_link(opened, tmp_path):

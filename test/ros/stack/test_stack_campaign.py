@@ -243,11 +243,18 @@ def test_a_warm_run_has_the_outcomes_of_a_fresh_one_on_the_same_master(tmp_path,
     )
     out = tmp_path / "out"
     run_campaign(spec, out, chosen_executor(spec, out))
-    results, _ = trials(out)
+    results, recordings = trials(out)
     collided, reached = Outcome.COLLIDED, Outcome.REACHED
     assert [record.outcome for record in results.trials] == [collided, reached] * 2
     assert results.invalid_attempts == ()
     assert [path.name for path in (out / "logs").iterdir()] == ["world_0000--straight--0"]
+    logs = CampaignDirectory(out).log_directories()
+    assert logs.keys() == {Path(record.trajectory).stem for record in results.trials}
+    assert set(logs.values()) == {out / "logs" / "world_0000--straight--0"}
+    for recording in recordings.values():
+        plan = recording.series["global_plans"]
+        assert plan[0, 0] >= 0.0
+        assert np.hypot(*(plan[-1, 1:] - plan[0, 1:])) > 5.0  # meters
     assert sorted(path.name for path in (out / "bags").iterdir()) == [
         "world_0000--straight--0.bag",
         "world_0001--straight--0.bag",

@@ -56,7 +56,8 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
     ``path`` contains time, x, y and yaw. ``clearance``, ``speed`` and ``yaw_rate`` contain time and
     value. ``end_ms`` is the duration (ms). ``objects`` contains the outline (x, y, x, ...) and the
     trajectory of each actor. If a navigation stack drove the robot, ``tf`` contains time, x, y and
-    yaw of the estimated pose in tf, and ``plan`` contains x and y of the first global plan.
+    yaw of the estimated pose in tf, and ``plans`` contains global and local plans as
+    :func:`_plans` returns them.
     """
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
@@ -70,10 +71,13 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
     }
     if TF_SERIES in recording.series:
         drive["tf"] = _thinned_poses(time_s, recording.series[TF_SERIES])
-    plan = recording.series.get(PLAN_SERIES)
-    if plan is not None and len(plan) > 1:
-        line = shapely.simplify(shapely.LineString(plan), POSITION_M)
-        drive["plan"] = [coded(values) for values in shapely.get_coordinates(line).T]
+    plans = {
+        kind: _plans(recording.series[name])
+        for kind, name in PLAN_SERIES.items()
+        if len(recording.series.get(name, ()))
+    }
+    if plans:
+        drive["plans"] = plans
     actors = [
         {
             "name": escape_text(name),
@@ -83,6 +87,14 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
         for name in moving_objects(recording.series)
     ]
     return {**drive, "objects": actors} if actors else drive
+
+
+def _plans(points: np.ndarray) -> List[List[int]]:
+    """Return the time of each plan, the number of its points, and x and y of all points. ``points``
+    has the shape of :data:`~gz_testauto.metrics.recording.PLAN_SERIES`.
+    """
+    times, counts = np.unique(points[:, 0], return_counts=True)
+    return [coded(times), counts.tolist(), coded(points[:, 1]), coded(points[:, 2])]
 
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:

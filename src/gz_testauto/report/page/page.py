@@ -24,6 +24,7 @@ from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.encoding import tolerances_text
+from gz_testauto.report.page.files import files_of_trials
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
@@ -57,7 +58,7 @@ def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
     Raises ``ResultsError`` if the directory contains no results, if the store has another version
     or is damaged, or if the file cannot be written.
     """
-    page = make_page(directory)
+    page = make_page(directory, out.parent)
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
 
@@ -82,31 +83,36 @@ def write_comparison_page(paths: Sequence[Path], across: PairedCampaigns, out: P
     :func:`write_page`.
     """
     sources = compared_sources(paths, across)
-    maker = PageMaker(sources[0].directory.path)
+    maker = PageMaker(sources[0].directory.path, out.parent)
     analysis = analyze(across.results, across.pairs)
     page = maker.make_of(sources, analysis, compared_campaigns(across))
     write_atomically(out, page.html.encode("utf-8"))
     return list(page.problems)
 
 
-def make_page(directory: Path) -> Page:
+def make_page(directory: Path, page_directory: Optional[Path] = None) -> Page:
     """Return the page. ``directory`` is the path of the results directory as it is written in a
-    command.
+    command. ``page_directory`` is the directory of the page, without which the page has no links to
+    files.
     """
-    return PageMaker(directory).make()
+    return PageMaker(directory, page_directory).make()
 
 
 class PageMaker:
     """A generator of the page of one results directory.
 
     It can create the page repeatedly, and caches the data of finished trials. ``directory`` is the
-    path as it is written in a command.
+    path as it is written in a command. ``page_directory`` is the directory in which the page is
+    stored, for links to logs and bags.
 
     If ``live`` is true, the page shows running trials and polls its server for new results.
     """
 
-    def __init__(self, directory: Path, live: bool = False) -> None:
+    def __init__(
+        self, directory: Path, page_directory: Optional[Path] = None, live: bool = False
+    ) -> None:
         self._path = directory
+        self._page_directory = page_directory
         self._live = live
         self._surroundings: Optional[WorldContext] = None
         self._drawer: Optional[WorldsDrawer] = None
@@ -138,9 +144,11 @@ class PageMaker:
         with recordings(sources) as read:
             worlds = self._drawer.draw(read, results.worlds, results.trials)
         records = {record.trial: record for record in results.trials}
+        files = files_of_trials(sources, self._page_directory)
         for world in worlds:
             for trial in world["trials"]:
-                trial.update(data.trial_block(records[trial["trial"]], analysis))
+                record = records[trial["trial"]]
+                trial.update(data.trial_block(record, analysis), files=files(record))
         spec = self._surroundings.spec
         figures = figures_of_worlds(place, spec, results.worlds, problems)
         fitted = {figure: curves(results, values) for figure, values in figures.items()}

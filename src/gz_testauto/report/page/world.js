@@ -7,6 +7,7 @@ const World = (() => {
   const byId = (id) => document.getElementById(id);
   const SERIES = ["clearance", "speed", "yaw_rate"];
   const STEP_S = 0.05;
+  const LOCAL_PLAN_S = 2; // a local plan without a newer one is drawn for this time
 
   let data = null; // data of all worlds
   let drives = []; // decoded trials of this world, with their drawn elements
@@ -54,7 +55,8 @@ const World = (() => {
     drive.path = trial.path.map(decoded);
     drive.objects = (trial.objects || []).map((one) => ({ ...one, path: one.path.map(decoded) }));
     drive.tf = trial.tf ? trial.tf.map(decoded) : null;
-    drive.plan = trial.plan ? trial.plan.map(decoded) : null;
+    drive.plans = Object.entries(trial.plans || {}).map(([kind, [times, counts, xs, ys]]) => (
+      { kind, times: decoded(times), counts, xs: decoded(xs), ys: decoded(ys) }));
     for (const name of SERIES) drive[name] = (trial[name] || [[], []]).map(decoded);
     drive.end = trial.end_ms / 1000;
     return drive;
@@ -106,9 +108,7 @@ const World = (() => {
       row.append(name);
       row.append(element("td", { class: `text cell ${ended.kind}` }, ended.text));
       const how = element("td", { class: "text long" }, drive.problem || drive.detail);
-      if (!data.live) {
-        for (const [name, path] of Object.entries(drive.files || {})) how.append(" ", element("a", { href: path }, name));
-      }
+      for (const [name, path] of Object.entries(drive.files || {})) how.append(" ", element("a", { href: path }, name));
       row.append(how);
       drive.cells = SERIES.map(() => element("td", { class: "now" }, "–"));
       row.append(...drive.cells);
@@ -195,7 +195,10 @@ const World = (() => {
       xs.forEach((x, i) => { points += `${x},${ys[i]} `; });
       const polyline = (kind, [px, py]) => drawn("polyline", { class: kind,
         points: Array.from(px, (x, i) => `${x},${py[i]}`).join(" ") });
-      if (drive.plan) group.append(polyline("plan", drive.plan));
+      for (const plans of drive.plans) {
+        plans.line = drawn("polyline", { class: `${plans.kind}-plan` });
+        group.append(plans.line);
+      }
       if (drive.tf) group.append(polyline("tf", drive.tf.slice(1)));
       drive.body = drawn("polygon", { class: "body", points: corners });
       group.append(
@@ -252,9 +255,15 @@ const World = (() => {
     if (there.some((one) => one.contacts.length)) {
       entries.push(sample("path", { class: "hit", d: "M12 3l12 12m0 -12l-12 12" }, "collision", "p1"));
     }
-    const stack = there.find((one) => one.tf), planned = there.find((one) => one.plan);
+    const stack = there.find((one) => one.tf);
     if (stack) entries.push(sample("line", { class: "tf", ...across }, "position in tf", `p${stack.planner % 7}`));
-    if (planned) entries.push(sample("line", { class: "plan", ...across }, "first global plan", `p${planned.planner % 7}`));
+    for (const kind of ["global", "local"]) {
+      const planned = there.find((one) => one.plans.some((plans) => plans.kind === kind));
+      if (planned) {
+        entries.push(sample("line", { class: `${kind}-plan`, ...across }, `${kind} plan at the time shown`,
+          `p${planned.planner % 7}`));
+      }
+    }
     if (block.start) entries.push(sample("rect", { class: "start-dot", x: 13, y: 4, width: 10, height: 10 }, "start"));
     if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
     if (block.lanes) entries.push(sample("rect", { class: "lane", x: 1, y: 3, width: 34, height: 12 }, "road"));
@@ -378,6 +387,20 @@ const World = (() => {
 
   /* --- the time -------------------------------------------------------------------------------- */
 
+  /* Draw the newest plan at a time. A local planner that publishes no plan has none. */
+  function showPlan({ kind, times, counts, xs, ys, line }, time) {
+    let first = 0, newest = -1;
+    while (newest + 1 < times.length && times[newest + 1] <= time + 1e-6) {
+      if (newest >= 0) first += counts[newest];
+      newest += 1;
+    }
+    const old = newest < 0 || (kind === "local" && time - times[newest] > LOCAL_PLAN_S);
+    line.toggleAttribute("hidden", old);
+    if (old) return;
+    const points = Array.from({ length: counts[newest] }, (_, k) => `${xs[first + k]},${ys[first + k]}`);
+    line.setAttribute("points", points.join(" "));
+  }
+
   function setTime(time, from = null) {
     now = Math.min(Math.max(time, 0), end);
     byId("time").value = now;
@@ -392,6 +415,7 @@ const World = (() => {
         body.toggleAttribute("hidden", place[0] === null);  // it was absent
         if (place[0] !== null) body.setAttribute("transform", placedAt(...place));
       }
+      drive.plans.forEach((plans) => showPlan(plans, held));
       SERIES.forEach((name, index) => {
         const value = at(...drive[name], now);
         drive.cells[index].textContent = value === null ? "–" : value.toFixed(2);

@@ -3,11 +3,8 @@
 Each damaged file is reported in one line, once, and omitted.
 """
 
-import glob
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
-from urllib.parse import quote
 
 import numpy as np
 import shapely
@@ -182,7 +179,6 @@ def _trial(
         surroundings.problems.append(str(error))
         return {**data, "problem": escape_text(str(error))}
     data.update(thinned_trajectory(recording))
-    data["files"] = _files(surroundings.directory.path, Path(record.trajectory).stem)
     data["contacts"] = [
         [
             round(1000 * episode.start_s),
@@ -193,22 +189,6 @@ def _trial(
         for episode in recording.contacts[:SHOWN_CONTACTS]
     ]
     return data
-
-
-def _files(directory: Path, trial: str) -> Dict[str, str]:
-    """Return the paths of the logs and the bag of a trial on a stack, relative to ``directory``.
-
-    The logs of the last attempt are used. In a warm run, the logs of several trials are in the
-    folder of the first of them.
-    """
-    logs = [path for path in directory.glob(f"logs/{glob.escape(trial)}*") if path.is_dir()]
-    numbered = {path.name[len(trial) :].lstrip("."): path for path in logs}
-    attempts = sorted((int(n or 1), path) for n, path in numbered.items() if not n or n.isdigit())
-    found = {"logs": attempts[-1][1]} if attempts else {}
-    bag = directory / "bags" / f"{trial}.bag"
-    if bag.is_file():
-        found["bag"] = bag
-    return {name: quote(str(path.relative_to(directory))) for name, path in found.items()}
 
 
 def _touched(

@@ -12,6 +12,7 @@ from typing import Dict, List, Optional, Tuple
 import numpy as np
 import roslib.message
 import rospy
+import shapely
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry, Path
 from rosgraph_msgs.msg import Log
@@ -20,12 +21,18 @@ from sensor_msgs.msg import LaserScan
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import PLAN_SERIES
+from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.spec.stack import NumberTopicSpec, StackSpec
 
 MISSED = "Control loop missed its desired rate"
 EXTRAPOLATION = "extrapolation"
 NOTHING = (math.nan,) * 5
+STORED_AFTER_S = {"global": 2.0, "local": 0.5}
+"""Simulated time (s) after a stored plan within which no further plan of this kind is stored."""
+STORED_WITHIN_M = 0.02
+"""Largest distance (m) of a received plan from the stored plan, which has fewer points."""
 REDUCTIONS = {"last": lambda v: v[-1], "mean": np.mean, "max": np.max, "min": np.min, "sum": np.sum}
 
 
@@ -112,31 +119,50 @@ def field_value(message: object, field: str) -> float:
 
 
 class PublishedPlans:
-    """The times and lengths of received global or local plans, in order of reception.
+    """The times and lengths of received global or local plans, in order of reception, and the
+    points of some of these plans.
 
-    The global planner navfn publishes each plan twice, first without its last point. Two messages
-    of a topic with the same time stamp are therefore one plan, of which the second message is used.
-    Not thread-safe.
+    The points of a plan are stored if the previous stored plan is older by at least
+    ``stored_after_s``, so that recordings remain small. The global planner navfn publishes each
+    plan twice, first without its last point. Two messages of a topic with the same time stamp are
+    therefore one plan, of which the second message is used. Not thread-safe.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stored_after_s: float) -> None:
+        self._stored_after_s = stored_after_s
         self._received: List[Tuple[float, float]] = []
         self._newest: Tuple[str, float] = ("", 0.0)
-        self.first_m = np.zeros((0, 2))
-        """The points of the first plan, shape (k, 2)."""
+        self._stored: List[np.ndarray] = []
+        self._stored_s = -math.inf
 
-    def add(self, topic: str, stamp_s: float, after_s: float, points_m: np.ndarray) -> None:
+    def add(
+        self,
+        topic: str,
+        stamp_s: float,
+        after_s: float,
+        points_m: np.ndarray,
+        pose: Optional[Pose2D] = Pose2D(0.0, 0.0, 0.0),
+    ) -> None:
         """Add a plan that was received ``after_s`` after the goal. ``points_m`` has shape (n, 2).
-        ``stamp_s`` is the time stamp of the message, or 0 if the publisher does not set it."""
-        steps = np.diff(points_m, axis=0) if len(points_m) > 1 else np.zeros((0, 2))
-        plan = (after_s, float(np.hypot(*steps.T).sum()))
-        if stamp_s > 0.0 and self._received and self._newest == (topic, stamp_s):
-            self._received[-1] = (self._received[-1][0], plan[1])
-        else:
-            self._received.append(plan)
+
+        ``stamp_s`` is the time stamp of the message, or 0 if the publisher does not set it.
+        ``pose`` is the pose of the plan's frame in the world, or None if it is unknown. Points of a
+        plan without a known pose are not stored.
+        """
+        points_m = np.reshape(points_m, (-1, 2))
+        length_m = float(np.hypot(*np.diff(points_m, axis=0).T).sum())
+        is_repeated = bool(self._received) and stamp_s > 0.0 and self._newest == (topic, stamp_s)
+        if is_repeated:
+            after_s = self._received.pop()[0]
+        self._received.append((after_s, length_m))
         self._newest = (topic, stamp_s)
-        if self._received[0] is self._received[-1]:
-            self.first_m = np.reshape(points_m, (-1, 2))
+        is_stored = is_repeated and self._stored_s == after_s
+        if pose is None or not (is_stored or after_s >= self._stored_s + self._stored_after_s):
+            return
+        if is_stored:
+            self._stored.pop()
+        self._stored.append(_stored_points(after_s, points_m, pose))
+        self._stored_s = after_s
 
     @property
     def lengths_m(self) -> List[float]:
@@ -147,6 +173,22 @@ class PublishedPlans:
         """Return the time since the goal (s) and the length (m) of each plan, shape (n, 2)."""
         return np.array(self._received, dtype=float).reshape(-1, 2)
 
+    def points(self) -> np.ndarray:
+        """Return the time (s) of each stored plan, and x and y (m) of its points in the world
+        frame, shape (k, 3), in single precision. Points with the same time are one plan."""
+        return np.concatenate([np.zeros((0, 3), np.float32), *self._stored])
+
+
+def _stored_points(time_s: float, points_m: np.ndarray, pose: Pose2D) -> np.ndarray:
+    """Return the time and the points of a plan in the world frame, shape (k, 3), without the points
+    that a line between others replaces within :data:`STORED_WITHIN_M`."""
+    if len(points_m) > 1:
+        line = shapely.simplify(shapely.LineString(points_m), STORED_WITHIN_M)
+        points_m = shapely.get_coordinates(line)
+    cosine, sine = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+    placed_m = points_m @ np.array([(cosine, sine), (-sine, cosine)]) + (pose.x_m, pose.y_m)
+    return np.column_stack([np.full(len(placed_m), time_s), placed_m]).astype(np.float32)
+
 
 class StackMonitor:
     """A recorder of the topics of one stack since :meth:`begin`.
@@ -155,8 +197,10 @@ class StackMonitor:
     of the first subscriber for all subscribers of a topic.
     """
 
-    def __init__(self, stack: StackSpec) -> None:
+    def __init__(self, stack: StackSpec, localization: Localization) -> None:
+        """Subscribe to the topics. ``localization`` provides the frames of plans."""
         names = stack.names
+        self._localization, self._map_frame = localization, stack.frames.map.lstrip("/")
         self._lock = threading.Lock()
         self._begin_s = 0.0
         self._odom: Tuple[float, ...] = NOTHING
@@ -217,12 +261,11 @@ class StackMonitor:
         ``odom``, shape (n, 5), contains x, y (m), yaw (rad), forward speed (m/s) and yaw rate
         (rad/s) per control period, or NaN before the first message. ``global_plan_m`` and
         ``local_plan_m``, shape (k, 2), contain the time since the goal (s) and the length (m) of
-        each plan. :data:`~gz_testauto.metrics.recording.PLAN_SERIES` are the points of the first
-        global plan, which is in the map frame.
+        each plan. :data:`~gz_testauto.metrics.recording.PLAN_SERIES` are the points of plans.
         """
         with self._lock:
             return {
-                PLAN_SERIES: self._plans["global"].first_m,
+                **{PLAN_SERIES[which]: plans.points() for which, plans in self._plans.items()},
                 "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
                 **{f"{which}_plan_m": plans.array() for which, plans in self._plans.items()},
             }
@@ -247,17 +290,27 @@ class StackMonitor:
         with self._lock:
             self._command: Optional[Twist2D] = None
             self._odometry: List[Tuple[float, ...]] = []
-            self._plans = {"global": PublishedPlans(), "local": PublishedPlans()}
+            self._plans = {kind: PublishedPlans(STORED_AFTER_S[kind]) for kind in PLAN_SERIES}
             self._missed = self._extrapolations = 0
 
     def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
         def take(message: Path, topic: str) -> None:
             points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
+            pose = self._pose_of(message.header.frame_id)
+            stamp_s = message.header.stamp.to_sec()
             with self._lock:
-                self._plans[which].add(topic, message.header.stamp.to_sec(), elapsed_s, points_m)
+                self._plans[which].add(topic, stamp_s, elapsed_s, points_m, pose)
 
         return [rospy.Subscriber(topic, Path, take, topic, queue_size=10) for topic in topics]
+
+    def _pose_of(self, frame: str) -> Optional[Pose2D]:
+        """Return the pose of a frame in the world, or None if tf cannot provide it. Local planners
+        publish their plans in the frame of the odometry."""
+        if frame.lstrip("/") in ("", self._map_frame):
+            return Pose2D(0.0, 0.0, 0.0)
+        pose = self._localization.pose_of(frame, self._map_frame)
+        return None if pose is None else pose.planar
 
     def _on_command(self, message: Twist) -> None:
         with self._lock:

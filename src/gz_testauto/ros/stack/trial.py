@@ -97,7 +97,7 @@ class StackTrialRunner:
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
-        self._stack_monitor = StackMonitor(self._stack)  # after all other subscribers
+        self._stack_monitor = StackMonitor(self._stack, self._localization)  # the last subscriber
         self._costmap = CostmapCheck(campaign, self._localization)
         self._updater = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
