@@ -87,6 +87,15 @@ def test_missing_package_is_rejected_with_its_name():
         resources.resolve("package://no_such_package/models", Path("/"))
 
 
+def test_missing_package_with_a_similar_name_names_the_similar_package(monkeypatch):
+    monkeypatch.setattr(resources, "ros_packages", lambda: {"gazebo_ros": Path("/opt")})
+    with pytest.raises(ResourceError, match="did you mean 'gazebo_ros'"):
+        resources.resolve("package://gazebo_rso/launch", Path("/"))
+    with pytest.raises(ResourceError) as error:
+        resources.resolve("package://nowhere/launch", Path("/"))
+    assert "did you mean" not in str(error.value)
+
+
 @pytest.mark.parametrize("with_rospkg", [True, False])
 def test_package_is_found_in_ros_package_path(tmp_path, monkeypatch, with_rospkg):
     if not with_rospkg:

@@ -7,6 +7,7 @@ the network, because Gazebo's online model database can be unavailable or slow.
 """
 
 import contextlib
+import difflib
 import os
 import re
 import sysconfig
@@ -218,9 +219,12 @@ def _resolve_package(rest: str, relative_to: Path) -> Path:
         return Path(os.path.normpath(share_directory() / inside))
     directory = ros_packages().get(package) or _neighboring_package(package, relative_to)
     if directory is None:
+        near = difflib.get_close_matches(package, list(ros_packages()), n=1)
+        hint = f"; did you mean {near[0]!r}? Otherwise" if near else ";"
         raise ResourceError(
-            f"package://{rest}: the ROS package {package!r} was not found; source the workspace "
-            "that contains it, or add the folder that contains the package to ROS_PACKAGE_PATH"
+            f"package://{rest}: the ROS package {package!r} was not found{hint} install or build "
+            "it, and source setup.bash of its workspace in this shell, or add its parent folder to "
+            "ROS_PACKAGE_PATH"
         )
     return Path(os.path.normpath(directory / inside))
 

@@ -63,10 +63,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
     try:
         package = resources.resolve(f"package://{launch.package}", Path())
     except ResourceError as error:
-        raise SpecError(
-            f"{where}.package: {error}; install or build the package, and source setup.bash of its "
-            "workspace in this shell"
-        ) from error
+        raise SpecError(f"{where}.package: {error}") from error
     elsewhere = sorted(package.rglob(Path(launch.file).name))
     for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
         if os.path.isfile(path):
