@@ -31,6 +31,8 @@ from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_sta
 
 PACKAGES = {"rosrun": "rosbash"}
 """The Debian packages of commands of ROS that are not in the package of their name."""
+BAG_COMMANDS = ("rosrun", "rosbag")
+"""The commands of ROS that a trial with a bag needs in addition."""
 SLACK_S = 30.0
 """Time (s) that a session can exceed its longest wait before it counts as hung."""
 
@@ -129,15 +131,16 @@ def _require_ros(spec: StackCampaignSpec) -> None:
             )
     for command in commands_of(spec):
         if shutil.which(command) is None:
+            key = "stack.bag" if command in BAG_COMMANDS else "stack"
             raise MissingDependencyError(
-                f"a campaign with stack needs ROS, but {command} is not on PATH; "
+                f"a campaign with the key {key!r} needs {command} of ROS, which is not on PATH; "
                 f"{remedy_for(command)}"
             )
 
 
 def commands_of(spec: StackCampaignSpec) -> Tuple[str, ...]:
     """Return the commands of ROS that the trials of a campaign run."""
-    return ("roscore", "roslaunch", *(("rosrun", "rosbag") if spec.stack.bag else ()))
+    return ("roscore", "roslaunch", *(BAG_COMMANDS if spec.stack.bag else ()))
 
 
 def remedy_for(command: str) -> str:

@@ -6,7 +6,7 @@ missing part.
 
 import importlib
 import shutil
-from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Set, Tuple
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.ros_packages import ros_packages
@@ -49,7 +49,7 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
     yield _commands(spec)
     yield _modules()
     found: Dict[str, List[Tuple[str, str]]] = {}
-    packages: Set[str] = set()
+    packages: Dict[str, str] = {}
     described: Set[str] = set()
     files = set()
     for where, launch, planners in launches_of(spec):
@@ -63,7 +63,8 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
                 find_launch_file(launch, where), arguments_of(spec, launch, planner)
             )
             files.update(contents.files)
-            packages |= contents.missing_packages
+            for package in contents.missing_packages:
+                packages.setdefault(package, where)
             described |= contents.missing_description_packages
             found.setdefault(where, []).extend(contents.nodes)
     if found:
@@ -95,24 +96,26 @@ def _modules() -> Need:
     return Need("ROS modules", True, f"all {len(MODULES)}")
 
 
-def _nodes(found: Dict[str, List[Tuple[str, str]]], packages: Set[str]) -> Iterator[Need]:
-    """Yield the packages and the nodes of launch files; ``found`` are package and type of each
-    node by the key of its launch file."""
+def _nodes(found: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]) -> Iterator[Need]:
+    """Yield the packages and the nodes of launch files. ``found`` are package and type of each node
+    by the key of its launch file. ``packages`` are missing packages and the keys of launch files
+    that need them."""
     from roslib.packages import find_node
 
-    known = ros_packages()
+    known, missing_packages = ros_packages(), dict(packages)
     missing_nodes: List[str] = []
     count = 0
     for where, nodes in found.items():
         for package, kind in dict.fromkeys(nodes):
             count += 1
             if package not in known:
-                packages.add(package)
+                missing_packages.setdefault(package, where)
             elif not find_node(package, kind):
                 missing_nodes.append(f"{package}/{kind} ({where})")
     remedy = "install or build the packages, and source setup.bash of their workspace"
-    if packages:
-        yield Need("ROS packages", False, f"missing: {join_truncated(sorted(packages))}", remedy)
+    if missing_packages:
+        listed = [f"{package} ({where})" for package, where in sorted(missing_packages.items())]
+        yield Need("ROS packages", False, f"missing: {join_truncated(listed)}", remedy)
     else:
         yield Need("ROS packages", True, "all packages that the launch files name")
     if missing_nodes:
