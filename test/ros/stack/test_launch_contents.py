@@ -224,6 +224,35 @@ def test_image_of_a_map_and_paths_in_parameter_files_are_inputs(tmp_path):
     assert found(top, map_file=str(room)) == [room, tmp_path / "room.pgm", tmp_path / "mask.pgm"]
 
 
+NINE_ALIASES = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+NINE_MERGES = [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 12)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["a0: &a0 [x]", *NINE_ALIASES],
+        ["a0: &a0 {x: y}", *NINE_MERGES],
+        ["a: &a [*a]"],
+        ["unit: !degrees 90.0"],
+        ["deep: " + "[" * 20 + "x" + "]" * 20],
+    ],
+    ids=["aliases", "merge keys", "circle", "tag", "nesting"],
+)
+def test_files_after_unusual_yaml_are_found(tmp_path, lines):
+    (tmp_path / "mask.pgm").write_text("P5")
+    parameters = tmp_path / "parameters.yaml"
+    parameters.write_text("\n".join([*lines, f"mask: {tmp_path}/mask.pgm", ""]))
+    node = f'<rosparam file="{parameters}"/>'
+    assert found(write(tmp_path / "top.launch", node)) == [parameters, tmp_path / "mask.pgm"]
+
+
+def test_parameter_file_with_extreme_nesting_is_an_input_without_further_files(tmp_path):
+    parameters = tmp_path / "parameters.yaml"
+    parameters.write_text("[" * 3000)
+    assert found(write(tmp_path / "top.launch", f'<rosparam file="{parameters}"/>')) == [parameters]
+
+
 def test_environment_variables_in_launch_files_are_replaced(tmp_path, monkeypatch):
     (tmp_path / "a b.yaml").touch()
     (tmp_path / "c.yaml").touch()

@@ -275,27 +275,46 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _named_in_yaml(path: Path) -> Iterator[Path]:
-    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs."""
+    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs.
+
+    The nodes of the document are read, not its values: an alias is the node that it refers to.
+    Nested aliases and merge keys therefore cost no more than the size of the file.
+    """
     try:
-        content = yaml.safe_load(read_file(path, _LARGEST_READ_B).decode("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        text = read_file(path, _LARGEST_READ_B).decode("utf-8")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
         return
-    if isinstance(content, dict) and isinstance(content.get("image"), str):
-        image = path.parent / content["image"]
-        if os.path.isfile(image):
-            yield image
-    for text in _texts(content):
+    if isinstance(root, yaml.MappingNode):
+        for key, value in root.value:
+            if key.value == "image" and _is_text(value):
+                image = path.parent / value.value
+                if os.path.isfile(image):
+                    yield image
+    for text in _texts(root):
         found = find_file(text)
         if found is not None and os.path.isfile(found):
             yield found
 
 
-def _texts(value: Any, depth: int = 20) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)) and depth:
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item, depth - 1)
+def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
+    """Yield the texts below a node, except the keys of mappings. Each node is visited once."""
+    open_nodes, visited = [root], set()
+    while open_nodes:
+        node = open_nodes.pop()
+        if id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            open_nodes += [value for _, value in reversed(node.value)]
+        elif isinstance(node, yaml.SequenceNode):
+            open_nodes += reversed(node.value)
+        elif _is_text(node):
+            yield node.value
+
+
+def _is_text(node: Optional[yaml.Node]) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:str"
 
 
 def _is_launch_file(path: Path) -> bool:
