@@ -7,9 +7,10 @@ Coverage: in each cell (worlds x repetitions x rates x correlation within worlds
 the 95 % intervals must contain the true success rate, or the true difference of two planners in the
 same worlds. False alarms: in each cell a test may find a difference between two equal planners in
 at most 5.5 % of campaigns; the gate and the early stop, evaluated after every world, may be wrong
-in at most alpha. A cell that misses its limit by chance is drawn again with ten times as many
-campaigns, and that result counts. Savings: the share of 500 worlds that a campaign with early stop
-saves, at a true difference of 15 points; at least a third.
+in at most alpha. The same holds for a comparison of campaigns that stopped early. A cell that
+misses its limit by chance is drawn again with ten times as many campaigns, and that result counts.
+Savings: the share of 500 worlds that a campaign with early stop saves, at a true difference of 15
+points; at least a third.
 
     python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2] [--only PART]
 
@@ -32,7 +33,8 @@ from scipy.stats import beta
 from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import DIFFERENCE
 from gz_testauto.analysis.bounded_mean import HALF, RATE, WHOLE, mean_interval, mean_p_value
-from gz_testauto.analysis.comparison import planners_differ
+from gz_testauto.analysis.comparison import PairedCounts, mcnemar, planners_differ
+from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.success_curve import success_curve
 
@@ -331,7 +333,79 @@ def savings(table, arguments):
         table.row(text, saved, saved >= SAVED, f">= {100 * SAVED:.0f} %")
 
 
-PARTS = {"savings": savings, "ends": alarms, "tests": tests, "rates": rates, "pairs": pairs}
+STOPPED_WORLDS = 200
+STOPPED_CASES = (
+    # Success rates of planners p and q, alpha of `stop`, whether both campaigns have `stop`, and
+    # the planner that p is compared with: p of another campaign, or q under another name.
+    ((0.7, 0.7), 0.05, False, "p"),
+    ((0.7, 0.5), 0.05, False, "p"),
+    ((0.7, 0.5), 0.05, True, "p"),
+    ((0.5, 0.5), 0.05, False, "q"),
+    ((0.9, 0.9), 0.05, False, "q"),
+    ((0.5, 0.5), 0.2, False, "q"),
+    ((0.5, 0.5), 0.2, True, "p"),
+)
+
+
+@functools.lru_cache(maxsize=None)
+def mcnemar_of(first_only, second_only):
+    return mcnemar(PairedCounts(0, first_only, second_only, 0))
+
+
+def stopped_campaigns(case, campaigns, seed):
+    """Return the shares of pairs of campaigns in which the comparison of two planners with equal
+    rates is significant: by the sequential test, and by the test for a fixed number of worlds.
+
+    The first campaign runs the planners p and q until its early stop. The second campaign runs the
+    same worlds. A copy of q with another name has the same outcomes as q.
+    """
+    (of_p, of_q), alpha, both_stop, other = case
+    rng = np.random.default_rng(seed)
+    size = campaigns, STOPPED_WORLDS
+    p, q, p_again, q_again = (
+        rng.binomial(1, rate, size).astype(float) for rate in (of_p, of_q, of_p, of_q)
+    )
+    ends = [ever(p - q, two_sided(0.0), alpha)[1]]
+    if both_stop:
+        ends.append(ever(p_again - q_again, two_sided(0.0), alpha)[1])
+    worlds = np.minimum(np.min(ends, axis=0), STOPPED_WORLDS)
+    values = p - (p_again if other == "p" else q)
+    done = np.arange(STOPPED_WORLDS) < worlds[:, np.newaxis]
+    sequential = ever(np.where(done, values, 0.0), two_sided(0.0))[0]
+    counts = [((values == sign) & done).sum(axis=1) for sign in (1.0, -1.0)]
+    fixed = np.mean([mcnemar_of(*map(int, pair)) < ALPHA for pair in zip(*counts)])
+    return case, float(worlds.mean()), sequential, float(fixed)
+
+
+def compared(table, arguments):
+    print(
+        f"\nCampaigns with stop, compared with another campaign (at most {STOPPED_WORLDS} worlds):"
+        "\nfalse alarms with 95 % intervals, by the sequential test and by McNemar's"
+    )
+    rows = in_parallel(stopped_campaigns, STOPPED_CASES, arguments)
+    for ((of_p, of_q), alpha, both, other), worlds, *shares in rows:
+        texts = []
+        for share in shares:
+            found = success_rate(round(share * arguments.campaigns), arguments.campaigns)
+            texts.append(f"{100 * share:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}] %")
+        kept = shares[0] <= ALPHA
+        table.broken |= not kept
+        print(
+            f"p {of_p:g}, q {of_q:g}, alpha {alpha:g}, {'both stop' if both else 'one stops'}, "
+            f"{'p and p' if other == 'p' else 'p and a copy of q'}, {worlds:5.1f} worlds:  "
+            f"{'   '.join(texts)}{'' if kept else '  BROKEN'}",
+            flush=True,
+        )
+
+
+PARTS = {
+    "savings": savings,
+    "ends": alarms,
+    "compared": compared,
+    "tests": tests,
+    "rates": rates,
+    "pairs": pairs,
+}
 
 
 def main():

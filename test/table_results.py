@@ -17,11 +17,12 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
 
-def store_table(text, out, world_files=None):
+def store_table(text, out, world_files=None, stop=None, judged=()):
     """Write a CSV table with one row per trial into the new directory ``out``; return ``out``.
 
     The columns are world, planner, outcome, and optionally repetition, detail and metrics. The hash
-    of each world is that of its file in the folder ``world_files``.
+    of each world is that of its file in the folder ``world_files``. ``judged`` are the worlds that
+    the early stop ``stop`` has evaluated.
     """
     source = out.with_suffix(".csv")
     source.write_text(text, "utf-8")
@@ -55,9 +56,11 @@ def store_table(text, out, world_files=None):
     out.mkdir()
     Manifest.imported(out.name, source).write(directory)
     planners = list(dict.fromkeys(one.planner for one in records))
-    with ResultStore.create(directory, out.name, planners, worlds, len(records)) as store:
+    with ResultStore.create(directory, out.name, planners, worlds, len(records), stop) as store:
         store.declare(builtin_metrics())
         store.finish_all(records)
+        for world in judged:
+            store.judge(world)
         for one in records:
             if not one.outcome.valid:
                 cause = one.detail or "invalid"

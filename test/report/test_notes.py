@@ -107,7 +107,7 @@ def noted(analysis, name):
     of = {
         "barn_notes": (analysis.results, analysis.summaries),
         "overall_notes": (analysis.comparisons,),
-        **dict.fromkeys(("early_stop_notes", "early_stop_caveats"), (analysis.early_stop,)),
+        "early_stop_notes": (analysis.early_stop,),
         **dict.fromkeys(("load_notes", "correlation_notes"), (analysis.summaries,)),
     }
     found = getattr(written, name)(*of.get(name, (analysis.results,)))

@@ -2,7 +2,9 @@
 
 Trials of several results directories are paired in worlds whose files have the same hash, with the
 same start and goal, under the same conditions (:mod:`gz_testauto.analysis.conditions`).
-:mod:`gz_testauto.analysis.comparison` compares them.
+:mod:`gz_testauto.analysis.comparison` compares them. If one of the campaigns has ``stop``, the
+number of worlds depends on their outcomes. The worlds that it evaluated are then compared, in the
+order of their evaluation, with tests that are valid at every number of worlds.
 """
 
 import itertools
@@ -245,11 +247,45 @@ def _merged(
             for campaign in campaigns
             if campaign.results.selection
         ),
+        judged=tuple(called[key] for key in _evaluated(campaigns, keys, common)),
+        stopped=tuple(one.label for one in campaigns if one.results.is_sequential),
         declared=tuple(
             replace(metric, in_comparison=metric.in_comparison and metric.name not in without)
             for metric in shown
         ),
     )
+
+
+def _evaluated(
+    campaigns: Sequence[LoadedCampaign], keys: Mapping[str, Mapping[str, Key]], common: Set[Key]
+) -> List[Key]:
+    """Return the common worlds that all campaigns with ``stop`` evaluated, in their order.
+
+    Together, the campaigns have evaluated the first worlds of this order at any time, so their
+    number is a stopping time. Two cases would break this rule and are excluded: worlds that one of
+    several such campaigns evaluated late, because a trial was invalid at first, and all worlds from
+    the first one at which two orders differ.
+    """
+    stopped = [campaign for campaign in campaigns if campaign.results.is_sequential]
+    orders = []
+    for campaign in stopped:
+        results, key_of = campaign.results, keys[campaign.label]
+        worlds = results.judged if len(stopped) == 1 else _in_plan_order(results)
+        orders.append([key_of[world] for world in worlds if key_of.get(world) in common])
+    everywhere = set(orders[0]).intersection(*orders) if orders else set()
+    rows = zip(*([key for key in order if key in everywhere] for order in orders))
+    return [row[0] for row in itertools.takewhile(lambda row: len(set(row)) == 1, rows)]
+
+
+def _in_plan_order(results: CampaignResults) -> List[str]:
+    """Return the evaluated worlds without those that follow a later world of the plan."""
+    index = {world.name: world.world_index for world in results.worlds}
+    highest, kept = -1, []
+    for world in results.judged:
+        if index[world] > highest:
+            highest = index[world]
+            kept.append(world)
+    return kept
 
 
 def _renumbered(

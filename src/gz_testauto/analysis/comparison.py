@@ -123,7 +123,7 @@ class Comparisons:
 
     ``overall_p`` is the p-value of the hypothesis that all planners are equal, by ``overall_test``.
 
-    It is NaN for two planners. It is also NaN for a campaign with early stop, because these tests
+    It is NaN for two planners. It is also NaN for campaigns with early stop, because these tests
     assume a fixed number of worlds.
     """
 
@@ -145,7 +145,7 @@ def compare(
         )
     ]
     compared = tuple(_adjusted(pairs))
-    if results.stop is not None:  # the number of worlds depends on their outcomes
+    if results.is_sequential:  # the number of worlds depends on their outcomes
         return Comparisons(compared)
     return Comparisons(compared, *_overall(list(by_planner.values())))
 
@@ -162,11 +162,11 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
     """Return the valid trials of each world.
 
-    For a campaign with early stop, only the worlds that the early stop has evaluated are returned,
+    For campaigns with early stop, only the worlds that the early stop has evaluated are returned,
     in the order of their evaluation.
     """
     worlds = trials_by_world(results.of(planner))
-    if results.stop is None:
+    if not results.is_sequential:
         return worlds
     return {world: worlds[world] for world in results.judged if world in worlds}
 
@@ -197,7 +197,7 @@ def _compare(
     else:
         difference = mean_interval(ahead, DIFFERENCE, HALF)
         p_value, test = mean_p_value(ahead, 0.0, DIFFERENCE, HALF), METHOD_HALF
-    if results.stop is not None:  # the number of worlds depends on how they ended
+    if results.is_sequential:  # the number of worlds depends on how they ended
         test, difference = anytime.TEST, anytime.interval(ahead, anytime.DIFFERENCE)
         p_value = anytime.p_value(ahead)
     return Comparison(

@@ -66,7 +66,7 @@ def caveats(analysis: Analysis) -> List[Note]:
     return [
         *selection_notes(results),
         *early_stop_notes(analysis.early_stop),
-        *early_stop_caveats(analysis.early_stop),
+        *early_stop_caveats(results),
         *load_notes(summaries),
         *barn_notes(results, summaries),
         *correlation_notes(summaries),
@@ -140,9 +140,27 @@ def early_stop_notes(end: Optional[EarlyStop]) -> List[Note]:
     return [Note(heading, tuple(map(_pair_decision, end.pairs)))]
 
 
-def early_stop_caveats(end: Optional[EarlyStop]) -> List[Note]:
-    """Return a note on the effect of an early stop on the other numbers."""
-    return [] if end is None else [Note(_EARLY_STOP_CAVEAT)]
+def early_stop_caveats(results: CampaignResults) -> List[Note]:
+    """Return a note on the effect of early stops on the numbers that are not sequential."""
+    if results.stop is not None:
+        return [Note(_EARLY_STOP_CAVEAT)]
+    if not results.stopped:
+        return []
+    omitted = len({trial.world for trial in results.trials} - {*results.judged})
+    excluded = (
+        f"Of the worlds in common, {omitted} are not compared, because an early stop did not "
+        "evaluate them, or evaluated them in another order. "
+        if omitted
+        else ""
+    )
+    return [
+        Note(
+            f"With early stop (`stop`): {', '.join(results.stopped)}. {excluded}The number of "
+            "worlds depends on their outcomes. The differences of success below with their "
+            "p-values are valid at every number of worlds; other intervals and p-values assume a "
+            "fixed number of worlds."
+        )
+    ]
 
 
 def _pair_decision(pair: PairDecision) -> str:

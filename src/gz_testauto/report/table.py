@@ -84,7 +84,7 @@ def report(analysis: Analysis) -> RenderableType:
             "",
             means_table(analysis),
             *_notes(results, summaries),
-            *_noted(early_stop_caveats(analysis.early_stop), "dim"),
+            *_noted(early_stop_caveats(results), "dim"),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}

@@ -153,6 +153,10 @@ class CampaignResults:
     """The worlds that count for the decision by ``stop``, in the order in which they were
     evaluated.
     """
+    stopped: Tuple[str, ...] = ()
+    """The labels of the campaigns with ``stop`` among those that these results combine. The
+    worlds that these campaigns evaluated are then in ``judged``.
+    """
     relevant_success: float = RELEVANT_SUCCESS
     """The smallest difference of two success rates that is practically relevant."""
     selection: str = ""
@@ -181,6 +185,13 @@ class CampaignResults:
             for one in known.values()
             if one.name in measured or one.in_table or one.in_comparison or one.in_agreement
         )
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether the number of worlds can depend on their outcomes, because a campaign with
+        ``stop`` ran them.
+        """
+        return self.stop is not None or bool(self.stopped)
 
     @property
     def invalid(self) -> Tuple[TrialRecord, ...]:
