@@ -1,5 +1,7 @@
 """Parameters of the nodes: reading, faults, and the campaign that they select."""
 
+from xml.etree import ElementTree
+
 import pytest
 
 pytest.importorskip("rospy")
@@ -14,6 +16,9 @@ from gz_testauto.ros.campaign_parameters import CampaignParameters
 from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.ros.simulator.interface import SimulatorParameters
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.trial.plan import TrialSelection
 
 CONFIG = resources.share_directory() / "config"
 
@@ -56,6 +61,9 @@ def test_unknown_parameters_are_ignored_and_empty_text_counts_as_not_set(given):
     [
         ("workers", 0),
         ("workers", True),
+        ("seed", -1),
+        ("seed", "seven"),
+        ("failed_of", "no_such_directory"),
         ("command_timeout", "5"),
         ("campaign", "no_such_file.yaml"),
         *(
@@ -68,6 +76,33 @@ def test_a_wrong_value_is_rejected_with_the_full_name_of_the_parameter(given, na
     given[name] = value
     with pytest.raises(SpecError, match=rf"^parameter /node/{name} is .*; "):
         read_parameters(CampaignNodeParameters)
+
+
+def test_trials_and_seed_are_selected_as_by_the_command_line(given):
+    given.update(campaign=str(CONFIG / "smoke_campaign.yaml"), only="3, world_0001", seed=7)
+    parameters = read_parameters(CampaignNodeParameters)
+    assert parameters.selection == TrialSelection(only=("3", "world_0001"))
+    assert parameters.load().seed == 7
+
+
+def test_empty_text_selects_all_trials_and_the_seed_of_the_campaign(given):
+    given.update(
+        campaign=str(CONFIG / "smoke_campaign.yaml"), only="", seed="", planners="", failed_of=""
+    )
+    parameters = read_parameters(CampaignNodeParameters)
+    assert parameters.selection == TrialSelection()
+    assert parameters.failed_of is None
+    assert parameters.load().seed == load(CONFIG / "smoke_campaign.yaml", CampaignSpec).seed
+
+
+def test_names_that_look_like_numbers_remain_text():
+    root = ElementTree.parse(resources.share_directory() / "launch" / "campaign.launch").getroot()
+    (node,) = (one for one in root.iter("node") if one.get("type") == "campaign")
+    types = {one.get("name"): one.get("type") for one in node.iter("param")}
+    texts = {name for name, field in CampaignNodeParameters.model_fields.items()
+             if field.annotation is str and name in types}  # fmt: skip
+    assert {"only", "planners", "out"} <= texts
+    assert all(types[name] == "str" for name in texts)
 
 
 def test_a_missing_required_parameter_is_named(given):

@@ -4,6 +4,7 @@ The selected trials keep the indices and seeds that they have in the complete ca
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import List, Optional, Sequence, Set, Tuple
 
 from gz_testauto.base.errors import ResultsError, SpecError
@@ -11,7 +12,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.results.store import LoadedCampaign, load_campaign
 from gz_testauto.trial.plan import Trial, TrialSelection
 from gz_testauto.worlds.record import WorldRecord
 
@@ -31,6 +32,22 @@ def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
     if text not in by_number:
         raise SpecError(unknown_name("world", text, names))
     return by_number[text]
+
+
+def load_failed(directory: Path, out: Path) -> LoadedCampaign:
+    """Return the campaign in ``directory`` whose failed trials are to run again in ``out``.
+
+    Raises ``SpecError`` if both are the same directory, and ``ResultsError`` if no trial failed or
+    the trials cannot be repeated.
+    """
+    if directory.resolve() == out.resolve():
+        raise SpecError(
+            f"the failed trials and the results would both be in {out}; finished trials are never "
+            "run again in their directory: specify a new results directory (out)"
+        )
+    earlier = load_campaign(directory)
+    require_failures(earlier)
+    return earlier
 
 
 def require_failures(earlier: LoadedCampaign) -> None:

@@ -19,8 +19,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gz_testauto.base.errors import SpecError
-from gz_testauto.campaign.selection import require_failures
+from gz_testauto.campaign.selection import load_failed
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import (
@@ -34,8 +33,6 @@ from gz_testauto.cli.campaigns import (
 )
 from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.results.store import LoadedCampaign
-from gz_testauto.results.store import load_campaign as load_results
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 
@@ -82,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and print the results; return the exit status."""
     spec = load_campaign(arguments)
     selection = TrialSelection(arguments.worlds, arguments.planners, only=arguments.only)
-    failed_in = None if arguments.failed_of is None else _failed_in(arguments)
+    failed_in = None
+    if arguments.failed_of is not None:
+        failed_in = load_failed(arguments.failed_of, arguments.out)
     stop = StopSignals(on_first=announce_stop)
     with stop:
         if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
@@ -99,14 +98,3 @@ def run(arguments: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     return exit_status(stop, results)
-
-
-def _failed_in(arguments: argparse.Namespace) -> LoadedCampaign:
-    if arguments.failed_of.resolve() == arguments.out.resolve():
-        raise SpecError(
-            f"--failed-of and --out are both {arguments.out}; finished trials are never run again "
-            "in their directory: specify a new directory with --out"
-        )
-    earlier = load_results(arguments.failed_of)
-    require_failures(earlier)
-    return earlier

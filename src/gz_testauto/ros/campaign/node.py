@@ -19,6 +19,7 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.selection import load_failed
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
@@ -52,6 +53,7 @@ def start() -> int:
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
     out = parameters.results_directory(spec)
+    failed_in = None if parameters.failed_of is None else load_failed(parameters.failed_of, out)
     listener = ProgressPublisher(spec)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
     notice = plugins_notice(spec)
@@ -65,6 +67,7 @@ def start() -> int:
                 _executor(spec, out, stop, parameters),
                 make_workers=local_workers(parameters.workers),
                 selection=parameters.selection,
+                failed_in=failed_in,
                 retry_invalid=parameters.retry_invalid,
                 listener=listener,
                 should_stop=stop,
