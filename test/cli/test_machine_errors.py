@@ -100,3 +100,21 @@ def test_only_a_closed_standard_output_stops_a_command(tmp_path, stream, status,
         pipe.close()
         assert process.wait(60) == status
     assert done.exists() == is_finished
+
+
+@pytest.mark.parametrize("limit_mb", [64, 300, 999])
+def test_memory_limit_in_which_linear_algebra_hangs_is_rejected(monkeypatch, capsys, limit_mb):
+    limit = limit_mb * 1_000_000
+    monkeypatch.setattr(command.resource, "getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr(command.VERBS, "get", lambda name: pytest.fail("the verb was imported"))
+    assert command.main(["report", "x"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{limit_mb} MB" in line and "1000 MB" in line and "ulimit -v" in line
+
+
+@pytest.mark.parametrize(("limit", "threads"), [(1_000_000_000, "1"), (-1, None)])
+def test_linear_algebra_has_one_thread_within_a_memory_limit(verb, monkeypatch, limit, threads):
+    monkeypatch.setattr(command.resource, "getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr(command.os, "environ", {})
+    verb(KeyboardInterrupt())
+    assert command.os.environ.get("OPENBLAS_NUM_THREADS") == threads

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import sys
 import tempfile
 import textwrap
@@ -55,6 +56,9 @@ _REMEDIES = {
 }
 """Remedies for errors of the machine, by error number."""
 
+LEAST_ADDRESS_SPACE_B = 1_000_000_000
+"""Smallest limit of the address space (bytes, ``ulimit -v``) with which verbs run."""
+
 HELP_WIDTH = 79
 """Width (characters) of help texts. argparse wraps the descriptions of options itself."""
 EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
@@ -83,6 +87,7 @@ def main(argv: Optional[List[str]] = None) -> int:
 def _status(arguments: List[str]) -> int:
     """Run a verb and return the exit status. Print errors."""
     try:
+        _adapt_to_memory_limit()
         return _run_verb(arguments[0], arguments[1:])
     except GzTestautoError as error:
         print(f"gz_testauto: {escape_text(str(error))}", file=sys.stderr)
@@ -102,6 +107,25 @@ def _status(arguments: List[str]) -> int:
         if remedy is None:
             raise
         return _fail(f"{error.filename or 'a file'}: {error.strerror}; {remedy}")
+
+
+def _adapt_to_memory_limit() -> None:
+    """Raise ``GzTestautoError`` if the limit of the address space is too small.
+
+    OpenBLAS, the library for linear algebra of NumPy and SciPy, then never returns from its
+    initialization: it reserves memory for each thread and repeats a reservation that fails. If there
+    is a limit, OpenBLAS therefore starts only one thread, in this process and its workers.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    if limit < LEAST_ADDRESS_SPACE_B:
+        raise GzTestautoError(
+            f"the memory limit of this process is {limit / 1e6:.0f} MB (ulimit -v); it must be at "
+            f"least {LEAST_ADDRESS_SPACE_B / 1e6:.0f} MB: raise the limit, for example by "
+            "`ulimit -v unlimited`, or start the command in a shell without a limit"
+        )
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class LastingStream:
