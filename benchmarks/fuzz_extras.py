@@ -86,7 +86,7 @@ def write_extra_seeds(seeds):
     (seeds / "neighbor" / "package.xml").write_text(PACKAGE)
     (seeds / "thing.urdf").write_text(URDF)
     (seeds / "hills.world").write_text(HEIGHTS)
-    hills = (np.hypot(*np.mgrid[-8:9, -8:9]) * 10).astype(np.uint8)
+    hills = np.maximum(0, 40 - 10 * np.hypot(*np.mgrid[-8:9, -8:9])).astype(np.uint8)
     Image.fromarray(hills).save(seeds / "hills.png")
     recording = drive(1, speed_mps=lambda time_s: 0.5 + 0.2 * np.sin(0.9 * time_s), noise=0.1)
     write_channels(recording, seeds / "channels")
@@ -181,9 +181,17 @@ def demonstrations(directory, edits):
 
 
 def height_map(directory, edits):
+    """Run a campaign on the height map. The verb map does not read its image: it is ground."""
     copied(directory, "hills.world", "hills.png")
     damage(directory / "hills.png", edits)
-    return verb("map", directory / "hills.world", "--resolution", "0.1", "--out", directory / "m")
+    (directory / "worlds").mkdir()
+    for name in ("hills.world", "hills.png"):
+        shutil.move(str(directory / name), str(directory / "worlds"))
+    text = CAMPAIGN.replace("{base: room.world, obstacles: spec.yaml, count: 2}",
+                            "{directory: worlds}")  # fmt: skip
+    (directory / "campaign.yaml").write_text(text)
+    return verb("run", directory / "campaign.yaml", "--out", directory / "out", "--workers", "1",
+                "--planners", "straight")  # fmt: skip
 
 
 def terrain_image(directory, edits):
