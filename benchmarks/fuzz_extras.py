@@ -71,8 +71,8 @@ ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.5 0.4 0.3"
 HEIGHTS = """<?xml version="1.0"?>
 <sdf version="1.6"><world name="default"><model name="hills"><static>1</static><link name="l">
 <collision name="c"><geometry><heightmap><uri>hills.png</uri><size>8 8 1</size><pos>0 0 0</pos>
-</heightmap></geometry></collision><collision name="w"><pose>3 0 1 0 0 0</pose><geometry><box>
-<size>0.2 4 3</size></box></geometry></collision></link></model></world></sdf>
+</heightmap></geometry></collision><collision name="w"><pose>0 3 1 0 0 0</pose><geometry><box>
+<size>4 0.2 3</size></box></geometry></collision></link></model></world></sdf>
 """
 CHANNELS = ("imu.csv", "odometry.csv")
 

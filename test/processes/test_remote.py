@@ -138,3 +138,25 @@ def test_exception_before_a_wait_ends_the_wait(child):
     with pytest.raises(KeyError):
         send_request(connection, "drive", 60.0, check)
     proceed.set()
+
+
+def test_child_ends_without_error_if_its_parent_died_before_reading_the_reply():
+    """The connection is then reset, instead of closed."""
+    ours, theirs = multiprocessing.Pipe()
+    ours.send("request")
+
+    def reply_to_nobody(_request):
+        theirs.send(ProgressReport("replying"))
+        ours.close()
+
+    with pytest.raises(ConnectionResetError):
+        _reset_connection().recv()
+    assert serve_requests(theirs, reply_to_nobody) is None
+
+
+def _reset_connection():
+    """Return a connection whose other end was closed with an unread message."""
+    ours, theirs = multiprocessing.Pipe()
+    theirs.send("unread")
+    ours.close()
+    return theirs
