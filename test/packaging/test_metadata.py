@@ -1,6 +1,7 @@
 """The metadata in package.xml, pyproject.toml, setup.py and the code agree."""
 
 import re
+import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -43,3 +44,15 @@ def test_every_imported_ros_package_is_declared():
     imported = {name for path in source.rglob("*.py") for name in imports.findall(path.read_text())}
     declared = {element.text for element in MANIFEST.getroot() if element.tag.endswith("depend")}
     assert imported - declared == set()
+
+
+def test_wheel_has_no_caches_and_every_folder_with_files_is_a_package(monkeypatch):
+    """A folder that is no package, and each cache, causes a page of warnings by setuptools."""
+    declared = {}
+    monkeypatch.setattr("setuptools.setup", declared.update)
+    monkeypatch.chdir(CHECKOUT)
+    runpy.run_path(str(CHECKOUT / "setup.py"))
+    files = map(Path, declared["package_data"]["gz_testauto"])
+    folders = {".".join(("gz_testauto", *file.parent.parts)) for file in files}
+    assert folders <= {*declared["packages"]}
+    assert not any("__pycache__" in folder for folder in folders)

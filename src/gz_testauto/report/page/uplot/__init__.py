@@ -1,0 +1,1 @@
+"""The charting library uPlot with its license, which the page contains."""
