@@ -111,7 +111,7 @@ def test_failed_trials_cannot_run_again_in_their_own_directory(run, capsys):
     out = run(ends(w0_fgm=Outcome.COLLIDED)).out
     command = ["run", "config/smoke_campaign.yaml", "--out", str(out), "--failed-of", str(out)]
     assert main(command) == 2
-    assert "specify a new directory with --out" in capsys.readouterr().err
+    assert "specify a new results directory" in capsys.readouterr().err
 
 
 def test_selected_trials_have_no_intervals_and_no_tests(run, tmp_path, capsys):

@@ -113,8 +113,8 @@ def _adapt_to_memory_limit() -> None:
     """Raise ``GzTestautoError`` if the limit of the address space is too small.
 
     OpenBLAS, the library for linear algebra of NumPy and SciPy, then never returns from its
-    initialization: it reserves memory for each thread and repeats a reservation that fails. If there
-    is a limit, OpenBLAS therefore starts only one thread, in this process and its workers.
+    initialization: it reserves memory for each thread and repeats a reservation that fails. If
+    there is a limit, OpenBLAS therefore starts only one thread, in this process and its workers.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:

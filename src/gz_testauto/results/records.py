@@ -188,7 +188,7 @@ class CampaignResults:
 
     @property
     def is_sequential(self) -> bool:
-        """Whether the number of worlds can depend on their outcomes, because a campaign with
+        """True if the number of worlds can depend on their outcomes, because a campaign with
         ``stop`` ran them.
         """
         return self.stop is not None or bool(self.stopped)

@@ -4,7 +4,7 @@ ENV.yaml is a campaign with a key `environment` (docs/learning.md). The policy i
 for the planner `policy` of any campaign. The same command continues an interrupted training.
 
 example:
-  gz_testauto train config/learning/arena.yaml --out results/arena_policy --workers 2
+  gz_testauto train config/learning/arena.yaml --out results/arena_policy
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Optional, Union
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.selection import SelectionBatch
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
@@ -94,17 +95,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workers",
-        type=int,
-        default=1,
+        type=worker_count,
+        default=processors(),
         metavar="N",
-        help="number of parallel processes (default 1)",
+        help="number of parallel processes; the policy does not depend on it (default: number of "
+        "processors, here %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train the policy and print its path; report progress on standard error."""
-    if arguments.workers < 1:
-        raise SpecError(f"--workers is {arguments.workers}; it must be at least 1")
     spec = load(arguments.environment, EnvironmentCampaignSpec)
     directory = TrainingDirectory(arguments.out)
     directory.require_fresh_or_begun()

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=processors(),
         metavar="N",
         help="number of simulators that run in parallel (default: number of processors, "
-        "%(default)s)",
+        "here %(default)s)",
     )
     report = what.add_parser(
         "report", help="write the reports again from the stored runs, without new runs"
