@@ -170,7 +170,7 @@ def _draw(
     for outline in campaign.obstacles(world).outlines().values():
         for patch in _patches(outline, OBSTACLE_COLOR):
             axes.add_patch(patch)
-    known = "route" if campaign.static_map.lanes(world) else "static map"
+    known = "route" if campaign.static_map.lanes(world) else "path on the static map"
     waypoints = np.concatenate(campaign.static_map.waypoints(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
     labeled = set()

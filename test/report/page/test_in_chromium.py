@@ -292,3 +292,11 @@ def test_print_is_light_in_dark_mode(opened, report):
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.evaluate("document.querySelectorAll('.chart canvas').length") >= 1
+
+
+def test_headers_that_are_repeated_on_printed_pages_contain_no_buttons(opened, report):
+    """Chromium omits buttons from the repeated header, so that it would be empty."""
+    tab = opened(report)
+    tab.emulate_media(media="print")
+    shown = "[...document.querySelectorAll('thead button')].map((b) => getComputedStyle(b).display)"
+    assert {*tab.evaluate(shown)} == {"contents"}
