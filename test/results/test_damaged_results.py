@@ -262,3 +262,14 @@ def test_a_results_directory_without_results_is_rejected(directory, tmp_path):
     directory.results.unlink()
     with pytest.raises(ResultsError):
         ResultStore.read(directory)
+
+
+@pytest.mark.parametrize("part", ["results.sqlite", "trajectories", "trajectories/w--p--0.npz"])
+def test_error_for_a_part_of_a_campaign_names_the_directory_of_the_campaign(tmp_path, part):
+    for name in ("manifest.json", "results.sqlite", "trajectories/w--p--0.npz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(ResultsError) as refused:
+        load_campaign(tmp_path / part)
+    assert str(refused.value).startswith(f"{tmp_path / part}: ")
+    assert f"specify {tmp_path}, " in str(refused.value)

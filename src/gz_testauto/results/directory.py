@@ -66,11 +66,17 @@ class RunDirectory:
 
     def require_begun(self) -> None:
         """Raise ``ResultsError`` unless a run of this kind was started in this directory."""
-        if not self.is_begun:
-            raise ResultsError(
-                f"{self.path}: the directory contains no {self.CONTENT} (no {self.MARKER}); "
-                f"specify the --out directory of `{self.COMMAND}`"
-            )
+        if self.is_begun:
+            return
+        fault = f"the directory contains no {self.CONTENT} (no {self.MARKER})"
+        if os.path.isfile(self.path):
+            fault = "this is a file, not a directory"
+        remedy = f"the --out directory of `{self.COMMAND}`"
+        for parent in self.path.parents:
+            if os.path.isfile(parent / self.MARKER):
+                remedy = f"{parent}, which contains a {self.CONTENT}"
+                break
+        raise ResultsError(f"{self.path}: {fault}; specify {remedy}")
 
     def require_fresh_or_begun(self) -> None:
         """Raise ``ResultsError`` if the directory contains files that no run of this kind has
