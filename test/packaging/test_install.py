@@ -6,17 +6,16 @@ installation omits.
 
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from completed_commands import NOT_SOURCE, run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCE = CHECKOUT / "src"
 SHARED_FOLDERS = ("config", "models", "worlds")
-NOT_SOURCE = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "devel", "install")
 
 
 def files_below(folder: Path):
@@ -33,18 +32,6 @@ def source_files():
 
 def shared_files(*folders):
     return {f"{name}/{file}" for name in folders for file in files_below(CHECKOUT / name)}
-
-
-def run(*command, **options):
-    done = subprocess.run(
-        [str(word) for word in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **options,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +104,6 @@ def test_the_instructions_for_a_workspace_upgrade_pip_before_the_build():
 
 @pytest.mark.slow
 def test_python_wheel_contains_all_modules_and_files(tmp_path):
-    # A build writes into the source tree, so it gets a copy.
     tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))
     build = (
         sys.executable,

@@ -8,6 +8,8 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGE = CHECKOUT / "docs" / "troubleshooting.md"
+pytestmark = pytest.mark.slow
+
 MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
 
 

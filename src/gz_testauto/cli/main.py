@@ -37,6 +37,7 @@ VERBS = Registry(
         "compare": "gz_testauto.cli.compare",
         "doctor": "gz_testauto.cli.doctor",
         "robot": "gz_testauto.cli.robot",
+        "completion": "gz_testauto.cli.completion",
     },
 )
 

@@ -1,0 +1,63 @@
+"""Print a script that completes commands in a shell.
+
+The script completes verbs, options and files. bash reads the scripts of the folder below when a
+command is completed for the first time; zsh reads those of the folders in its variable fpath. Print
+the script again after an installation of further verbs or of another version.
+
+example:
+  mkdir -p ~/.local/share/bash-completion/completions
+  cd ~/.local/share/bash-completion/completions
+  gz_testauto completion bash > gz_testauto
+"""
+
+import argparse
+from typing import Any, Dict
+
+from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
+from gz_testauto.base.installation import install_command
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script; return 0."""
+    try:
+        import shtab
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"completion needs shtab: {install_command('completion')}"
+        ) from error
+    print(shtab.complete(parser_of_all_verbs(shtab.FILE), shell=arguments.shell))
+    return 0
+
+
+def parser_of_all_verbs(files: Dict[str, Any]) -> argparse.ArgumentParser:
+    """Return a parser with all verbs. Arguments without choices are marked as ``files``."""
+    from gz_testauto.cli.main import VERBS  # which imports this module by name only
+
+    parser = argparse.ArgumentParser(prog="gz_testauto")
+    parser.add_argument("--version", action="version", version="")
+    verbs = parser.add_subparsers()
+    for name in VERBS.names():
+        try:
+            verb = VERBS.get(name)
+        except GzTestautoError:
+            continue  # it cannot run without a library that is not installed
+        of_verb = verbs.add_parser(name, help=VERBS.summary(name), allow_abbrev=False)
+        verb.add_arguments(of_verb)
+        _mark_files(of_verb, files)
+    return parser
+
+
+def _mark_files(parser: argparse.ArgumentParser, files: Dict[str, Any]) -> None:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for part in action.choices.values():
+                _mark_files(part, files)
+        elif action.choices is None and action.nargs != 0:
+            action.complete = files  # type: ignore[attr-defined]

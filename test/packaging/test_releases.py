@@ -1,0 +1,55 @@
+"""The source distribution and the wheel run in new environments of two Python versions."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from completed_commands import NOT_SOURCE, run
+
+pytestmark = pytest.mark.slow
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def python_of(version):
+    """Return the program of a Python version, or skip the test."""
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    found = [shutil.which(f"python{version}", path="/usr/local/bin:/usr/bin")]
+    found += [str(path) for path in sorted(installed.glob(f"{version}.*/bin/python"))]
+    programs = list(filter(None, found))
+    if not programs:
+        pytest.skip(f"Python {version} is not installed")
+    return programs[-1]
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """A folder with the wheel and the source distribution."""
+    place = tmp_path_factory.mktemp("release")
+    tree = shutil.copytree(str(CHECKOUT), str(place / "tree"), ignore=NOT_SOURCE)
+    run(
+        sys.executable, "setup.py", "-q", "sdist", "-d", place, "bdist_wheel", "-d", place, cwd=tree
+    )
+    return place
+
+
+@pytest.mark.parametrize("version, suffix", [("3.8", ".tar.gz"), ("3.13", ".whl")])
+def test_release_runs_a_campaign_in_a_new_environment(distributions, tmp_path, version, suffix):
+    (release,) = distributions.glob(f"gz_testauto-*{suffix}")
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"PYTHONPATH", "VIRTUAL_ENV", "ROS_PACKAGE_PATH", "CMAKE_PREFIX_PATH"}
+    }
+    run(python_of(version), "-m", "venv", tmp_path / "new")
+    programs = tmp_path / "new" / "bin"
+    run(programs / "pip", "install", "--upgrade", "pip>=23,<27", env=environment)
+    constraints = CHECKOUT / "constraints.txt"
+    run(programs / "pip", "install", "--constraint", constraints, release, env=environment)
+    campaign = ("run", "smoke_campaign", "--simulator", "embedded", "--out", "results")
+    command = programs / "gz_testauto"
+    output = run(command, *campaign, cwd=tmp_path, env=environment)
+    assert "fgm" in output
+    assert (tmp_path / "results" / "report.html").is_file()
