@@ -1,0 +1,28 @@
+# gz_testauto on Debian 12 with ROS 1 and Gazebo 11. In the checkout:
+#   docker build -f docker/debian.Dockerfile -t gz_testauto .
+#   docker run --rm -v "$PWD:/work" --user "$(id -u)" gz_testauto gz_testauto run example --out results/first
+FROM debian:12-slim AS build
+ARG EXTRAS=completion,dask,learning,opendrive,plot,simulator_comparison,trees
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends \
+      catkin cmake debian-archive-keyring g++ make mmdebstrap python3-actionlib python3-dev \
+      python3-move-base-msgs python3-rosbag python3-rostest python3-tf2-ros python3-venv procps \
+      ros-core-python-dev ros-move-base-msgs rosbash \
+ && rm -rf /var/lib/apt/lists/*
+COPY . /source
+RUN /source/docker/install /opt/gz_testauto "$EXTRAS"
+
+FROM debian:12-slim
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends \
+      procps python3-actionlib python3-move-base-msgs python3-rosbag python3-rostest \
+      python3-tf2-ros rosbash \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --create-home --uid 1000 user
+COPY --from=build /opt/gz_testauto /opt/gz_testauto
+USER 1000
+WORKDIR /work
+ENTRYPOINT ["/opt/gz_testauto/entrypoint"]
+CMD ["gz_testauto", "--help"]
