@@ -18,10 +18,18 @@ from mkdocs.utils import get_relative_url
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)#\s]+)(?=[)#])")
 CODE = re.compile(r"^ {0,3}(```|~~~).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-LANGUAGES = {".launch": "xml", ".sdf": "xml", ".world": "xml", ".scenic": "python", ".py": "python"}
+LANGUAGES = {
+    ".ipynb": "json",
+    ".launch": "xml",
+    ".sdf": "xml",
+    ".world": "xml",
+    ".scenic": "python",
+    ".py": "python",
+}
 SHIM, OWN_SHIM = "https://unpkg.com/iframe-worker/shim", "site/iframe_worker/shim.js"
 
 PYTHON_REFERENCE: Dict[str, Tuple[str, Tuple[str, ...]]] = {
+    "notebooks": ("Notebooks and scripts", ("notebook.running", "notebook.results")),
     "planners": (
         "Planners",
         (

@@ -5,12 +5,46 @@ what a campaign is, :mod:`~gz_testauto.sampling` and :mod:`~gz_testauto.sdf` mak
 worlds, :mod:`~gz_testauto.simulators` and :mod:`~gz_testauto.planners` play in them,
 :mod:`~gz_testauto.metrics` measures, :mod:`~gz_testauto.campaign` runs and stores, and
 :mod:`~gz_testauto.analysis` and :mod:`~gz_testauto.report` compare.
+
+In a notebook::
+
+    import gz_testauto
+
+    results = gz_testauto.run("example", "results/first")
+    results.trials.to_pandas()
+    results.trajectories.to_pandas()
+    results.plot("world_0003")
 """
 
+from importlib import import_module
 from pkgutil import extend_path
+from typing import Any, List
 
 # The messages are generated into another directory, which catkin's own package of this name in
 # the development space finds; processes that are started by ours come here without it.
 __path__ = extend_path(__path__, __name__)
 
 __version__ = "0.1.0"
+
+_NAMES = {
+    "GzTestautoError": "gz_testauto.base.errors",
+    "Results": "gz_testauto.notebook.results",
+    "compare": "gz_testauto.notebook.results",
+    "load": "gz_testauto.notebook.results",
+    "run": "gz_testauto.notebook.running",
+}
+"""The modules of the names for notebooks, which are imported when a name is used first. Their types
+are in ``__init__.pyi``.
+"""
+
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'gz_testauto' has no attribute {name!r}")
+    return getattr(import_module(_NAMES[name]), name)
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_NAMES})

@@ -29,6 +29,7 @@ LAYERS = (
     {"campaign"},
     {"report"},
     {"cli", "ros"},
+    {"notebook"},
     {"extras"},
 )
 PEERS = (LAYERS[0], LAYERS[2])

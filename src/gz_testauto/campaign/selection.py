@@ -11,7 +11,7 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.results.paper_log import world_number
-from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign, load_campaign
 from gz_testauto.trial.plan import Trial, TrialSelection
 from gz_testauto.worlds.record import WorldRecord
@@ -48,6 +48,33 @@ def load_failed(directory: Path, out: Path) -> LoadedCampaign:
     earlier = load_campaign(directory)
     require_failures(earlier)
     return earlier
+
+
+def valid_trials(
+    results: CampaignResults,
+    worlds: Optional[Sequence[str]] = None,
+    planners: Optional[Sequence[str]] = None,
+) -> List[TrialRecord]:
+    """Return the valid trials of some worlds and planners, by default of all.
+
+    ``worlds`` are names or numbers. Raises ``SpecError`` for an unknown world or planner, and
+    ``ResultsError`` if a given world has no valid trial of these planners.
+    """
+    for planner in planners or ():
+        if planner not in results.planners:
+            raise SpecError(unknown_name("planner", planner, results.planners))
+    found = [
+        record
+        for record in results.trials
+        if record.outcome.valid and (planners is None or record.planner in planners)
+    ]
+    if worlds is None:
+        return found
+    names = [world_name(world, results.worlds) for world in worlds]
+    for name in names:
+        if not any(record.world == name for record in found):
+            raise ResultsError(f"{name}: no trial is valid, so there is no recording")
+    return [record for record in found if record.world in names]
 
 
 def require_failures(earlier: LoadedCampaign) -> None:

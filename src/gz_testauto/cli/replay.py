@@ -97,13 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
     with stop:
         try:
             if on_stack:
-                result = _run_once(campaign, trial, _on_stack(campaign, arguments), stop)
+                result = run_once(campaign, trial, _on_stack(campaign, arguments), stop)
             else:
                 if arguments.gui:
                     _require_window(campaign, directory, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
-                result = _run_once(campaign, trial, executor, _paced(stop, campaign, speed))
+                result = run_once(campaign, trial, executor, _paced(stop, campaign, speed))
         except TrialStopped:
             return stop.exit_status
     slow = low_factor_cause(campaign.spec, result.recording)
@@ -213,12 +213,13 @@ def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> Exec
     return chosen_executor(campaign.spec, out)
 
 
-def _run_once(
+def run_once(
     campaign: PreparedCampaign,
     trial: Trial,
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
+    """Run one trial in an executor that is used for nothing else, and return its result."""
     executor = make_executor(campaign)
     try:
         executor.open()

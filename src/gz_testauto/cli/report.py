@@ -19,6 +19,8 @@ from typing import Iterable
 from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.campaign.selection import valid_trials
 from gz_testauto.cli.outputs import add_output_arguments, print_text, write_outputs
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.sources import Source
@@ -42,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=8000,
         help="port for --serve; 0 selects a free port (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--animate",
+        nargs=2,
+        metavar=("WORLD", "FILE"),
+        help="write an animation of all trials in a world to a .gif or .mp4 file, for example "
+        "--animate world_0003 world_0003.gif",
     )
     parser.add_argument(
         "--json", action="store_true", help="print all results as JSON instead of the table"
@@ -71,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_report(analysis)
     sources = [Source.of(arguments.directory, results.planners)]
     write_outputs(arguments, sources, analysis, partial(_write_page, arguments.directory))
+    if arguments.animate:
+        _animate(results, sources[0], *arguments.animate)
     return int(arguments.complete and not _is_complete(results))
 
 
@@ -78,6 +89,13 @@ def _write_page(directory: Path, out: Path) -> Iterable[str]:
     from gz_testauto.report.page.page import write_page
 
     return write_page(directory, out)
+
+
+def _animate(results: CampaignResults, source: Source, world: str, file: str) -> None:
+    from gz_testauto.report.animation import write_animation
+
+    write_animation(source, valid_trials(results, [world]), results.planners, Path(file))
+    print(escape_text(file), file=sys.stderr)
 
 
 def _is_complete(results: CampaignResults) -> bool:

@@ -102,16 +102,41 @@ class _Artist:
     def __call__(self, drives: Drives) -> Path:
         """Draw one world; return its file."""
         world, records = drives
-        figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
-        with recordings(self._sources) as read:
-            drawn = [(record, read(record)) for record in records]
-        axes = figure.add_subplot()
-        _draw(axes, self._campaign, self._planners, world, drawn)
-        figure.set_figheight(_height_inches(axes))
+        figure = _figure(self._sources, self._campaign, self._planners, world, records)
         path = self._out / f"{world.name}.{self._format}"
         with reporting_disk(path):
             figure.savefig(path, dpi=DOTS_PER_INCH)
         return path
+
+
+def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[str]) -> Any:
+    """Return a figure of one world with at least one valid trial.
+
+    ``planners`` are all planners of the campaign, in the order of their colors. Raises
+    ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if an input of
+    the campaign has changed.
+    """
+    figure_class()
+    with ResultStore.read(source.directory) as store:
+        campaign = open_for_replay(source.directory, store)
+    world = next(one for one in campaign.worlds if one.name == trials[0].world)
+    return _figure([source], campaign, planners, world, trials)
+
+
+def _figure(
+    sources: Sequence[Source],
+    campaign: PreparedCampaign,
+    planners: Sequence[str],
+    world: WorldRecord,
+    records: Sequence[TrialRecord],
+) -> Any:
+    figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
+    with recordings(sources) as read:
+        drawn = [(record, read(record)) for record in records]
+    axes = figure.add_subplot()
+    _draw(axes, campaign, planners, world, drawn)
+    figure.set_figheight(_height_inches(axes))
+    return figure
 
 
 def _height_inches(axes: Any) -> float:
@@ -162,17 +187,7 @@ def _draw(
     drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
     """Draw one world; ``drawn`` contains its trials, each with its recording."""
-    from matplotlib.patches import Circle
-
-    for lane in lanes_of(drawn[0][1]) if drawn else ():
-        for patch in _patches(surface_of(lane), LANE_COLOR):
-            axes.add_artist(patch)  # does not change the limits of the axes
-    for outline in campaign.obstacles(world).outlines().values():
-        for patch in _patches(outline, OBSTACLE_COLOR):
-            axes.add_patch(patch)
-    known = "route" if campaign.static_map.lanes(world) else "path on the static map"
-    waypoints = np.concatenate(campaign.static_map.waypoints(world))
-    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
+    draw_scene(axes, campaign, world, drawn[0][1] if drawn else None)
     labeled = set()
     body = np.asarray(campaign.limits.footprint_m)
     for record, recording in drawn:
@@ -189,6 +204,28 @@ def _draw(
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
         _draw_moving_objects(axes, recording, color)
+    draw_mission(axes, campaign, world)
+
+
+def draw_scene(
+    axes: Any, campaign: PreparedCampaign, world: WorldRecord, recording: Optional[Recording]
+) -> None:
+    """Draw the lanes of a recording, the obstacles and the global plan of a world."""
+    for lane in lanes_of(recording) if recording is not None else ():
+        for patch in _patches(surface_of(lane), LANE_COLOR):
+            axes.add_artist(patch)  # does not change the limits of the axes
+    for outline in campaign.obstacles(world).outlines().values():
+        for patch in _patches(outline, OBSTACLE_COLOR):
+            axes.add_patch(patch)
+    known = "route" if campaign.static_map.lanes(world) else "path on the static map"
+    waypoints = np.concatenate(campaign.static_map.waypoints(world))
+    axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
+
+
+def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> None:
+    """Draw start and goals, the labels of the axes and the legend."""
+    from matplotlib.patches import Circle
+
     start, goals = campaign.missions.start_in(world.name), campaign.missions.goals_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m

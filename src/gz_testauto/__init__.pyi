@@ -1,0 +1,7 @@
+from gz_testauto.base.errors import GzTestautoError as GzTestautoError
+from gz_testauto.notebook.results import Results as Results
+from gz_testauto.notebook.results import compare as compare
+from gz_testauto.notebook.results import load as load
+from gz_testauto.notebook.running import run as run
+
+__version__: str

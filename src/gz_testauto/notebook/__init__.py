@@ -1,0 +1,1 @@
+"""Run campaigns and read their results in notebooks and scripts."""

@@ -1,0 +1,55 @@
+"""Drawings and animations that notebooks show."""
+
+import base64
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Sequence, Union
+
+from gz_testauto.base.disk import read_file
+from gz_testauto.report.animation import write_animation
+from gz_testauto.report.plots import figure_of
+from gz_testauto.report.sources import Source
+from gz_testauto.results.records import TrialRecord
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing: ``figure`` is matplotlib's figure."""
+
+    figure: Any
+
+    def save(self, path: Union[str, Path], dots_per_inch: int = 150) -> None:
+        """Write the drawing to a file, in the format that its suffix names."""
+        self.figure.savefig(path, dpi=dots_per_inch)
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.figure.savefig(stream, format="png", dpi=100)
+        return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class Animation:
+    """An animation in the file ``path``."""
+
+    path: Path
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(read_file(self.path)).decode()
+        if self.path.suffix == ".gif":
+            return f'<img alt="animation" src="data:image/gif;base64,{data}">'
+        return f'<video controls src="data:video/mp4;base64,{data}"></video>'
+
+
+def picture(source: Source, trials: Sequence[TrialRecord], planners: Sequence[str]) -> Picture:
+    """Draw trials in one world. ``planners`` are all planners, in the order of their colors."""
+    return Picture(figure_of(source, trials, planners))
+
+
+def animate(
+    source: Source, trials: Sequence[TrialRecord], planners: Sequence[str], path: Path
+) -> Animation:
+    """Write an animation of trials in one world."""
+    write_animation(source, trials, planners, path)
+    return Animation(path)

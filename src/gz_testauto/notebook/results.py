@@ -1,0 +1,313 @@
+"""Results of campaigns for notebooks: tables for pandas, recordings, drawings and replays."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from gz_testauto.analysis.across import pair_campaigns
+from gz_testauto.analysis.comparison import Comparison, MetricComparison
+from gz_testauto.analysis.overview import Analysis, analyze
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.errors import MissingDependencyError, ResultsError
+from gz_testauto.base.installation import install_command
+from gz_testauto.campaign.resume import open_for_replay
+from gz_testauto.campaign.selection import valid_trials
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.cli.replay import find_trial, run_once
+from gz_testauto.metrics.interface import SUCCESS
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.notebook.drawing import Animation, Picture, animate, picture
+from gz_testauto.report.export import to_csv
+from gz_testauto.report.sources import Source
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.store import ResultStore, load_campaign
+from gz_testauto.trial.outcome import Outcome
+
+if TYPE_CHECKING:
+    import pandas
+
+SAMPLES = {
+    "pose": ("x_m", "y_m", "yaw_rad"),
+    "twist": ("vx_mps", "vy_mps", "yaw_rate_radps"),
+    "command": ("command_vx_mps", "command_yaw_rate_radps"),
+    "roll_pitch_rad": ("roll_rad", "pitch_rad"),
+}
+"""Columns of :meth:`RecordedTrajectories.to_pandas`, by the array of a recording with these
+columns.
+"""
+
+
+def load(directory: Union[str, Path]) -> "Results":
+    """Return the results in a directory, as they are now; the campaign can still be running.
+
+    Raises ``ResultsError`` if the directory contains no results.
+
+    Example::
+
+        results = gz_testauto.load("results/first")
+        results.trajectories.to_pandas()
+    """
+    return Results(directory)
+
+
+def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerComparisons":
+    """Compare the planners of several campaigns in the worlds that all of them contain.
+
+    A planner that several campaigns contain gets the name of its directory, as in
+    ``fgm (monday)``. Raises ``ResultsError`` if the campaigns share no world, or if robot, goal,
+    limits or simulator differ, unless ``ignore_differences`` is true.
+
+    Example::
+
+        monday, friday = gz_testauto.load("results/monday"), gz_testauto.load("results/friday")
+        gz_testauto.compare(monday, friday).to_pandas()
+    """
+    names = [one.directory.absolute().name for one in results]
+    labels = names if len(set(names)) == len(names) else [str(one.directory) for one in results]
+    campaigns = [load_campaign(one.directory, label) for one, label in zip(results, labels)]
+    across = pair_campaigns(campaigns, ignore_differences, with_trials=True)
+    for side in across.sides:
+        if side.left_out:
+            raise ResultsError(f"{side.label}: {'; '.join(side.reasons)}")
+    return PlannerComparisons(analyze(across.results, across.pairs))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A trial that was run again, and whether its trajectory is ``identical`` to the stored one,
+    bit by bit.
+    """
+
+    outcome: Outcome
+    detail: str
+    recording: Recording
+    identical: bool
+
+
+class Results:
+    """The results of a campaign in a directory.
+
+    ``trials``, ``trajectories`` and ``comparisons`` are tables with a method ``to_pandas``.
+    """
+
+    def __init__(self, directory: Union[str, Path]) -> None:
+        self.directory = Path(directory)
+        """The results directory."""
+        self._results = load_campaign(self.directory).results
+
+    def __repr__(self) -> str:
+        results = self._results
+        return (
+            f"<gz_testauto results of {results.name!r} in {str(self.directory)!r}: "
+            f"{len(results.trials)} of {results.planned} trials>"
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self._results.name
+
+    @property
+    def planners(self) -> Tuple[str, ...]:
+        """The names of the planners."""
+        return self._results.planners
+
+    @property
+    def worlds(self) -> Tuple[str, ...]:
+        """The names of the worlds."""
+        return tuple(world.name for world in self._results.worlds)
+
+    @property
+    def trials(self) -> "FinishedTrials":
+        """The finished trials."""
+        return FinishedTrials(self._results)
+
+    @property
+    def trajectories(self) -> "RecordedTrajectories":
+        """The recordings of the valid trials."""
+        return RecordedTrajectories(self.directory, self._results)
+
+    @property
+    def comparisons(self) -> "PlannerComparisons":
+        """The comparisons of all pairs of planners."""
+        return PlannerComparisons(analyze(self._results))
+
+    def plot(self, world: str, planners: Optional[Sequence[str]] = None) -> Picture:
+        """Return a drawing of a world with the trajectories of the planners, by default all.
+
+        Requires matplotlib. Notebooks show the drawing; :meth:`Picture.save` writes a file.
+        """
+        return picture(self._source(), self.trajectories.records([world], planners), self.planners)
+
+    def animate(
+        self, world: str, path: Union[str, Path], planners: Optional[Sequence[str]] = None
+    ) -> Animation:
+        """Write an animation of the trials in a world to a ``.gif`` or ``.mp4`` file.
+
+        Requires matplotlib, and for ``.mp4`` the program ffmpeg. Notebooks show the result.
+        """
+        return animate(
+            self._source(), self.trajectories.records([world], planners), self.planners, Path(path)
+        )
+
+    def replay(self, world: str, planner: str, repetition: int = 0) -> Replay:
+        """Run a trial again, and compare it with the stored trial.
+
+        Raises ``ResultsError`` if an input of the campaign has changed. The planner's code is run.
+        """
+        directory = CampaignDirectory(self.directory)
+        with ResultStore.read(directory) as store:
+            campaign = open_for_replay(directory, store)
+        trial = find_trial(campaign, world, planner, repetition)
+        stored = self.trajectories.of(trial.world, planner, repetition)
+        with StopSignals() as stop:
+            executor = chosen_executor(campaign.spec, directory.path)
+            result = run_once(campaign, trial, executor, stop)
+        same = compare_recordings(stored, result.recording).identical
+        return Replay(result.outcome, result.detail, result.recording, same)
+
+    def _source(self) -> Source:
+        return Source.of(self.directory, self.planners)
+
+
+class FinishedTrials(Sequence[TrialRecord]):
+    """The finished trials of a campaign, including invalid ones."""
+
+    def __init__(self, results: CampaignResults) -> None:
+        self._results = results
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._results.trials[index]
+
+    def __len__(self) -> int:
+        return len(self._results.trials)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return one row per trial, with the columns of ``gz_testauto report --csv``.
+
+        Numbers are in SI units. Unknown numbers are NaN.
+        """
+        pandas = _pandas()
+        header, *rows = csv.reader(io.StringIO(to_csv(self._results)))
+        table = pandas.DataFrame(rows, columns=header)
+        measured = header[header.index("trajectory") + 1 :]
+        table[measured] = table[measured].replace("", "nan").astype(float)
+        whole = ["trial", "repetition", "seed", "attempts"]
+        return table.astype({"wall_s": float, **dict.fromkeys(whole, "int64")})
+
+
+class RecordedTrajectories:
+    """The recordings of the valid trials of a campaign."""
+
+    def __init__(self, directory: Path, results: CampaignResults) -> None:
+        self._directory, self._results = directory, results
+
+    def records(
+        self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None
+    ) -> List[TrialRecord]:
+        """Return the valid trials of some worlds and planners, by default of all.
+
+        Raises ``SpecError`` for an unknown name, and ``ResultsError`` for a world without them.
+        """
+        return valid_trials(self._results, worlds, planners)
+
+    def of(self, world: str, planner: str, repetition: int = 0) -> Recording:
+        """Return the recording of one trial, with all arrays. Raises ``ResultsError``."""
+        for record in self.records([world], [planner]):
+            if record.repetition == repetition:
+                with ResultStore.read(CampaignDirectory(self._directory)) as store:
+                    return store.trajectory(record)
+        raise ResultsError(
+            f"{self._directory}: {world}, {planner}, repetition {repetition}: no valid trial"
+        )
+
+    def to_pandas(
+        self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None
+    ) -> "pandas.DataFrame":
+        """Return one row per sample of the trials of some worlds and planners, by default of all.
+
+        Columns are ``world``, ``planner`` and ``repetition``, then ``time_s``, the true pose in the
+        world frame (``x_m``, ``y_m``, ``z_m``, ``yaw_rad``, ``roll_rad``, ``pitch_rad``), the twist
+        in the base frame, the velocity command and ``clearance_m``. Unknown numbers are NaN.
+        """
+        pandas = _pandas()
+        parts = []
+        with ResultStore.read(CampaignDirectory(self._directory)) as store:
+            for record in self.records(worlds, planners):
+                samples = pandas.DataFrame(_samples(store.trajectory(record)))
+                samples.insert(0, "world", record.world)
+                samples.insert(1, "planner", record.planner)
+                samples.insert(2, "repetition", record.repetition)
+                parts.append(samples)
+        return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
+
+
+class PlannerComparisons(Sequence[Comparison]):
+    """The comparisons of all pairs of planners, in success rate and metrics."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        """All statistics of the campaign."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.analysis.comparisons.pairs[index]
+
+    def __len__(self) -> int:
+        return len(self.analysis.comparisons.pairs)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return one row per pair of planners and metric; ``success`` is the success rate.
+
+        ``difference`` is the first planner's value minus the second's, in SI units, with the ends
+        ``low`` and ``high`` of its 95 % confidence interval. ``p_holm`` is the p-value after Holm's
+        adjustment. Unknown numbers are NaN.
+        """
+        return _pandas().DataFrame(
+            [row for pair in self for row in _rows(pair)],
+            columns=(
+                *("first", "second", "metric", "worlds", "difference", "low", "high"),
+                *("p", "p_holm", "significant", "relevant"),
+            ),
+        )
+
+
+def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
+    def row(name: str, found: Union[Comparison, MetricComparison], estimate: Any) -> Any:
+        return (
+            *(pair.first, pair.second, name, found.worlds),
+            *(estimate.value, estimate.low, estimate.high),
+            *(found.p_value, found.p_adjusted, found.significant, found.relevant),
+        )
+
+    yield row(SUCCESS, pair, pair.difference)
+    for metric in pair.metrics:
+        yield row(metric.name, metric, metric.shift)
+
+
+def _samples(recording: Recording) -> Dict[str, np.ndarray]:
+    """Return the columns of a recording, each of shape (n,)."""
+    unknown = np.full(len(recording.time_s), np.nan)
+    columns = {"time_s": recording.time_s}
+    for name, parts in SAMPLES.items():
+        array = getattr(recording, name)
+        for index, part in enumerate(parts):
+            columns[part] = unknown if array is None else array[:, index]
+    columns["z_m"] = unknown if recording.z_m is None else recording.z_m
+    columns["clearance_m"] = recording.clearance_m
+    return columns
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"to_pandas needs pandas: {install_command('notebook')}"
+        ) from error
+    return pandas

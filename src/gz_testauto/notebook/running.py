@@ -1,0 +1,102 @@
+"""Run a campaign from a file, or from a mapping of its keys."""
+
+import contextlib
+import sys
+import types
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+
+import yaml
+
+from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import chosen_executor, with_simulator
+from gz_testauto.cli.input_files import campaign_path
+from gz_testauto.cli.progress import announce_stop, progress_listener
+from gz_testauto.cli.workers import processors
+from gz_testauto.notebook.results import Results
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.loader import load, parse
+from gz_testauto.trial.plan import TrialSelection
+from gz_testauto.workers.processes import local_workers
+
+
+def run(
+    campaign: Union[str, Path, Mapping[str, Any]],
+    out: Union[str, Path],
+    *,
+    simulator: str = "",
+    planners: Optional[Sequence[str]] = None,
+    worlds: Optional[int] = None,
+    seed: Optional[int] = None,
+    workers: Optional[int] = None,
+    progress: bool = True,
+) -> Results:
+    """Run a campaign, or continue it, and return its results.
+
+    Ctrl-C, or the button that interrupts the kernel, stops the campaign after the current control
+    period; the same call then continues it. Raises ``GzTestautoError`` for invalid inputs.
+
+    Example::
+
+        results = gz_testauto.run("example", "results/first", worlds=4)
+        results.trials.to_pandas().groupby("planner").outcome.value_counts()
+
+    Parameters
+    ----------
+    campaign
+        path of a campaign file, name of an installed example such as ``"example"``, or a mapping
+        with the keys of a campaign file, in which paths are relative to the working directory
+    out
+        results directory; a campaign in this directory is continued
+    simulator
+        simulator that replaces the simulator of the campaign
+    planners, worlds
+        run only these planners, and only the first ``worlds`` worlds
+    seed
+        seed that replaces the seed of the campaign
+    workers
+        number of parallel trials, by default the number of processors; it changes only wall times
+    progress
+        print the progress on standard error
+    """
+    out = Path(out)
+    spec = _loaded(campaign)
+    if seed is not None:
+        spec = spec.model_copy(update={"seed": seed})
+    if simulator or isinstance(spec, BuiltinCampaignSpec):
+        spec = with_simulator(spec, simulator)
+    with StopSignals(on_first=announce_stop) as stop, _main_module_hidden():
+        run_campaign(
+            spec,
+            out,
+            chosen_executor(spec, out),
+            make_workers=local_workers(workers or processors(), at_most=workers is None),
+            selection=TrialSelection(worlds, None if planners is None else tuple(planners)),
+            listener=progress_listener() if progress else CampaignListener(),
+            should_stop=stop,
+            world_workers=workers or processors(),
+        )
+    return Results(out)
+
+
+@contextlib.contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """Hide the module ``__main__`` from new processes, which would import it.
+
+    A script would then call :func:`run` in each worker, unless all of its statements are guarded.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _loaded(campaign: Union[str, Path, Mapping[str, Any]]) -> CampaignSpec:
+    if not isinstance(campaign, Mapping):
+        return load(campaign_path(str(campaign)), CampaignSpec)
+    text = yaml.safe_dump(dict(campaign), sort_keys=False)
+    return parse(text, CampaignSpec, Path.cwd() / "campaign", called="the campaign")

@@ -1,0 +1,148 @@
+"""Write an animation of the trials in one world, without a display.
+
+All trials start at the same time. Robots and actors are drawn by their outlines, with the path
+that they have driven.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any, List, Sequence
+
+import numpy as np
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.campaign.resume import open_for_replay
+from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
+from gz_testauto.report.plots import (
+    COLORS,
+    SIZE_INCHES,
+    chart_text,
+    draw_mission,
+    draw_scene,
+    figure_class,
+)
+from gz_testauto.report.sources import Source, recordings
+from gz_testauto.results.directory import reporting_disk
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import ResultStore
+
+SUFFIXES = (".gif", ".mp4")
+FRAMES_PER_S = 20
+MOST_FRAMES = 200
+"""Largest number of frames; a longer trial is shown faster."""
+END_FRAMES = 20
+"""Number of frames for which the end is shown."""
+DOTS_PER_INCH = 80
+
+
+def write_animation(
+    source: Source, trials: Sequence[TrialRecord], planners: Sequence[str], path: Path
+) -> None:
+    """Write an animation of trials in one world to a ``.gif`` or ``.mp4`` file.
+
+    ``planners`` are all planners of the campaign, in the order of their colors. Raises
+    ``MissingDependencyError`` if matplotlib is not installed, ``SpecError`` if the format is not
+    supported or needs ffmpeg, which is not installed, and ``ResultsError`` if an input of the
+    campaign has changed.
+    """
+    figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
+    writer = _writer(path)
+    with ResultStore.read(source.directory) as store:
+        campaign = open_for_replay(source.directory, store)
+    world = next(one for one in campaign.worlds if one.name == trials[0].world)
+    with recordings([source]) as read:
+        drawn = [(record, read(record)) for record in trials]
+    axes = figure.add_subplot()
+    draw_scene(axes, campaign, world, drawn[0][1])
+    body = np.asarray(campaign.limits.footprint_m)
+    moving: List[_AnimatedTrial] = []
+    for record, recording in drawn:
+        color = COLORS[planners.index(record.planner) % len(COLORS)]
+        moving.append(_AnimatedTrial(axes, record, recording, body, color))
+    draw_mission(axes, campaign, world)
+    duration_s = max(recording.time_s[-1] for _, recording in drawn)
+    frames = max(2, min(MOST_FRAMES, int(duration_s * FRAMES_PER_S) + 1))
+    title = axes.title.get_text()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # the layout of the first frame, which takes time to compute
+    with reporting_disk(path), writer.saving(figure, str(path), DOTS_PER_INCH):
+        for time_s in [*np.linspace(0.0, duration_s, frames), *[duration_s] * END_FRAMES]:
+            axes.set_title(f"{title}, {time_s:.1f} s")
+            for trial in moving:
+                trial.show(time_s)
+            writer.grab_frame()
+
+
+def _writer(path: Path) -> Any:
+    """Return matplotlib's writer for the suffix of a file."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    if path.suffix == ".gif":
+        return PillowWriter(fps=FRAMES_PER_S)
+    if path.suffix != ".mp4":
+        raise SpecError(f"{path}: the suffix must be one of {', '.join(SUFFIXES)}")
+    if shutil.which("ffmpeg") is None:
+        raise SpecError(f"{path}: .mp4 needs the program ffmpeg; install it, or write a .gif file")
+    return FFMpegWriter(fps=FRAMES_PER_S)
+
+
+class _AnimatedTrial:
+    """The moving parts of one trial in an animation."""
+
+    def __init__(
+        self,
+        axes: Any,
+        record: TrialRecord,
+        recording: Recording,
+        body: np.ndarray,
+        color: str,
+    ) -> None:
+        self._time_s = recording.time_s
+        label = chart_text(f"{record.planner}: {record.outcome.label}")
+        self._robot = _MovingOutline(axes, recording.pose, body, color, 1.5, label)
+        series = recording.series
+        names = [name[len(ACTOR_SERIES) :] for name in series if name.startswith(ACTOR_SERIES)]
+        self._movers = [self._robot] + [
+            _MovingOutline(
+                axes,
+                series[ACTOR_SERIES + name],
+                series[OUTLINE_SERIES + name],
+                color,
+                0.0,
+                "_nolegend_",
+            )
+            for name in names
+            if OUTLINE_SERIES + name in series
+        ]
+
+    def show(self, time_s: float) -> None:
+        """Draw the state at a time, or the last state after the end of the trial."""
+        row = max(0, int(np.searchsorted(self._time_s, time_s, side="right")) - 1)
+        for mover in self._movers:
+            mover.show(row)
+
+
+class _MovingOutline:
+    """The outline of a robot or an actor, and its path until now."""
+
+    def __init__(
+        self,
+        axes: Any,
+        poses: np.ndarray,
+        outline_m: np.ndarray,
+        color: str,
+        width: float,
+        label: str,
+    ) -> None:
+        self._poses, self._outline_m = poses, outline_m
+        (self._path,) = axes.plot(*poses[:, :2].T, color=color, linewidth=width, label=label)
+        (self._area,) = axes.fill(*self._placed(0).T, facecolor=color, alpha=0.5, linewidth=0)
+
+    def _placed(self, row: int) -> np.ndarray:
+        return Pose2D(*self._poses[row].tolist()).apply(self._outline_m)
+
+    def show(self, row: int) -> None:
+        """Draw the sample ``row``."""
+        self._path.set_data(*self._poses[: row + 1, :2].T)
+        self._area.set_xy(self._placed(row))
