@@ -11,6 +11,7 @@ import rosgraph
 
 from gz_testauto.base.errors import MasterError, NavigatorError, SimulatorError
 from gz_testauto.processes import free_port
+from gz_testauto.ros import graph
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.graph import require_master
 
@@ -81,6 +82,15 @@ def test_the_exit_of_the_master_is_no_attempt_of_a_trial(monkeypatch, error):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(MasterError, match="not reachable"):
         executor_that_raises(error).execute(None, lambda: False)
+
+
+@pytest.mark.parametrize("error", [OSError("refused"), SimulatorError("no scan")])
+def test_a_restarted_master_is_reported(monkeypatch, error):
+    processes = iter([7, 8])
+    monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setattr(graph, "_master_process", lambda: next(processes))
+    with pytest.raises(MasterError, match=r"was restarted.* same command"), require_master():
+        raise error
 
 
 def test_errors_do_not_change_while_the_master_is_reachable(master):

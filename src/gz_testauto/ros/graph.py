@@ -1,13 +1,13 @@
 """Registration of a node's publishers, subscribers and services from their declarations.
 
 This module also converts known errors of a service's handler to responses, and raises
-``MasterError`` if the ROS master is not reachable.
+``MasterError`` if the ROS master is not reachable or was restarted.
 """
 
 import contextlib
 import functools
 import os
-from typing import Any, Callable, Iterable, Iterator, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 import rosgraph
 import rospy
@@ -86,16 +86,38 @@ def is_served(service: str, timeout_s: float) -> bool:
 
 @contextlib.contextmanager
 def require_master() -> Iterator[None]:
-    """Raise ``MasterError`` instead of an error that was caused by the exit of the ROS master.
+    """Raise ``MasterError`` instead of an error that was caused by the exit or the restart of the
+    ROS master.
 
-    roslaunch detects only the exit of a master that it started itself.
+    roslaunch detects only the exit of a master that it started itself. A restarted master does not
+    know the parameters, topics and services of running nodes.
     """
+    uri = os.environ.get("ROS_MASTER_URI", "")
+    first = _first_master.setdefault(uri, _master_process())
     try:
         yield
     except (OSError, SimulatorError, NavigatorError) as error:
-        if rosgraph.is_master_online():
+        now = _master_process()
+        if now is not None and first in (None, now):
             raise
+        fault = (
+            "is not reachable; start a master"
+            if now is None
+            else "was restarted, and a new master does not know the running nodes; stop them"
+        )
         raise MasterError(
-            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} is not reachable; start a "
-            "master and run the same command again to continue after the stored trials"
+            f"the ROS master at {uri} {fault} and run the same command again to continue after "
+            "the stored trials"
         ) from error
+
+
+_first_master: Dict[str, Optional[int]] = {}
+"""The process ID of the first master that this process has used, by address."""
+
+
+def _master_process() -> Optional[int]:
+    """Return the process ID of the ROS master, or None if the master is not reachable."""
+    try:
+        return int(rosgraph.Master(rospy.get_name()).getPid())
+    except (OSError, rosgraph.MasterException):
+        return None
