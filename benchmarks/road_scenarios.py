@@ -224,7 +224,7 @@ SCENARIOS = {
     "IV": scenario_iv,
     "V": scenario_v,
 }
-LIDAR_ONLY = ("fgm_improved", "dwa_fox")
+LIDAR_ONLY = ("dwa", "fgm_improved", "dwa_fox")
 SEEDED = "__"
 """Separates the name of a planner and its seed in the name of a campaign's planner."""
 Unit = Tuple[int, str]

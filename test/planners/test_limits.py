@@ -5,7 +5,14 @@ import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.planners.limits import SpeedLimiter, stoppable_speed_mps
+from gz_testauto.planners.limits import (
+    DefaultDecay,
+    DefaultDuration,
+    DefaultLength,
+    SpeedLimiter,
+    stoppable_speed_mps,
+    value_for_robot,
+)
 
 FOOTPRINT = ((-1.0, -0.5), (1.0, -0.5), (1.0, 0.5), (-1.0, 0.5))
 LIMITS = RobotLimits(FOOTPRINT, 1.0, 1.5, 1.0, 3.0)
@@ -38,3 +45,23 @@ def test_stoppable_speed_is_the_inverse_of_braking_distance():
     assert stoppable_speed_mps(2.0, 1.0) == pytest.approx(2.0)
     assert stoppable_speed_mps(0.7**2 / (2 * 0.9), 0.9) == pytest.approx(0.7)
     assert stoppable_speed_mps(-1.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "speed_mps, deceleration_mps2, length_m, duration_s",
+    [
+        (1.0, 1.0, 4.0, 1.7),
+        (2.0, 1.0, 4.0, 1.7),
+        (2.0, 0.5, 8.0, 3.4),  # brakes within 4 m and 4 s
+        (4.0, 8.0, 8.0, 1.7),  # brakes within 1 m, but drives twice as fast
+        (25 / 3, 4.0, 4.0 * (25 / 3) ** 2 / 16, 1.7 * 25 / 24),
+    ],
+)
+def test_defaults_grow_with_speed_and_braking_distance(
+    speed_mps, deceleration_mps2, length_m, duration_s
+):
+    robot = speed_mps, deceleration_mps2
+    assert value_for_robot(DefaultLength(4.0), *robot) == pytest.approx(length_m, rel=1e-12)
+    assert value_for_robot(DefaultDuration(1.7), *robot) == pytest.approx(duration_s, rel=1e-12)
+    assert value_for_robot(DefaultDecay(3.0), *robot) == pytest.approx(12.0 / length_m)
+    assert value_for_robot(4.0, *robot) == 4.0  # specified by the user

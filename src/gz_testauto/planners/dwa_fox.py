@@ -15,6 +15,7 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
@@ -56,18 +57,18 @@ class FoxDynamicWindow(ReactivePlanner):
         Distance (m) of the local goal along the waypoints.
     """
 
-    memory_m = 1.5
+    memory_m = DefaultLength(1.5)
 
     def __init__(
         self,
         heading_weight: NotNegative = 0.8,
         clearance_weight: NotNegative = 0.2,
         velocity_weight: NotNegative = 0.2,
-        reach_m: Positive = 3.0,
-        margin_m: NotNegative = 0.1,
+        reach_m: Positive = DefaultLength(3.0),
+        margin_m: NotNegative = DefaultLength(0.1),
         linear_samples: Count = 5,
         angular_samples: Count = 15,
-        lookahead_m: Positive = 3.0,
+        lookahead_m: Positive = DefaultLength(3.0),
     ) -> None:
         super().__init__(lookahead_m)
         self.weights = (heading_weight, clearance_weight, velocity_weight)
@@ -79,16 +80,19 @@ class FoxDynamicWindow(ReactivePlanner):
         """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
-        self._escape = Escape(task.limits, self._footprint, self.margin_m)
+        self._margin_m = self.for_robot(self.margin_m)
+        self._escape = Escape(task.limits, self._footprint, self._margin_m)
 
     def steer(self, situation: Situation) -> Twist2D:
         """Return the best command of the dynamic window, or a turn in place."""
         window = dynamic_window(
             situation.command, self.limits, self.task.control_period_s, self.samples
         )
-        reach_m = min(self.reach_m, situation.goal_distance_m + self._footprint.radius_m)
+        reach_m = min(
+            self.for_robot(self.reach_m), situation.goal_distance_m + self._footprint.radius_m
+        )
         sweep = sweep_arcs(
-            self._footprint, window, situation.points_m, reach_m, self.margin_m, STEPS
+            self._footprint, window, situation.points_m, reach_m, self._margin_m, STEPS
         )
         admissible = stoppable(window, sweep, self.limits, self.task.control_period_s)
         admissible &= window[:, 0] <= situation.speed_limit_mps + 1e-9

@@ -14,7 +14,7 @@ import numpy as np
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
-from gz_testauto.planners.limits import clamp
+from gz_testauto.planners.limits import DefaultLength, clamp
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 NEAREST_M = 0.01
@@ -193,13 +193,13 @@ class FollowTheGap(ReactivePlanner):
 
     def __init__(
         self,
-        alpha_m: NotNegative = 0.6,
-        horizon_m: Positive = 4.0,
+        alpha_m: NotNegative = DefaultLength(0.6),
+        horizon_m: Positive = DefaultLength(4.0),
         field_of_view_rad: Positive = math.pi,
         margin_m: NotNegative = 0.0,
-        slowdown_m: Positive = 1.0,
+        slowdown_m: Positive = DefaultLength(1.0),
         slowest: Fraction = 0.3,
-        lookahead_m: Positive = 4.0,
+        lookahead_m: Positive = DefaultLength(4.0),
         turn_gain_per_s: Positive = 1.5,
     ) -> None:
         super().__init__(lookahead_m)
@@ -219,7 +219,8 @@ class FollowTheGap(ReactivePlanner):
         """Return the command towards the weighted mean of the widest gap and the goal."""
         radius_m = self.limits.circumscribed_radius_m + self.margin_m
         points = situation.points_m
-        gaps = find_gaps(points, radius_m, self.horizon_m, self.field_of_view_rad)
+        horizon_m = self.for_robot(self.horizon_m)
+        gaps = find_gaps(points, radius_m, horizon_m, self.field_of_view_rad)
         if not gaps:
             # The direction is kept. Otherwise it would alternate when the goal is straight ahead,
             # and the robot would not turn at all.
@@ -230,9 +231,9 @@ class FollowTheGap(ReactivePlanner):
         widest = max(gaps, key=lambda gap: gap.width_rad)
         nearest_m = nearest_distance(points, radius_m)
         heading = weighted_heading(
-            widest.center_rad, situation.goal_bearing_rad, nearest_m, self.alpha_m
+            widest.center_rad, situation.goal_bearing_rad, nearest_m, self.for_robot(self.alpha_m)
         )
-        share = clamp(nearest_m / self.slowdown_m, self.slowest, 1.0)
+        share = clamp(nearest_m / self.for_robot(self.slowdown_m), self.slowest, 1.0)
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
         return turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
 

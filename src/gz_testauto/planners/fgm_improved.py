@@ -31,6 +31,7 @@ from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.fgm import Gap, find_gaps, nearest_distance, weighted_heading
 from gz_testauto.planners.interface import Task
+from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
@@ -102,20 +103,20 @@ class ImprovedFollowTheGap(ReactivePlanner):
 
     """
 
-    memory_m = 1.5
+    memory_m = DefaultLength(1.5)
 
     def __init__(
         self,
-        alpha_m: NotNegative = 1.0,
-        horizon_m: Positive = 4.0,
+        alpha_m: NotNegative = DefaultLength(1.0),
+        horizon_m: Positive = DefaultLength(4.0),
         field_of_view_rad: Positive = 1.5 * math.pi,
-        margin_m: NotNegative = 0.15,
+        margin_m: NotNegative = DefaultLength(0.15),
         memory: Fraction = 0.4,
         inset_rad: NotNegative = 0.35,
-        slowdown_m: Positive = 0.3,
+        slowdown_m: Positive = DefaultLength(0.3),
         slowest: Fraction = 0.5,
-        passage_m: Positive = 2.0,
-        lookahead_m: Positive = 4.0,
+        passage_m: Positive = DefaultLength(2.0),
+        lookahead_m: Positive = DefaultLength(4.0),
         turn_gain_per_s: Positive = 1.5,
     ) -> None:
         super().__init__(lookahead_m)
@@ -134,7 +135,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
         """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
-        self._escape = Escape(task.limits, self._footprint, self.margin_m / 2)
+        self._margin_m = self.for_robot(self.margin_m)
+        self._escape = Escape(task.limits, self._footprint, self._margin_m / 2)
 
     def forget(self) -> None:
         """Forget the heading of the previous cycle."""
@@ -142,13 +144,13 @@ class ImprovedFollowTheGap(ReactivePlanner):
 
     def steer(self, situation: Situation) -> Twist2D:
         """Return the safe command that is nearest to the desired heading, or a turn in place."""
-        radius_m = self.limits.half_width_m + self.margin_m
-        horizon_m = min(self.horizon_m, situation.goal_distance_m + radius_m)
+        radius_m = self.limits.half_width_m + self._margin_m
+        horizon_m = min(self.for_robot(self.horizon_m), situation.goal_distance_m + radius_m)
         gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
         heading = self._heading(gaps, situation, radius_m)
         self._turned_rad = heading
         nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
-        share = min(1.0, max(self.slowest, nearest_m / self.slowdown_m))
+        share = min(1.0, max(self.slowest, nearest_m / self.for_robot(self.slowdown_m)))
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
         desired = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
         if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
@@ -173,7 +175,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
         best = min(gaps, key=cost)
         center = best.nearest(goal, self.inset_rad)
         nearest_m = nearest_distance(situation.points_m, radius_m)
-        return best.nearest(weighted_heading(center, goal, nearest_m, self.alpha_m))
+        return best.nearest(weighted_heading(center, goal, nearest_m, self.for_robot(self.alpha_m)))
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
         """Return the desired heading of the previous cycle relative to the robot's current yaw, or
@@ -196,12 +198,12 @@ class ImprovedFollowTheGap(ReactivePlanner):
         error += np.abs(window[:, 1] - desired.angular_radps) / limits.max_angular_radps
         window = window[np.argsort(error, kind="stable")]
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
-        reach_m = max(self.passage_m, 0.5 + braking_m)
+        reach_m = max(self.for_robot(self.passage_m), 0.5 + braking_m)
         trapped = []
         # usually, one of the first commands is safe
         for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):
             sweep = sweep_arcs(
-                self._footprint, twists, situation.points_m, reach_m, self.margin_m / 2, STEPS
+                self._footprint, twists, situation.points_m, reach_m, self._margin_m / 2, STEPS
             )
             safe = stoppable(twists, sweep, limits, period_s)
             exit_index = self._first_exit(twists, safe, sweep, situation.points_m, reach_m)

@@ -1,7 +1,8 @@
-"""Limits on the velocity and acceleration of commands, since simulators do not enforce them."""
+"""Limits on the velocity and acceleration of commands, since simulators do not enforce them, and
+default values of parameters that depend on these limits."""
 
 import math
-from typing import Optional
+from typing import Any, Optional
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
@@ -16,6 +17,46 @@ def stoppable_speed_mps(distance_m: float, deceleration_mps2: float) -> float:
     """Return the highest speed from which the base can stop within a distance d with the
     deceleration a: sqrt(2 a d), or 0 if d is not positive."""
     return math.sqrt(2.0 * deceleration_mps2 * max(0.0, distance_m))
+
+
+USUAL_SPEED_MPS, USUAL_BRAKING_M, USUAL_BRAKING_S = 2.0, 2.0, 2.0
+"""Speed (m/s), and distance (m) and time (s) of braking from full speed, up to which the default
+values of parameters are unchanged."""
+
+
+def length_scale(speed_mps: float, deceleration_mps2: float) -> float:
+    """Return the factor of default lengths for a robot with this largest speed v and deceleration
+    a: the largest of 1, v / (2 m/s), and the braking distance v² / 2a over 2 m."""
+    braking_m = speed_mps**2 / (2.0 * deceleration_mps2)
+    return max(1.0, speed_mps / USUAL_SPEED_MPS, braking_m / USUAL_BRAKING_M)
+
+
+class DefaultLength(float):
+    """A default length (m) of a parameter, which is multiplied by :func:`length_scale`."""
+
+
+class DefaultDecay(float):
+    """A default decay (1/m) of a parameter, which is divided by :func:`length_scale`."""
+
+
+class DefaultDuration(float):
+    """A default duration (s) of a parameter, which is multiplied by the time of braking from full
+    speed over 2 s, if this is more than 1."""
+
+
+def value_for_robot(value: Any, speed_mps: float, deceleration_mps2: float) -> Any:
+    """Return the value of a parameter for a robot with this largest speed and deceleration.
+
+    Only default values of the types of this module depend on the robot. A value that the user
+    specifies has none of these types.
+    """
+    if isinstance(value, DefaultLength):
+        return float(value) * length_scale(speed_mps, deceleration_mps2)
+    if isinstance(value, DefaultDecay):
+        return float(value) / length_scale(speed_mps, deceleration_mps2)
+    if isinstance(value, DefaultDuration):
+        return float(value) * max(1.0, speed_mps / deceleration_mps2 / USUAL_BRAKING_S)
+    return value
 
 
 class SpeedLimiter:

@@ -8,14 +8,19 @@ at the goal, and applies the limits on speed and acceleration.
 import abc
 import math
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
-from gz_testauto.planners.limits import SpeedLimiter, clamp, stoppable_speed_mps
+from gz_testauto.planners.limits import (
+    SpeedLimiter,
+    clamp,
+    stoppable_speed_mps,
+    value_for_robot,
+)
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
 APPROACH_DECELERATION = 0.5
@@ -71,12 +76,18 @@ class ReactivePlanner(LocalPlanner):
             raise RuntimeError("call begin() before plan()")
         return self._task
 
+    def for_robot(self, value: Any) -> Any:
+        """Return the value of a parameter for the robot of the current task. Only some default
+        values depend on the robot (:func:`~gz_testauto.planners.limits.value_for_robot`)."""
+        limits = self.limits
+        return value_for_robot(value, limits.max_linear_mps, limits.max_linear_accel_mps2)
+
     def begin(self, task: Task) -> None:
         """Start a new task, and discard the state of the previous task."""
         self._task = task
-        self._follower = WaypointFollower(task.waypoints_m, self.lookahead_m)
+        self._follower = WaypointFollower(task.waypoints_m, self.for_robot(self.lookahead_m))
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
-        self._scans = ScanMemory(self.memory_m)
+        self._scans = ScanMemory(self.for_robot(self.memory_m))
         self._arrived = False
         self.forget()
 

@@ -6,6 +6,7 @@ is in its path.
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Positive
+from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 
@@ -25,7 +26,9 @@ class StraightPlanner(ReactivePlanner):
 
     needs_scan = False
 
-    def __init__(self, lookahead_m: Positive = 1.5, turn_gain_per_s: Positive = 1.5) -> None:
+    def __init__(
+        self, lookahead_m: Positive = DefaultLength(1.5), turn_gain_per_s: Positive = 1.5
+    ) -> None:
         super().__init__(lookahead_m)
         self.turn_gain_per_s = turn_gain_per_s
 

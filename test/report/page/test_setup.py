@@ -39,6 +39,14 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
     ]
 
 
+def test_default_lengths_are_those_for_the_robot(smoke):
+    robot = smoke.robot.model_copy(update={"max_linear_mps": 4.0, "max_linear_accel_mps2": 8.0})
+    spec = smoke.model_copy(update={"robot": robot})
+    inputs = Manifest.of(spec, further_files(spec, read_body(spec))).inputs
+    rows = planner_rows(spec, Source("out", None, planners={"straight": "straight"}), inputs)
+    assert "lookahead_m 3," in rows[0][1]
+
+
 def test_default_values_of_changed_planner_code_are_unknown(smoke):
     source = Source("out", None, planners={"fgm": "fgm"})
     rows = planner_rows(smoke, source, {f"{PLANNER_CODE}fgm": "another hash"})

@@ -9,6 +9,7 @@ from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.planners.limits import value_for_robot
 from gz_testauto.report.sources import Source
 from gz_testauto.results.inputs import default_parameters
 from gz_testauto.spec.actors import ActorSpec, TrackingSpec
@@ -135,7 +136,12 @@ def _planner(spec: CampaignSpec, planner: PlannerSpec, inputs: Mapping[str, str]
     elif isinstance(planner, BuiltinPlannerSpec):
         text, settings = f"plugin {planner.plugin}", planner.parameters
         known = default_parameters(planner.plugin, inputs)
-        defaults = {name: value for name, value in known.items() if name not in settings}
+        robot = spec.robot.max_linear_mps, spec.robot.max_linear_accel_mps2
+        defaults = {
+            name: value_for_robot(value, *robot)
+            for name, value in known.items()
+            if name not in settings
+        }
     else:
         return ""
     parts = [text, *_values(settings)]
