@@ -9,6 +9,7 @@ import shapely
 from gz_testauto.base.observation import LaserScan, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.costmap import LocalCostmap
+from gz_testauto.planners.detour import DetourPlanner
 from gz_testauto.planners.dwa import DynamicWindow, OscillationFlags
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 from gz_testauto.planners.sweep import ConvexFootprint
@@ -112,6 +113,54 @@ def test_path_leads_around_obstacles_or_ends_at_the_nearest_cell():
     closed = costmap([(0.55, y) for y in np.arange(-1.95, 1.96, 0.1)])
     end = closed.path(start, target)[-1]
     assert closed.centers_m(end[None])[0] == pytest.approx([0.25, 0.05])
+
+
+def test_points_within_reach_are_on_the_map_wherever_the_robot_is():
+    for cells in (20, 21):
+        grid = LocalCostmap(ConvexFootprint(SQUARE), 0.1 * cells, 0.1, 0.5, 3.0)
+        for x_m in np.linspace(-1.0, 1.0, 41):
+            grid.move_to(Pose2D(x_m, -x_m, 0.0))
+            around = grid.reach_m * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+            assert grid.contains(grid.cells_of(np.array([x_m, -x_m]) + around)).all()
+
+
+def detour(wall_m, waypoints_m, robot=ORIGIN):
+    """Return the path on a costmap of 20 m in which the points of a wall were detected."""
+    wide = LocalCostmap(ConvexFootprint(SQUARE), 20.0, 0.1, 0.5, 3.0)
+    local = LocalCostmap(ConvexFootprint(SQUARE), 4.0, 0.1, 0.5, 3.0)
+    ends = np.array(wall_m, dtype=float).reshape(-1, 2)
+    for grid in (wide, local):
+        grid.move_to(robot)
+        grid.add_scan(np.zeros(2), ends, np.ones(len(ends), bool))
+        grid.inflate()
+    return DetourPlanner(np.array(waypoints_m), wide, 10).path(robot, local, 99.0)
+
+
+def test_path_leads_around_a_wall_that_is_longer_than_the_local_costmap():
+    wall = [(4.05, y) for y in np.arange(-8.95, 4.96, 0.1)]
+    path = detour(wall, [(0.0, 0.0), (9.0, 0.0)])
+    assert path[-1] == pytest.approx([8.95, 0.05], abs=0.11)
+    crossing = path[np.argmin(np.abs(path[:, 0] - 4.05))]
+    assert 5.0 < crossing[1] < 6.0  # the nearer end of the wall, which is outside of the local map
+
+
+def test_path_is_the_global_plan_while_it_is_free():
+    plan = [(0.0, 0.0), (0.0, 3.0), (6.0, 3.0), (6.0, 0.0)]  # longer than the direct path
+    assert detour([], plan)[:, 1].max() == pytest.approx(3.0)
+    assert detour([], plan, Pose2D(0.8, 0.0, 0.0))[:, 1].max() == pytest.approx(3.0)
+    assert detour([], plan, Pose2D(1.2, 0.0, 0.0))[:, 1].max() < 0.2
+    blocked = [(2.05, y) for y in np.arange(2.05, 4.0, 0.1)]
+    assert detour(blocked, plan)[:, 1].max() < 2.0
+
+
+def test_planner_finds_its_path_when_the_plan_is_at_the_edge_of_the_costmap():
+    waypoints = np.array([[3.0, 0.0], [9.0, 0.0]])
+    for y_m in np.linspace(-2.1, 2.1, 43):
+        for x_m in np.linspace(1.0, 1.2, 9):
+            robot = Pose2D(x_m, y_m, 0.0)
+            wide = LocalCostmap(ConvexFootprint(SQUARE), 4.0, 0.1, 0.5, 3.0)
+            wide.move_to(robot)
+            assert len(DetourPlanner(waypoints, wide, 10).path(robot, wide, 1.0)) > 0
 
 
 WEIGHTS = Weights(0.03, 0.04, 0.03, 0.04, 0.003)

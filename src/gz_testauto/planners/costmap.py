@@ -6,7 +6,6 @@ costs and their meaning are those of ``costmap_2d`` in the ROS navigation stack,
 https://wiki.ros.org/costmap_2d. Planners decide what a cost means for a trajectory.
 """
 
-import heapq
 import math
 from typing import Tuple
 
@@ -22,6 +21,10 @@ LETHAL = 254
 INSCRIBED = 253
 """Cost of a cell that is nearer to an obstacle than the inscribed radius of the footprint, so that
 a robot whose base is in this cell touches the obstacle."""
+
+
+LAST_BUCKET = 4095
+"""Index of the last bucket in the search of a path. A step costs less, at most 14 · 252."""
 
 
 class LocalCostmap:
@@ -59,8 +62,9 @@ class LocalCostmap:
 
     @property
     def reach_m(self) -> float:
-        """Return half of the width of the map (m)."""
-        return 0.5 * self._cells * self.resolution
+        """Return the distance (m) from the robot within which each point is on the map."""
+        # half a cell is for rounding errors
+        return ((self._cells - 1) // 2 - 0.5) * self.resolution
 
     def clear(self) -> None:
         """Remove all obstacles from the map."""
@@ -70,9 +74,10 @@ class LocalCostmap:
         """Center the map on the robot, and remove the obstacles that were marked where the robot is
         now."""
         corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
-        self._marked = _shifted(
-            self._marked, corner[1] - self._corner[1], corner[0] - self._corner[0]
-        )
+        if corner != self._corner:
+            self._marked = _shifted(
+                self._marked, corner[1] - self._corner[1], corner[0] - self._corner[0]
+            )
         self._corner = corner
         self._clear_footprint(pose)
 
@@ -80,17 +85,20 @@ class LocalCostmap:
         return math.floor(position_m / self.resolution) - self._cells // 2
 
     def _clear_footprint(self, pose: Pose2D) -> None:
-        rows, columns = np.nonzero(self._marked)
+        reach = math.ceil(self._footprint.radius_m / self.resolution) + 1
+        first = max(0, self._cells // 2 - reach)
+        around = self._marked[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
+        rows, columns = np.nonzero(around)
         if len(rows) == 0:
             return
-        x_m = (columns + self._corner[0] + 0.5) * self.resolution - pose.x_m
-        y_m = (rows + self._corner[1] + 0.5) * self.resolution - pose.y_m
+        x_m = (columns + first + self._corner[0] + 0.5) * self.resolution - pose.x_m
+        y_m = (rows + first + self._corner[1] + 0.5) * self.resolution - pose.y_m
         cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
         local = np.column_stack([cos * x_m + sin * y_m, cos * y_m - sin * x_m])
         beyond = local @ self._footprint.normals.T - self._footprint.offsets_m
         # the center of a cell can be inside although the obstacle in it is outside
         inside = (beyond < -self.resolution).all(axis=1)
-        self._marked[rows[inside], columns[inside]] = 0
+        around[rows[inside], columns[inside]] = 0
 
     def add_scan(self, sensor_m: np.ndarray, ends_m: np.ndarray, hits: np.ndarray) -> None:
         """Clear the cells along each ray, then mark the cells in which rays end at an obstacle.
@@ -260,23 +268,51 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
     return steps
 
 
+@compiled
+def _link(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
+    """Insert a cell at the front of the list of a bucket."""
+    following[cell], preceding[cell] = first[bucket], -1
+    if first[bucket] >= 0:
+        preceding[first[bucket]] = cell
+    first[bucket] = cell
+
+
+@compiled
+def _unlink(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
+    """Remove a cell from the list of its bucket."""
+    if preceding[cell] >= 0:
+        following[preceding[cell]] = following[cell]
+    else:
+        first[bucket] = following[cell]
+    if following[cell] >= 0:
+        preceding[following[cell]] = preceding[cell]
+
+
 @compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
 def _path(costs, start_row, start_column, target_row, target_column):  # type: ignore[no-untyped-def]
-    """Return the cheapest path, as :meth:`LocalCostmap.path` does."""
+    """Return the cheapest path, as :meth:`LocalCostmap.path` does.
+
+    The queue of Dijkstra's algorithm has one bucket for each cost modulo their number (R. Dial,
+    1969), which is larger than the cost of any step.
+    """
     height, width = costs.shape
     start, target = start_row * width + start_column, target_row * width + target_column
     unknown = np.iinfo(np.int64).max
     spent = np.full(height * width, unknown, np.int64)
-    before = np.full(height * width, -1, np.int64)
-    final = np.zeros(height * width, np.bool_)
+    before = np.full(height * width, -1, np.int32)
+    first = np.full(LAST_BUCKET + 1, -1, np.int32)
+    following = np.empty(height * width, np.int32)
+    preceding = np.empty(height * width, np.int32)
     spent[start] = 0
-    queue = [(np.int64(0), np.int64(start))]
+    _link(start, 0, first, following, preceding)
+    waiting, level = 1, 0
     end, nearest = start, unknown
-    while len(queue) > 0:
-        _, cell = heapq.heappop(queue)
-        if final[cell]:
-            continue
-        final[cell] = True
+    while waiting > 0:
+        while first[level & LAST_BUCKET] < 0:
+            level += 1
+        cell = first[level & LAST_BUCKET]
+        _unlink(cell, level & LAST_BUCKET, first, following, preceding)
+        waiting -= 1
         row, column = cell // width, cell % width
         away = (row - target_row) ** 2 + (column - target_column) ** 2
         if away < nearest:
@@ -293,9 +329,13 @@ def _path(costs, start_row, start_column, target_row, target_column):  # type: i
             total = spent[cell] + length * (50 + 4 * np.int64(costs[y, x]) // 5)
             neighbor = y * width + x
             if total < spent[neighbor]:
+                if spent[neighbor] == unknown:
+                    waiting += 1
+                else:
+                    _unlink(neighbor, spent[neighbor] & LAST_BUCKET, first, following, preceding)
+                _link(neighbor, total & LAST_BUCKET, first, following, preceding)
                 spent[neighbor] = total
                 before[neighbor] = cell
-                heapq.heappush(queue, (total, neighbor))
     count = 1
     cell = end
     while before[cell] >= 0:

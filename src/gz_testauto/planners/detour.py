@@ -1,8 +1,8 @@
-"""The path around the obstacles of a local costmap, from the robot along the global plan.
+"""The path around the obstacles of a wide costmap, from the robot along the global plan.
 
 The global plan contains only the obstacles of the static map. In the ROS navigation stack,
-``move_base`` plans again on a costmap that also contains the obstacles of the lidar. This module
-does the same within the local costmap.
+``move_base`` plans again on a global costmap that also contains the obstacles of the lidar. This
+module does the same on a costmap that moves with the robot.
 """
 
 import math
@@ -12,16 +12,22 @@ import numpy as np
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.costmap import INSCRIBED, LocalCostmap
 
+ON_PLAN_M = 1.0
+"""Distance (m) from the global plan within which a robot follows the plan while it is free."""
+
 
 class DetourPlanner:
-    """A planner of the cheapest path to the point at which the global plan leaves the costmap.
+    """A planner of the path to the point at which the global plan leaves a wide costmap.
 
-    The path is planned again after every ``cycles`` calls, and if an obstacle blocks it.
+    The path is the global plan if it is free, since the planner does not know the walls of the
+    static map that the lidar has not detected. Otherwise, it is the cheapest path. It is planned
+    again after every ``cycles`` calls, and if an obstacle of the local costmap blocks it.
     ``replanned`` is true if the last call of :meth:`path` planned it.
     """
 
-    def __init__(self, waypoints_m: np.ndarray, spacing_m: float, cycles: int) -> None:
-        self._plan = _PlanSection(waypoints_m, spacing_m)
+    def __init__(self, waypoints_m: np.ndarray, costmap: LocalCostmap, cycles: int) -> None:
+        self._plan = _PlanSection(waypoints_m, costmap.resolution)
+        self._map = costmap
         self._cycles = cycles
         self._age = 0
         self._path_m = np.empty((0, 2))
@@ -29,31 +35,37 @@ class DetourPlanner:
 
     def path(self, pose: Pose2D, costmap: LocalCostmap, length_m: float) -> np.ndarray:
         """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n,
-        2)."""
-        target = self._target(pose, costmap)
-        cells = costmap.cells_of(self._path_m)
-        on_map = costmap.contains(cells)
+        2). ``costmap`` is the local costmap."""
         self._age += 1
         self.replanned = (
-            len(cells) == 0
-            or self._age >= self._cycles
-            or not on_map.all()
-            or bool((costmap.costs[cells[:, 0], cells[:, 1]] >= INSCRIBED).any())
+            len(self._path_m) == 0 or self._age >= self._cycles or self._is_blocked(costmap)
         )
         if self.replanned:
-            start = costmap.cells_of(np.array([[pose.x_m, pose.y_m]]))[0]
-            self._path_m = costmap.centers_m(costmap.path(start, target))
+            self._map.inflate()
+            self._path_m = self._new_path(pose)
             self._age = 0
         rest_m = self._path_m[int(np.argmin(_away_m(self._path_m, pose))) :]
         steps_m = np.hypot(*np.diff(rest_m, axis=0).T)
         return np.asarray(rest_m[np.concatenate([[0.0], np.cumsum(steps_m)]) <= length_m])
 
-    def _target(self, pose: Pose2D, costmap: LocalCostmap) -> np.ndarray:
-        """Return the last cell of the global plan that is on the costmap and free."""
-        cells = costmap.cells_of(self._plan.near(pose, costmap.reach_m))
+    def _new_path(self, pose: Pose2D) -> np.ndarray:
+        here, spacing_m = np.array([pose.x_m, pose.y_m]), self._map.resolution
+        plan_m = self._plan.near(pose, self._map.reach_m)
+        to_plan_m = math.hypot(*(plan_m[0] - here))
+        shares = np.linspace(0.0, 1.0, math.ceil(to_plan_m / spacing_m), endpoint=False)[:, None]
+        direct_m = np.concatenate([here + shares * (plan_m[0] - here), plan_m])
+        cells = self._map.cells_of(direct_m)
+        is_free = self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED
+        if to_plan_m <= ON_PLAN_M and is_free.all():
+            return direct_m
+        targets = cells[is_free] if is_free[len(shares) :].any() else cells
+        start = self._map.cells_of(here[None])[0]
+        return self._map.centers_m(self._map.path(start, targets[-1]))
+
+    def _is_blocked(self, costmap: LocalCostmap) -> bool:
+        cells = costmap.cells_of(self._path_m)
         cells = cells[costmap.contains(cells)]
-        free = cells[costmap.costs[cells[:, 0], cells[:, 1]] < INSCRIBED]
-        return np.asarray((free if len(free) else cells)[-1])
+        return bool((costmap.costs[cells[:, 0], cells[:, 1]] >= INSCRIBED).any())
 
 
 class _PlanSection:
@@ -72,7 +84,8 @@ class _PlanSection:
         """Return the points from the nearest one to the first one beyond ``reach_m``, shape (n, 2).
         If the plan is farther away, return the line to it, of this length."""
         ahead = self._points_m[self._nearest :]
-        ahead = ahead[: max(1, math.ceil(2.0 * reach_m / self._spacing_m))]
+        # a point much farther ahead can be behind a wall
+        ahead = ahead[: max(1, math.ceil(0.5 * reach_m / self._spacing_m))]
         self._nearest += int(np.argmin(_away_m(ahead, pose)))
         points = self._points_m[self._nearest :]
         beyond = np.flatnonzero(_away_m(points, pose) > reach_m)

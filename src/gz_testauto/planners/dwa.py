@@ -6,7 +6,7 @@ and Thrun is ``dwa_fox``.
 """
 
 import math
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -16,7 +16,13 @@ from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.planners.costmap import INSCRIBED, LETHAL, LocalCostmap
 from gz_testauto.planners.detour import DetourPlanner
 from gz_testauto.planners.interface import LocalPlanner, Observation, Task
-from gz_testauto.planners.limits import SpeedLimiter
+from gz_testauto.planners.limits import (
+    DefaultDecay,
+    DefaultDuration,
+    DefaultLength,
+    SpeedLimiter,
+    value_for_robot,
+)
 from gz_testauto.planners.scans import ray_ends
 from gz_testauto.planners.sweep import ConvexFootprint
 from gz_testauto.planners.trajectories import (
@@ -51,9 +57,10 @@ class DynamicWindow(LocalPlanner):
     The trajectories have the velocities that the robot can reach within one control period, and
     are ``sim_time`` long. A trajectory is invalid if the outline of the robot touches an obstacle,
     or the base comes within the inscribed radius of one. The cost of the others is a sum of five
-    terms: the distances at the end of the trajectory from the global plan and, along free cells, to
-    the point at which this plan leaves the costmap, both for the base and for a point in front of
-    it, and the largest cost of the costmap below the outline.
+    terms: the distances at the end of the trajectory from the path and, along free cells, to the
+    end of its next section, both for the base and for a point in front of it, and the largest cost
+    of the costmap below the outline. The path is planned on a wider costmap, around the obstacles
+    that the lidar has detected.
 
     Parameters
     ----------
@@ -62,7 +69,7 @@ class DynamicWindow(LocalPlanner):
     sim_granularity, angular_sim_granularity
         Distance (m) and angle (rad) between two checks of a trajectory.
     path_distance_bias, goal_distance_bias
-        Cost per meter of distance from the global plan and to the local goal.
+        Cost per meter of distance from the path and to the local goal.
     occdist_scale
         Weight of the costmap's cost, which is 0 to 253.
     forward_point_distance
@@ -81,6 +88,8 @@ class DynamicWindow(LocalPlanner):
         full speed.
     width, resolution
         Width (m) of the costmap and of its cells.
+    global_width, global_resolution
+        Width (m) of the costmap on which the path is planned, and of its cells.
     footprint_padding
         Distance (m) by which the outline is enlarged on each side.
     inflation_radius, cost_scaling_factor
@@ -89,56 +98,70 @@ class DynamicWindow(LocalPlanner):
 
     def __init__(
         self,
-        sim_time: Positive = 1.7,
-        sim_granularity: Positive = 0.025,
+        sim_time: Positive = DefaultDuration(1.7),
+        sim_granularity: Positive = DefaultLength(0.025),
         angular_sim_granularity: Positive = 0.1,
         path_distance_bias: NotNegative = 0.6,
         goal_distance_bias: NotNegative = 0.8,
         occdist_scale: NotNegative = 0.003,
-        forward_point_distance: NotNegative = 0.325,
+        forward_point_distance: NotNegative = DefaultLength(0.325),
         vx_samples: Count = 3,
         vth_samples: Count = 20,
         min_vel_x: float = 0.0,
         min_vel_trans: NotNegative = 0.1,
         min_vel_theta: NotNegative = 0.4,
-        oscillation_reset_dist: NotNegative = 0.05,
+        oscillation_reset_dist: NotNegative = DefaultLength(0.05),
         oscillation_reset_angle: NotNegative = 0.2,
         scaling_speed: NotNegative = 0.25,
         max_scaling_factor: NotNegative = 0.2,
-        width: Positive = 10.0,
-        resolution: Positive = 0.05,
-        footprint_padding: NotNegative = 0.01,
-        inflation_radius: NotNegative = 1.2,
-        cost_scaling_factor: NotNegative = 3.0,
+        width: Positive = DefaultLength(10.0),
+        resolution: Positive = DefaultLength(0.05),
+        global_width: Positive = DefaultLength(40.0),
+        global_resolution: Positive = DefaultLength(0.05),
+        footprint_padding: NotNegative = DefaultLength(0.01),
+        inflation_radius: NotNegative = DefaultLength(1.2),
+        cost_scaling_factor: NotNegative = DefaultDecay(3.0),
     ) -> None:
-        self.sim_time = sim_time
+        self.reach = (sim_time, forward_point_distance)
         self.granularity = (sim_granularity, angular_sim_granularity)
         self.biases = (path_distance_bias, goal_distance_bias, occdist_scale)
-        self.forward_point_distance = forward_point_distance
         self.samples = (vx_samples, vth_samples)
         self.least = (min_vel_x, min_vel_trans, min_vel_theta)
         self.oscillation_reset = (oscillation_reset_dist, oscillation_reset_angle)
         self.scaling = (scaling_speed, max_scaling_factor)
         self.footprint_padding = footprint_padding
         self.costmap = (width, resolution, inflation_radius, cost_scaling_factor)
+        self.wide = (global_width, global_resolution, inflation_radius, cost_scaling_factor)
 
     def begin(self, task: Task) -> None:
         """Start a new task, and discard the state of the previous task."""
         self._task = task
+        self._sim_time_s, self._forward_point_m = self._for_robot(self.reach)
+        (padding_m,) = self._for_robot([self.footprint_padding])
         outline_m = np.array(task.limits.footprint_m, dtype=float)
-        self._outline_m = outline_m + np.sign(outline_m) * self.footprint_padding
+        self._outline_m = outline_m + np.sign(outline_m) * padding_m
         self._footprint = ConvexFootprint(task.limits.footprint_m)
-        self._map = LocalCostmap(self._footprint, *self.costmap)
+        self._map = LocalCostmap(self._footprint, *self._for_robot(self.costmap))
         cycles = math.ceil(REPLANNING_S / task.control_period_s)
-        self._detour = DetourPlanner(task.waypoints_m, self._map.resolution, cycles)
+        self._wide = LocalCostmap(self._footprint, *self._for_robot(self.wide))
+        self._detour = DetourPlanner(task.waypoints_m, self._wide, cycles)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
-        self._flags = OscillationFlags(*self.oscillation_reset)
+        self._flags = self._new_flags()
         self._poses: List[Tuple[float, Pose2D]] = []
         self._stamp_s = -math.inf
         self._arrived = False
         # a local goal nearer than the end of the trajectories would slow the robot down
-        self._lookahead_m = 1.5 * self.sim_time * task.limits.max_linear_mps
-        self._lookahead_m += self.forward_point_distance
+        self._lookahead_m = 1.5 * self._sim_time_s * task.limits.max_linear_mps
+        self._lookahead_m += self._forward_point_m
+
+    def _for_robot(self, values: Sequence[float]) -> List[float]:
+        """Return the values of parameters for the robot of the current task."""
+        limits = self._task.limits
+        robot = limits.max_linear_mps, limits.max_linear_accel_mps2
+        return [value_for_robot(value, *robot) for value in values]
+
+    def _new_flags(self) -> "OscillationFlags":
+        return OscillationFlags(*self._for_robot(self.oscillation_reset))
 
     def plan(self, observation: Observation) -> Twist2D:
         """Return the command of the best trajectory. The robot brakes if no trajectory is valid,
@@ -158,14 +181,16 @@ class DynamicWindow(LocalPlanner):
     def _update_map(self, observation: Observation) -> None:
         """Add a new scan to the costmap, at the pose that the robot had at its time."""
         self._poses.append((observation.time_s, observation.pose))
-        self._map.move_to(observation.pose)
+        for costmap in (self._map, self._wide):
+            costmap.move_to(observation.pose)
         scan = observation.scan
         if scan is not None and scan.stamp_s > self._stamp_s:
             self._stamp_s = scan.stamp_s
             ends_m, hits = ray_ends(scan)
             pose = self._pose_at(scan)
             sensor = np.array([scan.mount.position[:2]])
-            self._map.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
+            for costmap in (self._map, self._wide):
+                costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
         self._map.inflate()
 
     def _pose_at(self, scan: LaserScan) -> Pose2D:
@@ -187,18 +212,18 @@ class DynamicWindow(LocalPlanner):
         frees the robot, or None."""
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
-            self._flags = OscillationFlags(*self.oscillation_reset)
+            self._flags = self._new_flags()
         window = self._window(twist)
         twists = window[self._flags.allow(window)]
         costs = trajectory_costs(
             pose,
             twists,
             self._steps(twists),
-            self.sim_time,
+            self._sim_time_s,
             (self._outline_m, self._scales(twists)),
             self._map,
             self._distances(pose, path_m),
-            self.forward_point_distance,
+            self._forward_point_m,
             self._weights(math.hypot(path_m[-1, 0] - pose.x_m, path_m[-1, 1] - pose.y_m)),
         )
         if not np.isfinite(costs).any():
@@ -209,7 +234,7 @@ class DynamicWindow(LocalPlanner):
         """Return the weights of the costs, which are per cell for distances."""
         path, goal, obstacle = self.biases
         path, goal = path * self._map.resolution, goal * self._map.resolution
-        aligned = path if goal_distance_m > self.forward_point_distance else 0.0
+        aligned = path if goal_distance_m > self._forward_point_m else 0.0
         return Weights(path, goal, aligned, goal, obstacle)
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
@@ -265,8 +290,9 @@ class DynamicWindow(LocalPlanner):
 
     def _steps(self, twists: np.ndarray) -> np.ndarray:
         """Return the number of poses of each trajectory, shape (n,)."""
-        along, around = np.abs(twists).T * self.sim_time
-        steps = np.ceil(np.maximum(along / self.granularity[0], around / self.granularity[1]))
+        along, around = np.abs(twists).T * self._sim_time_s
+        step_m, step_rad = self._for_robot(self.granularity)
+        steps = np.ceil(np.maximum(along / step_m, around / step_rad))
         return np.asarray(np.maximum(steps, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
@@ -280,8 +306,8 @@ class DynamicWindow(LocalPlanner):
         """Return the distances to the path, to its end, and to the point in front of its end."""
         end = path_m[-1]
         bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
-        count = max(1, math.ceil(self.forward_point_distance / self._map.resolution))
-        ahead_m = self.forward_point_distance * np.arange(1, count + 1)[:, None] / count
+        count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
+        ahead_m = self._forward_point_m * np.arange(1, count + 1)[:, None] / count
         beyond_m = end + ahead_m * np.array([math.cos(bearing), math.sin(bearing)])
         grids = [self._map.distances(self._on_map(path_m))]
         for points_m in (path_m, np.concatenate([path_m, beyond_m])):
