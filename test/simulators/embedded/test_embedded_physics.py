@@ -85,6 +85,31 @@ class TestDriving:
         assert (yaws[-1] - yaws[19]) / 3.0 == pytest.approx(rate_radps, rel=0.01)
         assert math.hypot(*planar(snapshots[-1])[:2]) < 0.01
 
+    @pytest.mark.parametrize(
+        ("skid", "turn_radps"), [("wheels", 0.0), ("wheels", 0.5), ("servo", 0.5)]
+    )
+    def test_cylinder_wheels_do_not_shake_on_a_level_height_map(self, tmp_path, skid, turn_radps):
+        heights = np.zeros((129, 129))
+        heights[[0, -1]] = heights[:, [0, -1]] = 0.02
+        world = scenes.write_world(tmp_path, floor=_terrain(tmp_path, heights, 0.0))
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        with EmbeddedSimulator(step_s=0.002, skid=skid) as simulator:
+            simulation = scenes.load(simulator, world, rover)
+            simulation.drive(Twist2D(0.5, turn_radps))
+            rises = [simulation.step(0.002).models["robot"].linear_mps[2] for _ in range(1000)]
+        assert np.std(np.diff(rises[500:]) / 0.002) < 0.1  # m/s²
+
+    def test_cylinder_wheels_climb_a_step_of_a_height_map(self, tmp_path):
+        heights = np.zeros((129, 129))
+        heights[:, 75:] = 0.04  # from x = 1.0 m
+        world = scenes.write_world(tmp_path, floor=_terrain(tmp_path, heights, 0.0))
+        rover = scenes.rover(tmp_path, scenes.SKID_STEER)
+        with EmbeddedSimulator(step_s=0.002, skid="wheels") as simulator:
+            snapshots = scenes.drive(scenes.load(simulator, world, rover), Twist2D(0.5, 0.0), 5.0)
+        state = snapshots[-1].models["robot"]
+        assert state.pose.position[0] > 2.0
+        assert state.pose.position[2] == pytest.approx(0.04, abs=0.002)
+
     def test_robot_stops_by_friction_within_half_a_second(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         before = planar(scenes.drive(simulation, Twist2D(1.0, 0.0), 3.0)[-1])

@@ -1,6 +1,7 @@
 """Unsupported SDF elements, which are rejected, or ignored with one warning."""
 
 import logging
+import math
 
 import embedded_scenes as scenes
 import numpy as np
@@ -303,6 +304,19 @@ def test_terrain_has_contacts_where_the_lidar_detects_it(simulator, tmp_path):
     ends = scenes.load(simulator, world).step(2.0).models
     standing = [ends[name].pose.position[2] - 0.2 for name in sorted(ends) if "box" in name]
     assert standing == pytest.approx([128 / 255, 0.0, 1.0, 0.0], abs=0.01)  # by name
+
+
+def test_large_height_map_that_is_partly_level_is_accepted(simulator, tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    heights = np.zeros((17, 17), np.uint8)
+    heights[:2] = 255
+    image.fromarray(heights).save(tmp_path / "wall.png")
+    uri = f"<uri>file://{tmp_path}/wall.png</uri>"
+    wall = scenes.model("wall", f"<heightmap>{uri}<size>16 16 1</size></heightmap>")
+    monkeypatch.setattr(geoms, "MAX_FACES", 256)
+    world = scenes.write_world(tmp_path, floor=wall)
+    scan = scenes.load(simulator, world, scenes.wheelchair(), (0, 0, math.pi / 2)).step(0.1).scan
+    assert scan.ranges_m[len(scan.ranges_m) // 2] == pytest.approx(6.3, abs=0.5)
 
 
 def test_sheet_without_thickness_has_contacts_and_is_in_the_scan(simulator, tmp_path):

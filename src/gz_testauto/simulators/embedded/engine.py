@@ -27,6 +27,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.simulators.changes import Push, Vector
 from gz_testauto.simulators.embedded.coulomb_friction import CoulombFriction
+from gz_testauto.simulators.embedded.height_map_contacts import HeightMapContacts
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
@@ -76,6 +77,7 @@ class Engine:
         held = blueprint.held
         self._settling = MujocoSettling(self.model, self.data, held)
         self.grip = CoulombFriction(self.model, self.data, held) if blueprint.grip else None
+        self._on_height_maps = HeightMapContacts(self.model, self.data)
         self._shapes = [
             blueprint.shapes[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
@@ -89,6 +91,7 @@ class Engine:
         """Update all quantities that depend on positions and velocities."""
         try:
             mujoco.mj_step1(self.model, self.data)
+            self._on_height_maps.correct()
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
 
@@ -104,6 +107,7 @@ class Engine:
             mujoco.mj_step2(self.model, self.data)
             self._settling.after_step(before)
             mujoco.mj_step1(self.model, self.data)
+            self._on_height_maps.correct()
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
         if pushes:

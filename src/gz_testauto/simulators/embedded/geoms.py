@@ -202,9 +202,9 @@ class GeomFactory:
     def _surface(self, triangles: np.ndarray) -> List[str]:
         """Return the names of the mesh files of a surface for the lidar. The list is empty for a
         surface without an area, e.g. a mesh with the scale 0."""
-        triangles = hulls.with_volume(triangles)
         chunks = (
-            triangles[first : first + MAX_FACES] for first in range(0, len(triangles), MAX_FACES)
+            hulls.with_volume(triangles[first : first + MAX_FACES])
+            for first in range(0, len(triangles), MAX_FACES)
         )
         return [self._asset(chunk) for chunk in chunks if hulls.area_m2(chunk) > MIN_AREA_M2]
 

@@ -1,0 +1,212 @@
+"""Contacts of cylinders that roll on level or plane parts of height maps, corrected in each step.
+
+MuJoCo tests a cylinder against the prism below each triangle of a height map separately. Where a
+wheel crosses the edge between two triangles, contacts can therefore have the normal of a side of a
+prism, which is inside the ground, or point downwards. The depth of other contacts is accurate to 1
+µm, the tolerance of MuJoCo's iteration. With stiff contacts, both errors shake a robot that drives
+on level ground.
+
+This module acts where the height map is a plane up to a distance of one cell from a contact. There,
+it removes each contact whose normal is not that of the plane, up to :data:`SAME_NORMAL_RAD`. The
+other contacts get the normal of the plane, and the depth is computed from the cylinder and the
+plane. On uneven ground, and for the end faces of cylinders, contacts do not change.
+"""
+
+import math
+from typing import Any, List, NamedTuple
+
+import mujoco
+import numpy as np
+
+from gz_testauto.base.compiled import compiled
+
+SAME_NORMAL_RAD = 0.02
+"""Angle (rad) between the normals of a contact and a plane below which they count as equal."""
+
+FLATNESS = 1e-4
+"""Difference of the slopes of triangles below which they are in one plane."""
+
+ROLLING = 0.9
+"""Absolute cosine of the angle between the normal and the axis of a cylinder below which the
+cylinder touches the ground with its curved surface or a rim."""
+
+_HEIGHT_MAP = int(mujoco.mjtGeom.mjGEOM_HFIELD)
+_CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
+_REMOVED = 3
+"""A value of ``mjContact.exclude`` with which MuJoCo creates no constraint."""
+
+_COSINE = math.cos(SAME_NORMAL_RAD)
+
+
+class _HeightMap(NamedTuple):
+    """A height map: its geom, its heights (m) by row and column, and its half size (m)."""
+
+    geom: int
+    heights_m: np.ndarray
+    half_m: np.ndarray
+
+
+class HeightMapContacts:
+    """The contacts between the height maps and the movable cylinders of one MuJoCo world."""
+
+    def __init__(self, model: Any, data: Any) -> None:
+        """Find the height maps and the cylinders."""
+        self._model, self._data = model, data
+        moves = model.body_treeid[model.geom_bodyid] >= 0
+        self._is_cylinder = (model.geom_type == _CYLINDER) & moves
+        maps = np.flatnonzero(model.geom_type == _HEIGHT_MAP) if self._is_cylinder.any() else ()
+        self._maps: List[_HeightMap] = [_height_map(model, int(geom)) for geom in maps]
+
+    def correct(self) -> None:
+        """Correct the current contacts, and set up MuJoCo's constraints again. Must be called after
+        ``mj_step1``."""
+        model, data, contact = self._model, self._data, self._data.contact
+        changed = 0
+        for one in self._maps:
+            changed += _correct(
+                contact.geom,
+                contact.frame,
+                contact.pos,
+                contact.dist,
+                contact.exclude,
+                contact.efc_address,
+                one.geom,
+                data.geom_xpos[one.geom],
+                data.geom_xmat[one.geom].reshape(3, 3),
+                one.heights_m,
+                one.half_m,
+                self._is_cylinder,
+                data.geom_xpos,
+                data.geom_xmat,
+                model.geom_size,
+            )
+        if changed:
+            mujoco.mj_makeConstraint(model, data)
+            mujoco.mj_island(model, data)
+            mujoco.mj_projectConstraint(model, data)
+            mujoco.mj_referenceConstraint(model, data)
+
+
+def _height_map(model: Any, geom: int) -> _HeightMap:
+    field = int(model.geom_dataid[geom])
+    rows, columns = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
+    first = int(model.hfield_adr[field])
+    size = model.hfield_size[field]
+    heights = model.hfield_data[first : first + rows * columns].reshape(rows, columns)
+    return _HeightMap(geom, heights.astype(float) * size[2], np.array(size[:2], dtype=float))
+
+
+@compiled
+def _correct(  # type: ignore[no-untyped-def]
+    geoms, frames, positions, distances, excluded, rows,
+    ground, origin, turn, heights_m, half_m, is_cylinder, centers, turns, sizes,
+):  # fmt: skip
+    """Correct the contacts between one height map and all cylinders. Returns the number of changed
+    contacts.
+
+    ``origin`` and ``turn`` are the pose of the height map, with the axes in the columns.
+    """
+    changed = 0
+    normal, point, axis, center = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    plane = np.empty(6)
+    for contact in range(len(distances)):
+        first, second = geoms[contact, 0], geoms[contact, 1]
+        if first == ground:
+            other, sign = second, 1.0
+        elif second == ground:
+            other, sign = first, -1.0
+        else:
+            continue
+        if other < 0 or not is_cylinder[other]:
+            continue
+        for row in range(3):  # in the frame of the height map, from the ground to the cylinder
+            normal[row] = point[row] = axis[row] = center[row] = 0.0
+            for column in range(3):
+                part = turn[column, row]
+                normal[row] += part * sign * frames[contact, column]
+                point[row] += part * (positions[contact, column] - origin[column])
+                axis[row] += part * turns[other, 3 * column + 2]
+                center[row] += part * (centers[other, column] - origin[column])
+        for row in range(3):
+            point[row] -= normal[row] * distances[contact] / 2.0
+        if not _find_plane(heights_m, half_m, point, plane):
+            continue
+        along = axis[0] * plane[0] + axis[1] * plane[1] + axis[2] * plane[2]
+        if abs(along) >= ROLLING:
+            continue
+        cosine = normal[0] * plane[0] + normal[1] * plane[1] + normal[2] * plane[2]
+        if cosine < _COSINE or not _lay(
+            frames[contact], positions[contact], distances, contact, sign,
+            origin, turn, plane, along, axis, center, point, sizes[other],
+        ):  # fmt: skip
+            excluded[contact] = _REMOVED
+            rows[contact] = -1
+            distances[contact] = 1.0
+        changed += 1
+    return changed
+
+
+@compiled
+def _find_plane(heights_m, half_m, point, plane):  # type: ignore[no-untyped-def]
+    """Return whether a height map is a plane around a point, up to a distance of one cell. Writes
+    the unit normal and a point of the plane into ``plane``."""
+    count_y, count_x = heights_m.shape
+    step_x, step_y = 2.0 * half_m[0] / (count_x - 1), 2.0 * half_m[1] / (count_y - 1)
+    x = math.floor((point[0] + half_m[0]) / step_x)
+    y = math.floor((point[1] + half_m[1]) / step_y)
+    if not (1 <= x < count_x - 2 and 1 <= y < count_y - 2):
+        return False
+    height = heights_m[y, x]
+    rise_x, rise_y = heights_m[y, x + 1] - height, heights_m[y + 1, x] - height
+    for right in range(-1, 3):
+        for up in range(-1, 3):
+            off = heights_m[y + up, x + right] - (height + right * rise_x + up * rise_y)
+            if abs(off) > FLATNESS * step_x:
+                return False
+    slope_x, slope_y = rise_x / step_x, rise_y / step_y
+    length = math.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
+    plane[0], plane[1], plane[2] = -slope_x / length, -slope_y / length, 1.0 / length
+    plane[3], plane[4] = x * step_x - half_m[0], y * step_y - half_m[1]
+    plane[5] = height
+    return True
+
+
+@compiled
+def _lay(  # type: ignore[no-untyped-def]
+    frame, position, distances, contact, sign,
+    origin, turn, plane, along, axis, center, point, size,
+):  # fmt: skip
+    """Move a contact to the lowest line of the cylinder above a plane, at the same place along the
+    axis. Returns whether the cylinder touches the plane there."""
+    place = 0.0
+    for row in range(3):
+        place += (point[row] - center[row]) * axis[row]
+    place = min(max(place, -size[1]), size[1])
+    across = math.sqrt(1.0 - along * along)
+    distance = 0.0
+    for row in range(3):
+        down = (plane[row] - along * axis[row]) / across
+        point[row] = center[row] + place * axis[row] - size[0] * down
+        distance += (point[row] - plane[3 + row]) * plane[row]
+    if distance >= 0.0:
+        return False
+    distances[contact] = distance
+    second = 0.0
+    for row in range(3):
+        position[row] = origin[row]
+        frame[row] = 0.0
+        for column in range(3):
+            position[row] += turn[row, column] * (point[column] - plane[column] * distance / 2.0)
+            frame[row] += turn[row, column] * sign * plane[column]
+        second += frame[row] * frame[3 + row]
+    length = 0.0
+    for row in range(3):
+        frame[3 + row] -= second * frame[row]
+        length += frame[3 + row] * frame[3 + row]
+    length = math.sqrt(length)
+    for row in range(3):
+        frame[3 + row] /= length
+    frame[6] = frame[1] * frame[5] - frame[2] * frame[4]
+    frame[7] = frame[2] * frame[3] - frame[0] * frame[5]
+    frame[8] = frame[0] * frame[4] - frame[1] * frame[3]
+    return True
