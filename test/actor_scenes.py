@@ -31,10 +31,12 @@ class SpareModels(Hook):
         """Request nothing."""
 
 
-def simulated(tmp_path, models, actors=(), filters=(), hooks=(), seed=1, spare_models=()):
+def simulated(
+    tmp_path, models, actors=(), filters=(), hooks=(), seed=1, spare_models=(), world=WORLD
+):
     """Actors and hooks in a world with a wall at x = 5 m and the wheelchair at the origin."""
-    world = tmp_path / "actors.world"
-    world.write_text(WORLD.format(models=WALL))
+    text, world = world, tmp_path / "actors.world"
+    world.write_text(text.replace("{models}", WALL))
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     simulation = EmbeddedSimulator().load(Scene(world, robot, models=tuple(models)))
     for number, actor in enumerate(actors):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from actor_scenes import PERIOD_S, person, simulated
 
-from gz_testauto.actors.effects import Blink, Effects, Fade, Flicker, Invisible
+from gz_testauto.actors.effects import Blink, Fade, Flicker, Invisible
 from gz_testauto.actors.hook import Hook
 from gz_testauto.simulators.changes import SetVisual
 
@@ -15,13 +15,13 @@ RED = (1.0, 0.0, 0.0, 1.0)
 
 
 @pytest.fixture
-def effects():
-    return Effects()
+def simulation(tmp_path):
+    return simulated(tmp_path, [person("p", -2.0, 2.0)])
 
 
 @pytest.fixture
-def simulation(tmp_path, effects):
-    return simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects])
+def effects(simulation):
+    return simulation.effects
 
 
 def look(simulation):
@@ -83,9 +83,8 @@ def test_changes_by_other_hooks_apply_below_the_effect(tmp_path):
             if context.time_s == pytest.approx(0.2):
                 context.change(SetVisual(VISUAL, diffuse=(0.0, 1.0, 0.0, 1.0)))
 
-    effects = Effects()
-    simulation = simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[effects, Painter()])
-    effects.start(Blink(RED, 10.0), "p", 0.5)
+    simulation = simulated(tmp_path, [person("p", -2.0, 2.0)], hooks=[Painter()])
+    simulation.effects.start(Blink(RED, 10.0), "p", 0.5)
     assert [each.diffuse for each in looks(simulation, 5)] == [RED] * 5
     assert looks(simulation, 1)[0].diffuse == (0.0, 1.0, 0.0, 1.0)
 

@@ -1,30 +1,47 @@
-"""Effects on the visuals of models: blink, fade, invisible, flicker.
+"""Effects on the visuals of models, on lights and on gravity, which end with the original values.
 
-The original visual of a model is stored when its first effect starts. Before each step, all active
-effects of the model are applied to the original visual in the order in which they started. Changes
-by other hooks modify the original visual. It is restored when the last effect ends. Effects are
-available only in Python, and not in the YAML file of a campaign.
+The original values of a part are stored when its first effect starts. Before each step, all active
+effects of the part are applied to the original values in the order in which they started. Changes
+by other hooks modify the original values. They are restored when the last effect ends.
+:mod:`gz_testauto.actors.conditional_effects` starts the effects of a campaign.
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, ClassVar, Dict, List, Optional, Tuple
 
 import numpy as np
 from typing_extensions import override
 
-from gz_testauto.actors.hook import LOW, Hook, StepContext
-from gz_testauto.sdf.appearance import Appearance, Color
-from gz_testauto.simulators.changes import SetVisual, set_fields
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.sdf.appearance import Appearance, Color, Light
+from gz_testauto.simulators.changes import (
+    Change,
+    SetGravity,
+    SetLight,
+    SetVisual,
+    Vector,
+    set_fields,
+)
+from gz_testauto.simulators.description import Description
 
 Observer = Callable[["RunningEffect"], None]
 
 
-class Effect:
-    """The base class of effects on a visual."""
+Part = Tuple[str, str]
+"""The type and the scoped name of a part of the world."""
 
-    def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """Return the visual with the effect applied, ``time_s`` after the start of the effect.
+
+class Effect:
+    """The base class of effects. ``part`` is the type of the changed part, as in
+    :attr:`~gz_testauto.simulators.changes.Change.part`: ``visual``, ``light`` or ``world``."""
+
+    part: ClassVar[str] = "visual"
+
+    def apply(self, look: Any, time_s: float, share: float) -> Any:
+        """Return the values with the effect applied, ``time_s`` after the start of the effect. The
+        type of the values is :class:`~gz_testauto.sdf.appearance.Appearance`,
+        :class:`~gz_testauto.sdf.appearance.Light`, or the vector of gravity (m/s²).
 
         ``share`` is the elapsed share of the duration of the effect, from 0 to 1. It is 1 for an
         effect without a duration.
@@ -42,6 +59,17 @@ class Invisible(Effect):
 
 
 @dataclass(frozen=True)
+class Paint(Effect):
+    """An effect that shows the model in another color."""
+
+    color: Color = (1.0, 0.0, 0.0, 1.0)
+
+    @override
+    def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
+        return replace(look, ambient=self.color, diffuse=self.color)
+
+
+@dataclass(frozen=True)
 class Blink(Effect):
     """An effect that shows the model in another color during every second interval."""
 
@@ -50,7 +78,7 @@ class Blink(Effect):
 
     @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        if math.floor(time_s / self.interval_s + 1e-9) % 2:
+        if _is_off(time_s, self.interval_s):
             return look
         return replace(look, ambient=self.color, diffuse=self.color)
 
@@ -82,26 +110,60 @@ class Flicker(Effect):
         while len(self._drawn) <= number:
             self._drawn.append(float(self._random.uniform(self._least, 1.0)))
         factor = self._drawn[number]
-
-        def dimmed(color: Color) -> Color:
-            red, green, blue, alpha = color
-            return (red * factor, green * factor, blue * factor, alpha)
-
         return replace(
             look,
-            ambient=dimmed(look.ambient),
-            diffuse=dimmed(look.diffuse),
-            emissive=dimmed(look.emissive),
+            ambient=_dimmed(look.ambient, factor),
+            diffuse=_dimmed(look.diffuse, factor),
+            emissive=_dimmed(look.emissive, factor),
         )
+
+
+@dataclass(frozen=True)
+class Dim(Effect):
+    """An effect that multiplies the colors of a light by a factor, always or during every second
+    interval."""
+
+    part = "light"
+    factor: float = 0.0
+    interval_s: Optional[float] = None
+
+    @override
+    def apply(self, look: Light, time_s: float, share: float) -> Light:
+        if self.interval_s is not None and _is_off(time_s, self.interval_s):
+            return look
+        diffuse, specular = _dimmed(look.diffuse, self.factor), _dimmed(look.specular, self.factor)
+        return replace(look, diffuse=diffuse, specular=specular)
+
+
+@dataclass(frozen=True)
+class Pull(Effect):
+    """An effect that sets the downward gravity (m/s²) of the world."""
+
+    part = "world"
+    mps2: float
+
+    @override
+    def apply(self, look: Vector, time_s: float, share: float) -> Vector:
+        return (look[0], look[1], -self.mps2)
+
+
+def _is_off(time_s: float, interval_s: float) -> bool:
+    return bool(math.floor(time_s / interval_s + 1e-9) % 2)
+
+
+def _dimmed(color: Color, factor: float) -> Color:
+    red, green, blue, alpha = color
+    return (red * factor, green * factor, blue * factor, alpha)
 
 
 @dataclass(eq=False)
 class RunningEffect:
-    """An effect that was started on a model. If ``duration_s`` is None, it lasts until :meth:`stop`
-    is called. ``on_end`` is called when the effect has ended."""
+    """An effect that was started. ``target`` is the name of a model for an effect on visuals, and
+    the name of the light for one on a light. If ``duration_s`` is None, the effect lasts until
+    :meth:`stop` is called. ``on_end`` is called when the effect has ended."""
 
     effect: Effect
-    model: str
+    target: str
     duration_s: Optional[float]
     on_end: Optional[Observer] = None
     started_s: Optional[float] = None
@@ -111,50 +173,58 @@ class RunningEffect:
         """Stop the effect in the next step."""
         self.stopped = True
 
+    def acts_on(self, part: str, name: str) -> bool:
+        """Return whether the effect changes the part with this type and scoped name."""
+        if part != self.effect.part:
+            return False
+        if part == "visual":
+            return name.split("::")[0] == self.target
+        return part == "world" or name == self.target
 
-class Effects(Hook):
-    """A hook that starts, applies and ends all effects of a simulation."""
+
+class Effects:
+    """The effects of a simulation, which calls :meth:`before_step` after all hooks. Hooks start
+    effects by :attr:`StepContext.effects <gz_testauto.actors.hook.StepContext.effects>`."""
 
     name = "effects"
-    priority = LOW
 
     def __init__(self) -> None:
         self._running: List[RunningEffect] = []
-        self._originals: Dict[str, Appearance] = {}
-        self._shown: Dict[str, Appearance] = {}
+        self._originals: Dict[Part, Any] = {}
+        self._shown: Dict[Part, Any] = {}
 
     def start(
         self,
         effect: Effect,
-        model: str,
+        target: str,
         duration_s: Optional[float] = None,
         on_end: Optional[Observer] = None,
     ) -> RunningEffect:
-        """Start an effect on all visuals of a model in the next step, and return the running
-        effect."""
-        running = RunningEffect(effect, model, duration_s, on_end)
+        """Start an effect in the next step, and return the running effect. ``target`` is the model
+        whose visuals change, or the name of a light."""
+        running = RunningEffect(effect, target, duration_s, on_end)
         self._running.append(running)
         return running
 
-    @override
     def before_step(self, context: StepContext) -> None:
+        """Request the changes of the active effects, and of those that end."""
         if not self._running and not self._originals:
             return
         ended = self._start_and_end(context.time_s)
+        self._forget_deleted(context)
         self._store_originals(context)
-        for visual, look in list(self._originals.items()):
-            model = visual.split("::")[0]
-            layers = [one for one in self._running if one.model == model]
+        for part, look in list(self._originals.items()):
+            layers = [one for one in self._running if one.acts_on(*part)]
             for one in layers:
                 assert one.started_s is not None, "_start_and_end has set it"
                 passed_s = context.time_s - one.started_s
                 share = 1.0 if one.duration_s is None else min(1.0, passed_s / one.duration_s)
                 look = one.effect.apply(look, passed_s, share)
-            if look != self._shown.get(visual):
-                context.change(SetVisual(visual, **vars(look)))
-                self._shown[visual] = look
+            if look != self._shown.get(part):
+                context.change(_change(*part, look))
+                self._shown[part] = look
             if not layers:
-                del self._originals[visual], self._shown[visual]
+                del self._originals[part], self._shown[part]
         for one in ended:
             if one.on_end is not None:
                 one.on_end(one)
@@ -171,20 +241,51 @@ class Effects(Hook):
         self._running = [one for one in self._running if one not in ended]
         return ended
 
-    def _store_originals(self, context: StepContext) -> None:
-        """Store the original visuals of models with effects. If other hooks change these visuals,
-        the changes are stored, too."""
-        models = {one.model for one in self._running}
-        if any(not self._has(model) for model in models):
-            for visual, look in context.describe().visuals.items():
-                if visual.split("::")[0] in models and visual not in self._originals:
-                    self._originals[visual] = self._shown[visual] = look
-        for change in context.changes:
-            if isinstance(change, SetVisual) and change.name in self._originals:
-                self._originals[change.name] = replace(
-                    self._originals[change.name], **set_fields(change)
-                )
-                self._shown.pop(change.name, None)
+    def _forget_deleted(self, context: StepContext) -> None:
+        """Remove the originals of visuals whose models do not exist."""
+        for part in list(self._originals):
+            kind, name = part
+            if kind == "visual" and context.state(name.split("::")[0]) is None:
+                del self._originals[part]
+                self._shown.pop(part, None)
 
-    def _has(self, model: str) -> bool:
-        return any(visual.startswith(f"{model}::") for visual in self._originals)
+    def _store_originals(self, context: StepContext) -> None:
+        """Store the original values of parts with effects. If other hooks change these values, the
+        changes are stored, too."""
+        missing = [one for one in self._running if not self._has_originals(one, context)]
+        if missing:
+            for part, look in _values(context.describe()).items():
+                if part not in self._originals and any(one.acts_on(*part) for one in missing):
+                    self._originals[part] = self._shown[part] = look
+        for change in context.changes:
+            part = (change.part, change.name)
+            if isinstance(change, (SetVisual, SetLight, SetGravity)) and part in self._originals:
+                if isinstance(change, SetGravity):
+                    self._originals[part] = change.mps2
+                else:
+                    self._originals[part] = replace(self._originals[part], **set_fields(change))
+                self._shown.pop(part, None)
+
+    def _has_originals(self, one: RunningEffect, context: StepContext) -> bool:
+        """Return whether the originals of an effect are stored, or its model does not exist."""
+        if one.effect.part == "visual" and context.state(one.target) is None:
+            return True
+        return any(one.acts_on(*part) for part in self._originals)
+
+
+def _values(description: Description) -> Dict[Part, Any]:
+    """Return the changeable values of all parts."""
+    return {
+        **{("visual", name): look for name, look in description.visuals.items()},
+        **{("light", name): look for name, look in description.lights.items()},
+        ("world", SetGravity.name): description.gravity_mps2,
+    }
+
+
+def _change(part: str, name: str, look: Any) -> Change:
+    """Return the change that applies the values of a part."""
+    if part == "visual":
+        return SetVisual(name, **vars(look))
+    if part == "light":
+        return SetLight(name, diffuse=look.diffuse, specular=look.specular)
+    return SetGravity(mps2=look)

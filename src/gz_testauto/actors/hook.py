@@ -7,19 +7,37 @@ equal priorities.
 
 import abc
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, FrozenSet, List, Mapping, Optional, Protocol, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    FrozenSet,
+    List,
+    Mapping,
+    Optional,
+    Protocol,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, wrap_angle
-from gz_testauto.simulators.changes import Change
+from gz_testauto.simulators.changes import Change, ChangeKind
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
 """Priorities of hooks, in calling order: hooks on which other hooks depend, behaviors of actors,
-and effects."""
+and hooks that depend on behaviors. Effects are called last."""
+
+
+class EffectStarter(Protocol):
+    """The effects of a simulation (:class:`~gz_testauto.actors.effects.Effects`)."""
+
+    def start(self, effect: Any, target: str, duration_s: Optional[float] = None) -> Any:
+        """Start an effect, and return the running effect, which has the method ``stop``."""
 
 
 class OtherActor(Protocol):
@@ -41,7 +59,7 @@ class StepContext:
     previous step. ``before`` is None in the first step. ``spare_models`` maps names to the models
     that can be spawned. ``to_spawn`` and ``to_delete`` are the models that are spawned and deleted
     in this step. ``robot`` is the name of the first robot's model. ``actors`` maps names to the
-    actors of the trial.
+    actors of the trial. ``effects`` starts effects, which act from this step on.
     """
 
     def __init__(
@@ -53,6 +71,7 @@ class StepContext:
         spare_models: Optional[Mapping[str, NamedModel]] = None,
         robot: Optional[str] = None,
         actors: Optional[Mapping[str, OtherActor]] = None,
+        effects: Optional[EffectStarter] = None,
     ) -> None:
         self.snapshot = snapshot
         self.before = before
@@ -64,11 +83,18 @@ class StepContext:
         self.robot = robot
         self.actors: Mapping[str, OtherActor] = {} if actors is None else actors
         self._describe = describe
+        self._effects = effects
 
     @property
     def time_s(self) -> float:
         """Return the simulated time (s) at which the step starts."""
         return self.snapshot.time_s
+
+    @property
+    def effects(self) -> EffectStarter:
+        """Return the effects of the simulation."""
+        assert self._effects is not None, "set by ActorSimulation"
+        return self._effects
 
     def change(self, *changes: Change) -> None:
         """Request changes at the start of the step. If two changes set the same property, the later
@@ -159,13 +185,24 @@ class Hook(abc.ABC):
     """An object that is called before each step of a trial.
 
     ``name`` identifies the hook in messages. ``models`` are in the world from the start, and
-    ``spare_models`` can be spawned later.
+    ``spare_models`` can be spawned later. ``kinds`` are the kinds of property change that a hook of
+    another package requests, and ``numbers`` the names of the numbers in its results.
     """
 
     name: str = ""
     priority: int = NORMAL
     models: Sequence[NamedModel] = ()
     spare_models: Sequence[NamedModel] = ()
+    kinds: FrozenSet[ChangeKind] = frozenset()
+    numbers: Sequence[str] = ()
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name or self.name
+
+    def start(self, random: np.random.Generator) -> None:
+        """Prepare the hook for a trial in which it draws from ``random``. The default
+        implementation does nothing."""
+        return
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:

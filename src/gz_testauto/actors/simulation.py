@@ -7,11 +7,12 @@ do not change the world.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
 from typing_extensions import override
 
 from gz_testauto.actors.actor import Actor
+from gz_testauto.actors.effects import Effects
 from gz_testauto.actors.hook import Hook, StepContext
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
@@ -53,13 +54,15 @@ class ActorSimulation(Simulation):
         """Create the simulation.
 
         ``robot`` is the name of the first robot's model; the default is the robot of
-        ``simulation``. Raises ``ValueError`` if two hooks have the same name.
+        ``simulation``. The attribute ``effects`` starts effects. Raises ``ValueError`` if two hooks
+        have the same name.
         """
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
         self._filters = tuple(filters)
         self._robot_name = robot or (simulation.robot.name if simulation.robot else None)
+        self.effects = Effects()
         self._hooks: Dict[str, Hook] = {}
         self._order: Tuple[Hook, ...] = ()
         self._actors: Dict[str, Actor] = {}
@@ -131,9 +134,11 @@ class ActorSimulation(Simulation):
             self._spare,
             self._robot_name,
             self._actors,
+            self.effects,
         )
         self._before = seen
-        for hook in self._order:
+        callers: Sequence[Union[Hook, Effects]] = (*self._order, self.effects)
+        for hook in callers:
             try:
                 hook.before_step(context)
             except SimulatorError:

@@ -12,6 +12,7 @@ from typing import List, Optional, Tuple
 
 from pydantic import ValidationError
 
+from gz_testauto.actors.conditional_effects import column_of, numbers_of
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
@@ -25,6 +26,7 @@ from gz_testauto.metrics.interface import (
 )
 from gz_testauto.metrics.reported import (
     REPORTED,
+    active_time,
     drawn,
     of_companion,
     published_by_stack,
@@ -157,6 +159,7 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
+    of_hooks = [(one.name, name) for one in spec.hooks for name in numbers_of(one)]
     found = (
         *installed_metrics(),
         *task_metrics(spec),
@@ -165,6 +168,8 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
         *(drawn(PREFIX + term.name) for term in spec.randomize),
         *(metric for one in spec.robots for metric in of_companion(one.name)),
         *(recorded(name) for name in numbers),
+        *(active_time(column_of(effect)) for effect in spec.effects),
+        *(recorded(name, f"the hook {hook!r}") for hook, name in of_hooks),
     )
     relevant = spec.metrics.smallest_relevant
     known = {SUCCESS, *(metric.name for metric in found)}

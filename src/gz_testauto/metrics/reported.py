@@ -108,8 +108,16 @@ def drawn(name: str) -> Metric:
     return _reported(name, "", "neither", text, 3, completed_only=False)
 
 
-def recorded(name: str) -> Metric:
-    """Return the metric for a value that a scenario records with ``record``; ``name`` is the
-    column's name.
+def recorded(name: str, source: str = "the scenario") -> Metric:
+    """Return the metric for a value that ``source`` records, such as a scenario with ``record``;
+    ``name`` is the column's name.
     """
-    return _reported(name, "", "neither", "recorded by the scenario", 3, completed_only=False)
+    return _reported(name, "", "neither", f"recorded by {source}", 3, completed_only=False)
+
+
+def active_time(name: str) -> Metric:
+    """Return the metric for the time in which an effect was active; ``name`` is the column's
+    name.
+    """
+    text = "simulated time in which the effect was active"
+    return _reported(name, "s", "neither", text, 2, completed_only=False)

@@ -22,6 +22,7 @@ from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
 from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.spec.effects import HOOKS
 from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import world_source
 
@@ -41,7 +42,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
     These are the files that the models of robot and actors refer to; the imports and possible
     models of a scenario; the launch files of a stack and their input files; the code of behaviors,
-    of terms and of planners (with the prefix :data:`PLANNER_CODE`); and the files that planners'
+    terms, hooks and planners (with the prefix :data:`PLANNER_CODE`); and the files that planners'
     parameters name.
     The origin of a planner and the selected lidar are a description instead of a hash.
     """
@@ -138,6 +139,7 @@ def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     return {
         **_code("code of behavior ", BEHAVIORS, behaviors),
         **_code("code of term ", TERMS, terms),
+        **_code("code of hook ", HOOKS, (hook.hook for hook in spec.hooks)),
     }
 
 

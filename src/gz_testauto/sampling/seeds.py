@@ -31,6 +31,12 @@ world index and the repetition. It ends with 1 for draws during the trial."""
 TERM = "term"
 """Purpose: a term of the randomization. The path continues with the name of the term, the world
 index and the repetition."""
+EFFECT = "effect"
+"""Purpose: an effect on one model in a trial. The path continues with the name of the effect, the
+world index, the repetition and the name of the model."""
+HOOK = "hook"
+"""Purpose: a hook of another package. The path continues with the name of the hook, the world index
+and the repetition."""
 PERFORMANCE = "performance"
 """Purpose: the behaviors of a Scenic program in a trial. The path continues with the world index
 and the repetition."""

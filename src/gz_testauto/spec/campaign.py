@@ -25,6 +25,7 @@ from typing_extensions import Annotated, Literal, Self
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.actors import ActorSpec, TrackingSpec
+from gz_testauto.spec.effects import Effect, HookSpec
 from gz_testauto.spec.model import (
     Bounded,
     LocatedSpec,
@@ -272,6 +273,10 @@ class CampaignSpec(LocatedSpec):
     """Actors that move in the worlds."""
     randomize: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
     """Random properties of worlds, sensors and drive controllers."""
+    effects: Annotated[Tuple[Effect, ...], BeforeValidator(as_tuple)] = ()
+    """Effects on models, lights and gravity that depend on conditions."""
+    hooks: Annotated[Tuple[HookSpec, ...], BeforeValidator(as_tuple)] = ()
+    """Hooks of other packages."""
     tracking: Optional[TrackingSpec] = None
     """The tracked objects that a planner can request; default: none."""
     road: RoadOrFile = None
@@ -294,9 +299,11 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def changes_worlds(self) -> bool:
-        """Return whether trials have moving objects or random properties that the world files do
-        not contain."""
-        return bool(self.actors or self.randomize or self.worlds.has_agents)
+        """Return whether trials have moving objects, random properties, effects or hooks that the
+        world files do not contain."""
+        return bool(
+            self.actors or self.randomize or self.effects or self.hooks or self.worlds.has_agents
+        )
 
     def road_of(self, world: int) -> Optional[RoadSpec]:
         """Return the road of the world with an index. Returns None if it has no road."""
@@ -385,12 +392,12 @@ class CampaignSpec(LocatedSpec):
         _require_unless_set_by_source(info, "sets_goal", exist)
         return goal
 
-    @field_validator("robots", "actors", "randomize")
+    @field_validator("robots", "actors", "randomize", "effects", "hooks")
     @classmethod
     def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
         require_different([entry.name for entry in entries])
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
-        if robot is None or info.field_name == "randomize":
+        if robot is None or info.field_name not in ("robots", "actors"):
             return entries
         for used in (robot.name, *(one.name for one in robots)):
             if used in [entry.name for entry in entries]:

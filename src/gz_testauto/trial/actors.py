@@ -14,6 +14,13 @@ import numpy as np
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import CONTACT_GROUPS, in_contact_group
+from gz_testauto.actors.conditional_effects import (
+    EffectTargets,
+    check_hook,
+    create_effects,
+    create_hooks,
+    kind_of,
+)
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import Hook
 from gz_testauto.actors.simulation import ActorSimulation, Filter
@@ -163,6 +170,10 @@ def prepare_actors(context: ActorContext) -> TrialActors:
         if not _has_bit_masks(context):
             _set_contact_groups(agents, len(hooks))
         hooks.append(agents)
+    hooks.extend(create_hooks(spec.hooks, spec.seed, world, repetition))
+    if spec.effects:
+        targets = _effect_targets(context, TrialActors(tuple(hooks)))
+        hooks.extend(create_effects(spec.effects, spec.seed, world, repetition, targets))
     if not spec.randomize:
         return TrialActors(tuple(hooks))
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
@@ -177,6 +188,26 @@ def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
     if context.spec.robot.footprint_m:
         outlines[context.robot.name] = np.asarray(context.spec.robot.footprint_m, dtype=float)
     return outlines
+
+
+def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets:
+    """Return the models and lights of a trial, with all robots, that effects can change."""
+    described = DescribedWorld(context.scene)
+    models = {*context.scene.models, context.robot.name}
+    robots = [context.robot, *(body for body, _ in context.companions)]
+    for robot in robots:
+        models.add(robot.name)
+        if isinstance(robot, RobotModel):
+            described.add(robot.name, robot.sdf)
+    for model in actors.all_models:
+        models.add(model.name)
+        described.add(model.name, model.sdf)
+    tags: Dict[str, List[str]] = {}
+    for actor in sorted(actors.actors, key=lambda actor: actor.name):
+        for tag in sorted(actor.tags):
+            tags.setdefault(tag, []).append(actor.name)
+    names = frozenset(actor.name for actor in actors.actors)
+    return EffectTargets(described.now, frozenset(models), names, tags, context.robot.name)
 
 
 def _radius_m(
@@ -283,8 +314,8 @@ def links_sdf(robot: str, links: Sequence[str]) -> str:
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` for an actor or randomization term that the simulator does not
-    support.
+    """Raise ``SpecError`` for an actor, randomization term, effect or hook that the simulator does
+    not support.
     """
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
@@ -303,6 +334,10 @@ def check_actors(spec: CampaignSpec) -> None:
             actor.check_road(road)
     for term in spec.randomize:
         needed.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
+    needed.extend((f"effect {effect.name!r}", kind_of(effect)) for effect in spec.effects)
+    for hook in spec.hooks:
+        kinds = sorted(check_hook(hook), key=lambda kind: kind.__name__)
+        needed.extend((f"hook {hook.name!r}", kind) for kind in kinds)
     supported = SIMULATORS.get(simulator).changes if needed else frozenset()
     for key, kind in needed:
         if kind not in supported:

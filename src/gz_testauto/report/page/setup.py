@@ -58,6 +58,10 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("moving", f"the agents of worlds.{spec.worlds.source_name}"))
     if spec.randomize:
         rows.append(("randomized", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
+    if spec.effects:
+        rows.append(("effects", _listed([f"{one.name} ({one.effect})" for one in spec.effects])))
+    if spec.hooks:
+        rows.append(("hooks", _listed([f"{one.name} ({one.hook})" for one in spec.hooks])))
     return rows
 
 

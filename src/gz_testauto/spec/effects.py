@@ -1,0 +1,222 @@
+"""Effects of a campaign on models, lights and gravity, and hooks of other packages.
+
+Defines the keys of ``effects:`` and ``hooks:`` in a campaign. Each entry of ``effects:`` changes a
+property while a condition holds, and restores it afterwards::
+
+
+    effects:
+      - {name: warning, effect: blink, target: door, when: {trigger_distance_m: 3.0}}
+      - {name: dusk, effect: light, target: sun, factor: 0.2, when: {after_s: 5, until_s: 15}}
+      - {name: gust, effect: push, target: robot, force_n: [0, 40, 0], duration_s: 0.5}
+    hooks:
+      - {name: siren, hook: siren_of_my_package, parameters: {distance_m: 2.0}}
+
+Effects have no random values, except ``flicker``. :mod:`gz_testauto.spec.randomize` defines random
+properties. :mod:`gz_testauto.actors.conditional_effects` implements the effects.
+"""
+
+from typing import Any, Dict, Optional, Tuple, Union
+
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.base.registry import Registry
+from gz_testauto.spec.model import (
+    Bounded,
+    LocatedSpec,
+    NotNegative,
+    Positive,
+    Spec,
+    as_tuple,
+)
+from gz_testauto.spec.regions import Regions
+from gz_testauto.spec.stack import NAME
+
+HOOKS = Registry("hook", {})
+"""Registered hooks of other packages: subclasses of :class:`~gz_testauto.actors.hook.Hook`, whose
+first argument is the name of the hook."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+RedGreenBlue = Annotated[Tuple[Share, Share, Share], BeforeValidator(as_tuple)]
+"""Red, green and blue, each from 0 to 1."""
+Force = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
+
+
+class WhenSpec(Spec):
+    """The condition of an effect. All of its parts must hold. Without parts, it always holds."""
+
+    after_s: NotNegative = 0.0
+    """Simulated time (s) from which the condition can hold."""
+    until_s: Optional[Positive] = None
+    """Simulated time (s) from which the condition does not hold; default: the end of the trial."""
+    trigger: str = "robot"
+    """The model that ``trigger_distance_m`` and ``region`` refer to: ``robot``, a tag of actors, or
+    the name of a model. One model of a tag suffices."""
+    trigger_distance_m: Optional[Positive] = None
+    """Largest horizontal distance (m) between the origins of ``target`` and of a model of
+    ``trigger`` at which the condition holds; default: any."""
+    region: Optional[Regions] = None
+    """Area (m, world frame) that must contain the origin of a model of ``trigger``; default:
+    none."""
+
+    @model_validator(mode="after")
+    def _has_an_extent(self) -> "WhenSpec":
+        if self.until_s is not None and self.until_s <= self.after_s:
+            raise ValueError(
+                f"until_s is {self.until_s:g}; it must be greater than after_s, {self.after_s:g}"
+            )
+        return self
+
+
+class EffectSpec(LocatedSpec):
+    """The keys that all effects have in common. An effect starts and stops with a control
+    period."""
+
+    name: str = Field(pattern=NAME)
+    """Name of the effect. Results contain its active time as ``effect_<name>_s``."""
+    effect: str
+    """The kind of the effect."""
+    when: WhenSpec = WhenSpec()
+    """The condition under which the effect is active. It is evaluated for each model of
+    ``target``."""
+    duration_s: Optional[Positive] = None
+    """Time (s) for which the effect is active after its condition starts to hold. The default is
+    the time while the condition holds."""
+
+    @property
+    def has_models(self) -> bool:
+        """Return whether the effect changes models, which have a position."""
+        return True
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> "EffectSpec":
+        if not self.has_models and self.when.trigger_distance_m is not None:
+            raise ValueError(
+                f"when.trigger_distance_m is not supported by the effect {self.effect!r}, which "
+                "has no position; use 'when.region'"
+            )
+        return self
+
+
+class ModelEffectSpec(EffectSpec):
+    """The keys of effects that change models."""
+
+    target: str
+    """The models that the effect changes: ``robot``, a tag of actors, or the name of a model."""
+
+
+class InvisibleEffect(ModelEffectSpec):
+    """The visuals of the models are hidden. Lidars and contacts do not change."""
+
+    effect: Literal["invisible"]
+
+
+class PaintEffect(ModelEffectSpec):
+    """The visuals of the models have another color."""
+
+    effect: Literal["color"]
+    color: RedGreenBlue
+    """Red, green and blue (0 to 1)."""
+
+
+class BlinkEffect(ModelEffectSpec):
+    """The visuals of the models have another color in every second interval."""
+
+    effect: Literal["blink"]
+    color: RedGreenBlue = (1.0, 0.0, 0.0)
+    """Red, green and blue (0 to 1)."""
+    interval_s: Positive = 0.5
+    """Length (s) of an interval."""
+
+
+class FadeEffect(ModelEffectSpec):
+    """The transparency of the models changes gradually during ``duration_s``."""
+
+    effect: Literal["fade"]
+    to: Share = 1.0
+    """Transparency at the end of the effect, from 0 (opaque) to 1 (invisible)."""
+
+    @model_validator(mode="after")
+    def _lasts(self) -> "FadeEffect":
+        if self.duration_s is None:
+            raise ValueError("an effect of kind 'fade' needs the key 'duration_s'")
+        return self
+
+
+class FlickerEffect(ModelEffectSpec):
+    """The visuals of the models have a random brightness in each interval, which depends on the
+    seed, the world and the repetition."""
+
+    effect: Literal["flicker"]
+    least: Share = 0.2
+    """Smallest factor of the brightness. The largest is 1."""
+    interval_s: Positive = 0.1
+    """Length (s) of an interval."""
+
+
+class PushEffect(ModelEffectSpec):
+    """A force acts on a link of each model. The target must not be an actor, whose velocity is set
+    by its behavior."""
+
+    effect: Literal["push"]
+    force_n: Force
+    """Force (N) as ``[x, y, z]`` in the world frame, through the center of mass of the link."""
+    link: Optional[str] = None
+    """Name of the link; default: the first link of the model."""
+
+
+class LightEffect(EffectSpec):
+    """The color of a light is multiplied by a factor."""
+
+    effect: Literal["light"]
+    target: str
+    """Name of the light."""
+    factor: Share = 0.0
+    """Factor of red, green and blue; 0 switches the light off."""
+    interval_s: Optional[Positive] = None
+    """Length (s) of an interval. If it is set, the effect acts in every second interval."""
+
+    @property
+    def has_models(self) -> bool:
+        """Return False."""
+        return False
+
+
+class GravityEffect(EffectSpec):
+    """The world has another gravity, which acts downwards."""
+
+    effect: Literal["gravity"]
+    mps2: NotNegative
+    """Magnitude (m/s²) of gravity."""
+
+    @property
+    def has_models(self) -> bool:
+        """Return False."""
+        return False
+
+
+Effect = Annotated[
+    Union[
+        InvisibleEffect,
+        PaintEffect,
+        BlinkEffect,
+        FadeEffect,
+        FlickerEffect,
+        PushEffect,
+        LightEffect,
+        GravityEffect,
+    ],
+    Field(discriminator="effect"),
+]
+"""An entry of ``effects:``, of any kind."""
+
+
+class HookSpec(LocatedSpec):
+    """A hook of another package, which is called before each control period."""
+
+    name: str = Field(pattern=NAME)
+    """Name of the hook in messages."""
+    hook: str
+    """The registered name of the hook."""
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the constructor of the hook."""
