@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+import shapely.affinity
 
 from gz_testauto.base.errors import PlacementError, SdfError, SpecError
 from gz_testauto.base.pose import Pose
@@ -113,6 +114,48 @@ def test_each_door_of_a_room_is_in_its_wall_and_a_room_without_doors_is_closed()
         assert all(shapely.intersects(line, room.footprint) for line in others)
     ((closed,),) = sets_of("obstacles: [{type: room, count: 1, x_m: 0, y_m: 0}]", 1)
     assert closed.footprint.interiors
+
+
+def passages(obstacle, clear_m):
+    """Return the area that must be free at the doors of a room, in the world."""
+    size = dict(zip(obstacle.model.kind.size_names, obstacle.size))
+    inside_x, inside_y = size["size_x_m"] / 2, size["size_y_m"] / 2
+    clear = size["thickness_m"] + clear_m
+    at = inside_y - size["door_east_m"] / 2
+    center = -at + size["door_position"] * 2 * at
+    half = size["door_east_m"] / 2 - 1e-9
+    door = shapely.box(inside_x - clear_m, center - half, inside_x + clear, center + half)
+    (x, y), yaw = obstacle.pose.position[:2], obstacle.pose.yaw_rad
+    turned = shapely.affinity.rotate(door, yaw, origin=(0, 0), use_radians=True)
+    return shapely.affinity.translate(turned, x, y)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["room first", "room last"])
+def test_doors_with_a_clear_distance_are_free_of_other_obstacles(order):
+    entries = [
+        "{type: room, count: 2, size_x_m: 3, size_y_m: 3, door_east_m: [0.8, 1.6], "
+        "door_position: [0, 1], door_clear_m: %s}",
+        "{type: cylinder, count: 60, radius_m: 0.2}",
+    ]
+    text = "obstacles: [" + ", ".join(entries[i] for i in order) + "]\n" + REGION
+    obstructed = {}
+    for clear_m in (0.0, 1.0):
+        obstructed[clear_m] = sum(
+            other is not room and other.footprint.intersects(passages(room, 1.0))
+            for obstacles in sets_of(text % clear_m, 8)
+            for room in named(obstacles, "room")
+            for other in obstacles
+        )
+    assert obstructed[0.0] > 0
+    assert obstructed[1.0] == 0
+
+
+def test_a_door_that_opens_onto_a_wall_of_the_world_is_rejected():
+    text = "obstacles: [{type: wall, count: 1, x_m: 0, y_m: -11, yaw_rad: 0, %s}]"
+    site = Site((WALL,), FAR_MISSION)
+    assert sets_of(text % "door_m: 1", 1, site)
+    with pytest.raises(PlacementError, match="doors"):
+        sets_of(text % "door_m: 1, door_clear_m: 1", 1, site)
 
 
 def test_position_of_a_door_goes_from_one_end_of_the_wall_to_the_other():

@@ -63,8 +63,8 @@ class GroupObstacles(ScaledObstacles):
                 )
             useless = [
                 name
-                for name in ("name", "region", "static", "distance_m")
-                if getattr(part, name) not in (None, {})
+                for name in ("name", "region", "static", "distance_m", "door_clear_m")
+                if getattr(part, name, None) not in (None, {}, 0.0)
             ]
             if useless:
                 raise ValueError(

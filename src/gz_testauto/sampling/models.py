@@ -91,6 +91,11 @@ class ObstacleKind(ObstacleGroup):
         fx, fy, _ = cls.factors(model.size, size)
         return model.base_outline.scaled(fx, fy)
 
+    def passages(self, size: Size) -> Optional[Outline]:
+        """Return the area, in the model frame, that no other obstacle may overlap, such as the
+        doors of a room. None means that there is no such area."""
+        return None
+
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
         """Return the mass (kg) of a model in the size ``size``, if it has the mass ``own_kg`` in

@@ -12,7 +12,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Counter as CounterType
-from typing import DefaultDict, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import DefaultDict, Dict, Iterator, List, Optional, Sequence, Set, Tuple, cast
 
 import numpy as np
 import shapely
@@ -23,7 +23,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator
 from gz_testauto.sampling.draws import ObstacleSampler, Proposal
-from gz_testauto.sampling.models import ObstacleModel, Size
+from gz_testauto.sampling.models import ObstacleKind, ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
@@ -213,6 +213,7 @@ class _Shape:
         self.proposal = proposal
         self.group = id(proposal.slot.group)
         self.outline = model.outline(size)
+        self.passages = cast(ObstacleKind, proposal.slot.group).passages(size)
         self.outer_m, self.inner_m = model.outer_m(size), model.inner_m(size)
         self.is_centered_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
 
@@ -227,6 +228,18 @@ class _PositionedShape:
     @functools.cached_property
     def outline(self) -> Outline:
         return self.shape.outline.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad)
+
+    @functools.cached_property
+    def passages(self) -> Optional[BaseGeometry]:
+        """The area that no other obstacle may overlap, or None."""
+        area = self.shape.passages
+        if area is None:
+            return None
+        return area.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad).core
+
+    def obstructs(self, other: "_PositionedShape") -> bool:
+        """Return whether this shape overlaps the passages of another one."""
+        return other.passages is not None and self.is_nearer(other.passages, 0.0)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
@@ -258,6 +271,9 @@ class _Constraints:
         self.wall_gap_m = spec.gap_to_walls_m
         self.walls = site.wall_union
         self.zones = [_Zone(*zone) for zone in site.keep_out(spec.keep_out)]
+        self.has_passages = any(
+            getattr(group, "door_clear_m", 0.0) > 0.0 for group in sampler.groups.values()
+        )
         self.regions: Dict[int, BaseGeometry] = {}
         self.near_walls: Set[int] = set()
         for key, group in sampler.groups.items():
@@ -293,6 +309,8 @@ class _PlacedShapes:
             return "outside the region"
         if any(self._is_too_near(positioned, other) for other in self._neighbors(positioned)):
             return "other obstacles"
+        if constraints.has_passages and self._is_at_door(positioned):
+            return "doors"
         if group in constraints.near_walls and positioned.is_nearer(
             constraints.walls, constraints.wall_gap_m
         ):
@@ -320,6 +338,16 @@ class _PlacedShapes:
         if one.is_centered_disc and two.is_centered_disc:
             return away_m < near_m or away_m == 0.0
         return _is_nearer(positioned.outline.core, other.outline.core, near_m)
+
+    def _is_at_door(self, positioned: _PositionedShape) -> bool:
+        """Return whether the shape is in the passage of another one, or something is in its
+        passages: another obstacle or a wall of the base world."""
+        area = positioned.passages
+        if area is not None and shapely.intersects(area, self._constraints.walls):
+            return True
+        return any(
+            positioned.obstructs(other) or other.obstructs(positioned) for other in self.placed
+        )
 
     def _cell(self, positioned: _PositionedShape) -> Tuple[int, int]:
         side_m = self._constraints.cell_m

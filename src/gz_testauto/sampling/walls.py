@@ -8,7 +8,7 @@ static model. Other obstacles can be placed inside a room.
 from typing import ClassVar, List, NamedTuple, Optional, Tuple
 
 import shapely
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Literal
 
 from gz_testauto.base.errors import SdfError
@@ -58,6 +58,9 @@ class WallKind(ObstacleKind):
     door_position: Optional[ShareDistribution] = None
     """Position of the doors in their walls, from 0 for the end with the smallest coordinate in the
     frame of the model to 1 for the other end; default: 0.5, the middle."""
+    door_clear_m: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Distance (m) in front of and behind each door, over its width, in which no other obstacle is
+    placed; default: 0, so that obstacles can be in the doors."""
 
     @model_validator(mode="after")
     def _require_walls(self) -> "WallKind":
@@ -91,6 +94,21 @@ class WallKind(ObstacleKind):
         raise NotImplementedError
 
     @classmethod
+    def doors(cls, size: Size, depth_m: float) -> List[Piece]:
+        """Return a box at each door of walls of the given size: as wide as the door, and
+        ``depth_m`` deep, half of it on each side of the middle of the wall."""
+        raise NotImplementedError
+
+    def passages(self, size: Size) -> Optional[Outline]:
+        """Return the doors and the areas within ``door_clear_m`` of them, or None if the walls
+        have no doors, or if obstacles can be in the doors."""
+        if self.door_clear_m == 0.0:
+            return None
+        thickness_m = size[self.size_names.index("thickness_m")]
+        doors = self.doors(size, thickness_m + 2 * self.door_clear_m)
+        return _outline_of(doors) if doors else None
+
+    @classmethod
     def unit_model(cls) -> str:
         """Return the SDF of a model of the default size."""
         boxes = _boxes(cls.pieces(cls.default_size), cls.default_size[cls.height_index])
@@ -112,14 +130,7 @@ class WallKind(ObstacleKind):
 
     @classmethod
     def _outline(cls, size: Size) -> Outline:
-        return Outline(
-            shapely.union_all(
-                [
-                    shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2)
-                    for x, y, dx, dy in cls.pieces(size)
-                ]
-            )
-        )
+        return _outline_of(cls.pieces(size))
 
     @classmethod
     def outline_of_size(cls, model: ObstacleModel, size: Size) -> Outline:
@@ -187,6 +198,13 @@ class WallObstacles(WallKind):
             for center, piece in _pieces_at_door(length, door, position)
         ]
 
+    @classmethod
+    def doors(cls, size: Size, depth_m: float) -> List[Piece]:
+        """Return the box of the door."""
+        length, _, _, door, position = size
+        centers = _door_centers(length, door, position)
+        return [Piece(center, 0.0, door, depth_m) for center in centers]
+
 
 class RoomObstacles(WallKind):
     """Rectangular rooms of four walls, each with a door or without one."""
@@ -245,6 +263,33 @@ class RoomObstacles(WallKind):
             for center, length in _pieces_at_door(size_y, door, position)
         ]
         return found
+
+    @classmethod
+    def doors(cls, size: Size, depth_m: float) -> List[Piece]:
+        """Return the boxes of the doors in the four walls."""
+        size_x, size_y, thickness, _, south, north, west, east, position = size
+        away_x, away_y = (size_x + thickness) / 2, (size_y + thickness) / 2
+        found = [
+            Piece(center, side * away_y, door, depth_m)
+            for side, door in ((-1, south), (1, north))
+            for center in _door_centers(size_x, door, position)
+        ]
+        found += [
+            Piece(side * away_x, center, depth_m, door)
+            for side, door in ((-1, west), (1, east))
+            for center in _door_centers(size_y, door, position)
+        ]
+        return found
+
+
+def _outline_of(pieces: List[Piece]) -> Outline:
+    boxes = [shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2) for x, y, dx, dy in pieces]
+    return Outline(shapely.union_all(boxes))
+
+
+def _door_centers(length_m: float, door_m: float, position: float) -> List[float]:
+    """Return the center of the door in a wall that is centered on 0; empty without a door."""
+    return [position * (length_m - door_m) + (door_m - length_m) / 2] if door_m > 0.0 else []
 
 
 def _pieces_at_door(

@@ -309,11 +309,11 @@ def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
             open_nodes += [value for _, value in reversed(node.value)]
         elif isinstance(node, yaml.SequenceNode):
             open_nodes += reversed(node.value)
-        elif _is_text(node):
+        elif node is not None and _is_text(node):
             yield node.value
 
 
-def _is_text(node: Optional[yaml.Node]) -> bool:
+def _is_text(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:str"
 
 
