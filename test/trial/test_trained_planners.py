@@ -1,10 +1,10 @@
 """A planner is not evaluated in a world in which it was trained."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.planners.interface import Provenance
+from gz_testauto.spec.actors import TrackingSpec
 from gz_testauto.trial import checks
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.setup import prepare, read_body
@@ -22,17 +22,20 @@ def campaign(smoke, tmp_path, monkeypatch):
         path = tmp_path / f"w{index}.world"
         path.write_text('<sdf version="1.6"><world name="w"/></sdf>')
         records.append(WorldRecord(index, f"w{index}", path, f"sha{index}"))
-    trained = {"fgm": frozenset({"sha1", "sha7"})}
+    trained: dict = {"fgm": frozenset({"sha1", "sha7"})}
+    needing: set = set()
     monkeypatch.setattr(
         checks,
         "planner_origin",
-        lambda plugin, **_: SimpleNamespace(trained_in=trained.get(plugin, frozenset())),
+        lambda plugin, **_: Provenance(
+            trained_in=trained.get(plugin, frozenset()), needs_objects=plugin in needing
+        ),
     )
-    return prepare(spec, read_body(spec), tuple(records)), trained
+    return prepare(spec, read_body(spec), tuple(records)), trained, needing
 
 
 def test_only_trials_of_a_trained_planner_in_its_training_worlds_are_rejected(campaign):
-    prepared, trained = campaign
+    prepared, trained, _ = campaign
     for trial in prepared.trials:
         if (trial.planner, trial.world) == ("b", "w1"):
             with pytest.raises(SpecError, match=r"w1.*'b'"):
@@ -42,4 +45,14 @@ def test_only_trials_of_a_trained_planner_in_its_training_worlds_are_rejected(ca
     with pytest.raises(SpecError):
         check_trials(prepared, prepared.trials)
     trained.clear()
+    check_trials(prepared, prepared.trials)
+
+
+def test_planner_trained_with_tracked_objects_needs_tracking(campaign):
+    prepared, trained, needing = campaign
+    trained.clear()
+    needing.add("fgm")
+    with pytest.raises(SpecError, match=r"'b' .* 'tracking'"):
+        check_trials(prepared, prepared.trials)
+    prepared.spec = prepared.spec.model_copy(update={"tracking": TrackingSpec()})
     check_trials(prepared, prepared.trials)

@@ -115,11 +115,13 @@ class Provenance(NamedTuple):
     ``description`` is a one-line description of the planner in results and reports. ``trained_in``
     are the SHA-256 sums of the world files in which the planner was trained and must not be
     evaluated. ``runs`` are files whose code is executed when the planner is constructed.
+    ``needs_objects`` is True for a planner that was trained with tracked objects.
     """
 
     description: str = ""
     trained_in: FrozenSet[str] = frozenset()
     runs: Tuple[Path, ...] = ()
+    needs_objects: bool = False
 
 
 class LocalPlanner(abc.ABC):

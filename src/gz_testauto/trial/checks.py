@@ -122,7 +122,13 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
     for planner in campaign.spec.planners:
         with planner.locating("plugin", "parameters"):
-            trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
+            origin = planner_origin(planner.plugin, **planner.parameters)
+        trained_in = origin.trained_in
+        if origin.needs_objects and campaign.spec.tracking is None:
+            raise SpecError(
+                f"the planner {planner.name!r} was trained with tracked objects, but the campaign "
+                "has no key 'tracking'; add 'tracking: {}'"
+            )
         for trial in trials if trained_in else ():
             world = campaign.world(trial)
             if trial.planner == planner.name and world.sha256 in trained_in:

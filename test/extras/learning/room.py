@@ -30,7 +30,7 @@ def written(folder, **changes):
         "goal": {"x_m": 3.0, "y_m": 0.0},
         "control_period_s": 0.2,
         "limits": {"timeout_s": 12.0, "stuck_window_s": 4.0},
-        "environment": {"observations": [{"term": "lidar", "beams": 8}, "plan", "twist"]},
+        "environment": {"observations": [{"term": "lidar", "beams": 8}, "plan"]},
     }
     data.update(changes)
     file = folder / "environment.yaml"

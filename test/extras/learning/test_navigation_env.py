@@ -1,17 +1,22 @@
 """A campaign as an environment of Gymnasium."""
 
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pytest
 from room import written
 
 pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 
+import gymnasium
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
-from gz_testauto.extras.learning.navigation import NavigationEnv
+from gz_testauto.extras.learning.navigation import ID, NavigationEnv
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
 from gz_testauto.extras.learning.policies.policy import MirroredPolicy
 from gz_testauto.results.directory import CampaignDirectory
@@ -33,6 +38,28 @@ def environment(tmp_path_factory):
 
 def test_the_environment_passes_the_environment_checker_of_gymnasium(environment):
     check_env(environment, skip_render_check=True)
+
+
+def test_registered_environment_passes_gymnasiums_checker_without_warnings(tmp_path):
+    environment = gymnasium.make(
+        f"gz_testauto.extras.learning.navigation:{ID}", environment=str(written(tmp_path))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(environment.unwrapped, skip_render_check=True)
+    assert environment.spec.id == "gz_testauto/Navigation-v0"
+    environment.close()
+
+
+def test_module_name_in_the_id_imports_and_registers_the_environment():
+    code = (
+        "import gymnasium, sys; assert not any('gz_testauto' in name for name in sys.modules); "
+        "gymnasium.make('gz_testauto.extras.learning.navigation:gz_testauto/Navigation-v0', "
+        "environment='none.yaml')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "none.yaml" in done.stderr.splitlines()[-1]
+    assert "SpecError" in done.stderr
 
 
 def test_the_same_seed_gives_an_identical_episode(environment):
@@ -107,7 +134,7 @@ def test_an_episode_and_its_trial_are_identical_bit_by_bit(tmp_path):
         MirroredPolicy.count(parts)
     )
     policy = MirroredPolicy(weights, parts)
-    observations = [{"term": "lidar", "beams": 8}, {"term": "plan"}, {"term": "twist"}]
+    observations = [{"term": "lidar", "beams": 8}, {"term": "plan"}]
     card = PolicyCard(kind="mirrored", observations=observations)
     write_policy(tmp_path / "policy.npz", policy, card)
     driven = {}

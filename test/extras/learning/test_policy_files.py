@@ -14,10 +14,10 @@ from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, 
 from gz_testauto.extras.learning.policies.observations import ObservationEncoder
 from gz_testauto.extras.learning.policies.planner import PolicyInterface
 from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy
-from gz_testauto.planners import make_planner
+from gz_testauto.planners import make_planner, planner_origin
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 
-TERMS = [("lidar", {"beams": 8, "range_m": 4.0}), ("plan", {}), ("twist", {})]
+TERMS = [("lidar", {"beams": 8, "range_m": 4.0}), ("plan", {})]
 SQUARE = ((0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3), (0.3, -0.3))
 LIMITS = RobotLimits(SQUARE, max_linear_mps=2.0, max_angular_radps=1.0, max_linear_accel_mps2=100.0)
 TASK = Task(Pose2D(5.0, 0.0, 0.0), 0.5, np.array([[0.0, 0.0], [5.0, 0.0]]), LIMITS)
@@ -45,10 +45,22 @@ def encoded(terms, observation, task=TASK):
     return encoder.encode(observation)
 
 
-def test_a_lidar_observation_is_the_shortest_range_of_each_sector():
+def test_lidar_observation_is_the_smallest_gap_of_each_sector_to_the_footprint():
     ranges = np.full(16, np.inf)
     ranges[[1, 8, 9]] = 1.0, 3.0, 2.0
-    assert encoded(TERMS[:1], seen(ranges)) == pytest.approx([0.75, 0, 0, 0, 0.5, 0, 0, 0])
+    gaps = []
+    for distance, ray in ((1.0, 1), (2.0, 9)):
+        angle = -np.pi + (ray + 0.5) * np.pi / 8
+        beyond = np.abs([distance * np.cos(angle), distance * np.sin(angle)]) - 0.3
+        gaps.append(np.hypot(*np.maximum(beyond, 0.0)))
+    expected = [1 - gaps[0] / 4, 0, 0, 0, 1 - gaps[1] / 4, 0, 0, 0]
+    assert encoded(TERMS[:1], seen(ranges)) == pytest.approx(expected)
+
+
+def test_lidar_observation_is_one_for_a_point_at_the_footprint():
+    ranges = np.full(8, np.inf)
+    ranges[4] = 0.3 / np.cos(np.pi / 8)
+    assert encoded(TERMS[:1], seen(ranges))[4] == pytest.approx(1.0)
 
 
 def test_plan_and_goal_are_observed_in_the_robots_frame():
@@ -79,6 +91,44 @@ def test_observed_objects_are_sorted_by_distance_in_the_robots_frame():
     assert encoded(terms, looking_left) == pytest.approx(
         [1, 0.25, 0, 0, 0.5, 1, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0], abs=1e-6
     )
+
+
+def test_repeated_observation_term_is_a_separate_part():
+    encoder = ObservationEncoder([("lidar", {"beams": 4}), ("plan", {}), ("lidar", {"beams": 6})])
+    assert encoder.parts == {"lidar": slice(0, 4), "plan": slice(4, 8), "lidar 2": slice(8, 14)}
+    assert WEIGHTED["linear"].count(encoder.parts) == 2 * (14 + 1)
+
+
+@pytest.mark.parametrize("extra", [("twist", {}), ("objects", {}), ("lidar", {"beams": 2})])
+def test_mirrored_policy_with_an_unused_observation_term_is_rejected(extra):
+    with pytest.raises(ValueError, match=rf"remove {extra[0]}"):
+        MirroredPolicy.count(ObservationEncoder([*TERMS, extra]).parts)
+
+
+def test_untrained_mirrored_policy_turns_away_from_obstacles_and_slows_down():
+    parts = ObservationEncoder(TERMS).parts
+    policy = MirroredPolicy(MirroredPolicy.start(parts), parts)
+
+    def act(ranges):
+        policy.begin()
+        return policy.act(encoded(TERMS, seen(ranges)))
+
+    free = np.full(8, np.inf)
+    left, ahead = free.copy(), free.copy()
+    left[5], ahead[3:5] = 0.8, 0.8
+    assert act(free)[0] > 0.9 and act(free)[1] == 0.0
+    assert act(left)[1] < -0.2
+    assert act(ahead)[0] < act(free)[0] - 0.05
+
+
+@pytest.mark.parametrize("needs", [True, False])
+def test_provenance_states_whether_a_policy_needs_tracked_objects(tmp_path, needs):
+    terms = [*TERMS, ("objects", {})] if needs else TERMS
+    parts = ObservationEncoder(terms).parts
+    policy = WEIGHTED["linear"](WEIGHTED["linear"].start(parts), parts)
+    write_policy(tmp_path / "policy.npz", policy, card("linear", terms))
+    origin = planner_origin("policy", file=str(tmp_path / "policy.npz"))
+    assert origin.needs_objects is needs
 
 
 def test_an_action_is_forward_speed_and_yaw_rate():
@@ -147,9 +197,7 @@ def test_a_damaged_policy_is_rejected(tmp_path):
         path.write_bytes(whole[:length])
         with pytest.raises(SpecError, match="is damaged"):
             read_policy(path)
-    write_policy(
-        path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=TERMS[:2][::-1])
-    )
+    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=TERMS[::-1]))
     read_policy(path)  # the same numbers in another order
     fewer = [("lidar", {"beams": 6}), ("plan", {})]
     write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=fewer))

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -62,7 +64,7 @@ def test_the_card_of_a_policy_describes_its_training(trained):
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
     assert 2100 < card.training.steps <= 4200
     assert len(card.training.worlds) == 4
-    assert card.terms == (("lidar", {"beams": 8}), ("plan", {}), ("twist", {}))
+    assert card.terms == (("lidar", {"beams": 8}), ("plan", {}))
 
 
 def test_the_better_half_of_a_generation_runs_in_more_worlds(trained):
@@ -220,6 +222,17 @@ def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, option
         ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
         ({"observations": ["goal"]}, "needs the observation terms lidar and plan"),
         ({"observations": [{"term": "lidar", "beams": 7}, "plan"]}, "needs an even number"),
+        ({"observations": ["lidar", "plan", "twist", "goal"]}, "remove twist and goal, or "),
+        ({"observations": ["lidar", "plan", "lidar"]}, "remove lidar 2, or "),
+        ({"observations": ["lidar", "plan", "objects"]}, "objects needs the key 'tracking'"),
+        (
+            {"observations": [{"term": "lidar", "ahead_s": 0.8}, "plan"]},
+            "observation 'lidar': ahead_s is 0.8",
+        ),
+        (
+            {"observations": [{"term": "lidar", "ahead_s": [-0.8]}, "plan"]},
+            r"observation 'lidar': ahead_s is [-0.8]",
+        ),
         ({"rewards": [{"term": "speed"}]}, "unknown reward 'speed'"),
         (
             {"terminations": [{"term": "off_plan", "limit": 2}]},
@@ -231,6 +244,20 @@ def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, option
 def test_unknown_reward_and_observation_terms_are_rejected(tmp_path, capsys, environment, says):
     assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
     assert says in capsys.readouterr().err
+
+
+def test_training_without_matplotlib_shows_no_warning_of_cma():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import numpy as np\n"
+        "from gz_testauto.extras.learning.policies.policy import WEIGHTED\n"
+        "from gz_testauto.extras.learning.search import WeightSearch\n"
+        "parts = {'lidar': slice(0, 8), 'plan': slice(8, 12)}\n"
+        "search = WeightSearch(WEIGHTED['mirrored'], parts, 4, 0.3, np.random.default_rng(0))\n"
+        "print(len(search.ask()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("4\n", "")
 
 
 def test_two_robots_learn_one_policy(tmp_path):

@@ -1,5 +1,14 @@
 """A campaign as a Gymnasium environment, or as several parallel environments (pip extra
-``learning``)."""
+``learning``).
+
+Gymnasium 1.0 and later do not search for entry points. The name of a module before the name of the
+environment imports the module, which registers the environment::
+
+    gymnasium.make(
+        "gz_testauto.extras.learning.navigation:gz_testauto/Navigation-v0",
+        environment="config/learning/arena.yaml",
+    )
+"""
 
 import functools
 from pathlib import Path
@@ -22,6 +31,10 @@ except ImportError as missing:
         f"environments need gymnasium, which cannot be imported ({missing}); install it with "
         f"{install_command('learning')}"
     ) from missing
+
+ID = "gz_testauto/Navigation-v0"
+"""Name of :class:`NavigationEnv` for ``gymnasium.make``, registered when this module is
+imported."""
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
@@ -117,3 +130,7 @@ def vector_env(
         raise SpecError(f"autoreset is {autoreset!r}; it must be one of {known}") from error
     make = functools.partial(NavigationEnv, prepared)
     return AsyncVectorEnv([make] * count, context="spawn", autoreset_mode=mode, **options)
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, f"{__name__}:{NavigationEnv.__name__}")

@@ -3,7 +3,7 @@
 This module defines ``environment:``, in addition to the keys of other campaigns::
 
     environment:
-      observations: [{term: lidar, beams: 24}, plan, twist]
+      observations: [{term: lidar, beams: 24}, plan]
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
       terminations: [{term: off_plan, max_distance_m: 4.0}]
       curriculum: {criterion: density, share: 0.25, steps: 50000}
@@ -78,7 +78,7 @@ class CurriculumSpec(Spec):
 class EnvironmentSpec(Spec):
     """The observations and rewards of a policy, and additional terminations of episodes."""
 
-    observations: Terms = Field(_terms(("lidar", {}), ("plan", {}), ("twist", {})), min_length=1)
+    observations: Terms = Field(_terms(("lidar", {}), ("plan", {})), min_length=1)
     """Terms of the observation vector, in this order."""
     rewards: Terms = Field(
         _terms(
@@ -125,3 +125,13 @@ class EnvironmentCampaignSpec(BuiltinCampaignSpec):
     simulator: str = "embedded"
     environment: EnvironmentSpec
     """Observations, rewards and terminations of the learning environment."""
+
+    @model_validator(mode="after")
+    def _has_tracked_objects(self) -> "EnvironmentCampaignSpec":
+        named = [term.named for term in self.environment.observations]
+        if self.tracking is None and ObservationEncoder(named).wants_objects:
+            raise ValueError(
+                "environment.observations: the term objects needs the key 'tracking'; add "
+                "'tracking: {}', or remove the term"
+            )
+        return self

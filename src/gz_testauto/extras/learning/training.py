@@ -13,7 +13,6 @@ of processes.
 
 import hashlib
 import json
-import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,15 +32,13 @@ from typing import (
 )
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input
-from gz_testauto.base.errors import MissingDependencyError, ResultsError, SpecError
-from gz_testauto.base.installation import install_command
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
-from gz_testauto.extras.learning.policies.policy import WEIGHTED, WeightedPolicy
+from gz_testauto.extras.learning.policies.policy import WEIGHTED
 from gz_testauto.extras.learning.rollouts import (
     Place,
     Rollout,
@@ -51,6 +48,7 @@ from gz_testauto.extras.learning.rollouts import (
     mean_reward,
     share_reached,
 )
+from gz_testauto.extras.learning.search import WeightSearch
 from gz_testauto.extras.learning.selection import WORLDS, Selection, SelectionBatch, batch_of
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
 from gz_testauto.processes import TaskPool
@@ -78,7 +76,7 @@ class TrainingOptions:
     episodes: int = 4
     """Number of worlds in which every candidate of a generation runs; the better half runs in as
     many other worlds."""
-    sigma: float = 0.35
+    sigma: float = 0.2
     """Standard deviation of the weights of the first candidates."""
     selection: float = 0.25
     """Share of the steps for the selection among the means; with 0 the last mean is the policy."""
@@ -117,65 +115,6 @@ Report = Callable[[Union[Generation, SelectionBatch]], None]
 """A function that receives each generation of a training, and each batch of the selection."""
 
 
-class WeightSearch:
-    """A search for weights by CMA-ES (N. Hansen, "The CMA evolution strategy: a tutorial", 2016,
-    arXiv:1604.00772).
-
-    The search depends only on the rankings of the candidates, and gives identical numbers for the
-    same seed on any number of processor cores.
-    """
-
-    def __init__(
-        self,
-        kind: Type[WeightedPolicy],
-        parts: Mapping[str, slice],
-        population: int,
-        sigma: float,
-        random: np.random.Generator,
-    ) -> None:
-        """Create the search. ``sigma`` is the standard deviation of the weights of the first
-        candidates. Raises ``ValueError`` if the observation lacks a term that this kind of policy
-        needs, and ``MissingDependencyError`` if the package cma is missing."""
-        self._start = kind.start(parts)
-        self._directions = kind.directions(parts)
-        self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
-        self._asked: Sequence[np.ndarray] = ()
-
-    def ask(self) -> List[np.ndarray]:
-        """Return the candidates of the next generation: a vector of weights (w,) for each."""
-        with threadpool_limits(limits=1):
-            self._asked = self._strategy.ask()
-            return [self._weights(point) for point in self._asked]
-
-    def tell(self, ranking: Sequence[int]) -> np.ndarray:
-        """Update the search with the ranking of the last candidates, which are given as indices,
-        the best first. Return the weights (w,) of the new mean."""
-        places = np.empty(len(ranking))
-        places[list(ranking)] = np.arange(len(ranking))
-        with threadpool_limits(limits=1):
-            self._strategy.tell(self._asked, places.tolist())
-            return self._weights(np.array(self._strategy.mean, dtype=float))
-
-    def _weights(self, point: np.ndarray) -> np.ndarray:
-        return np.asarray(self._start + self._directions @ point)
-
-
-def _strategy(dimensions: int, population: int, sigma: float, random: np.random.Generator) -> Any:
-    try:
-        import cma
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"training needs cma, which cannot be imported ({error}); install it with "
-            f"{install_command('learning')}"
-        ) from error
-
-    def normal(*size: int) -> np.ndarray:
-        return random.standard_normal(size)
-
-    chosen = {"popsize": population, "verbose": -9, "seed": math.nan, "randn": normal}
-    return cma.CMAEvolutionStrategy(np.zeros(dimensions), sigma, chosen)
-
-
 class TrainingDirectory(RunDirectory):
     """The results directory of a training."""
 
@@ -208,10 +147,6 @@ class Training:
         self._prepared, self._held_out, self.options = training, held_out, options
         self._directory = directory
         _require_valid(options)
-        if held_out is not None:
-            require_apart(
-                training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
-            )
         try:
             self._parts = training.interface().encoder.parts
             random = child_generator(options.seed, SEARCH)
@@ -220,6 +155,10 @@ class Training:
             )
         except ValueError as error:
             raise SpecError(f"environment.observations: {error}") from error
+        if held_out is not None:
+            require_apart(
+                training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
+            )
         self._means: List[np.ndarray] = []
         self._require_same()
         self.generations: List[Generation] = []
@@ -373,11 +312,11 @@ class Training:
         refuse_differences(self._directory.path, "another training", differences)
 
     def _write(self, weights: np.ndarray, steps: int) -> Path:
-        options = self.options
+        options, path = self.options, self._directory.policy
         policy = WEIGHTED[options.kind](weights, self._parts)
-        path = self._directory.policy
+        card = self._prepared.card(options.kind, options.seed, steps)
         with reporting_disk(path):
-            write_policy(path, policy, self._prepared.card(options.kind, options.seed, steps))
+            write_policy(path, policy, card)
         return path
 
 

@@ -9,9 +9,12 @@ import math
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
+import shapely
 
+from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.parameters import Count, Positive, construct
 from gz_testauto.base.registry import Registry
+from gz_testauto.extras.learning.policies.motion import ScanMotion
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.scans import obstacle_points
@@ -53,29 +56,57 @@ class ObservationTerm(abc.ABC):
 class LidarSectors(ObservationTerm):
     """Proximity of the nearest scan point in each of ``beams`` equal sectors around the robot.
 
-    The proximity is 1 at the robot's origin, and 0 at ``range_m`` and beyond. The sectors cover the
-    angle ``field_rad``, with straight ahead in the middle, and are counted counter-clockwise.
+    The proximity is 1 at the robot's footprint, and 0 at a distance of ``range_m`` from it and
+    beyond. The sectors cover the angle ``field_rad`` around the robot's origin, with straight ahead
+    in the middle, and are counted counter-clockwise. Each
+    point of a moving object also counts at its predicted positions after the times ``ahead_s``. The
+    prediction uses the object's velocity over ground, which is estimated from successive scans
+    (:mod:`~gz_testauto.extras.learning.policies.motion`), and the current pose of the robot.
     """
 
     def __init__(
-        self, beams: Count = 24, range_m: Positive = 5.0, field_rad: Positive = 2.0 * math.pi
+        self,
+        beams: Count = 24,
+        range_m: Positive = 5.0,
+        field_rad: Positive = 2.0 * math.pi,
+        ahead_s: Sequence[Positive] = (),
     ) -> None:
         if field_rad > 2.0 * math.pi + 1e-9:
             raise ValueError(f"field_rad is {field_rad:g}; it must be at most 2 pi")
         self.size, self._range_m, self._field_rad = beams, range_m, field_rad
+        self._ahead_s = tuple(ahead_s)
+        self._motion = ScanMotion()
+
+    def begin(self, task: Task) -> None:
+        """Implement :meth:`ObservationTerm.begin`."""
+        self._motion = ScanMotion()
+        self._footprint = shapely.Polygon(task.limits.footprint_m)
+        shapely.prepare(self._footprint)
 
     def encode(self, observation: Observation) -> np.ndarray:
         """Implement :meth:`ObservationTerm.encode`."""
         nearest = np.full(self.size, self._range_m)
         if observation.scan is not None:
-            x, y = obstacle_points(observation.scan).T
+            points_m = self._points(observation, observation.scan)
+            x, y = points_m.T
+            gap_m = shapely.distance(self._footprint, shapely.points(points_m))
             bearing = np.arctan2(y, x) + 0.5 * self._field_rad
             sector = np.floor(bearing * (self.size / self._field_rad)).astype(np.int64)
             if self._field_rad > 2.0 * math.pi - 1e-9:
                 sector %= self.size
             seen = (sector >= 0) & (sector < self.size)
-            np.minimum.at(nearest, sector[seen], np.hypot(x, y)[seen])
+            np.minimum.at(nearest, sector[seen], gap_m[seen])
         return 1.0 - nearest / self._range_m
+
+    def _points(self, observation: Observation, scan: LaserScan) -> np.ndarray:
+        """Return the points of the scan, followed by their predicted positions, in the base
+        frame."""
+        if not self._ahead_s:
+            return obstacle_points(scan)
+        points_m, velocities_mps = self._motion.estimate(observation)
+        moving = velocities_mps.any(axis=1)
+        start_m, velocity_mps = points_m[moving], velocities_mps[moving]
+        return np.vstack([points_m, *(start_m + time_s * velocity_mps for time_s in self._ahead_s)])
 
 
 class PlanAhead(ObservationTerm):
@@ -192,12 +223,14 @@ class ObservationEncoder:
 
     @property
     def parts(self) -> Dict[str, slice]:
-        """Return the slice of the vector that each term fills, by the name of the term; for a
-        repeated name, the slice of its first term."""
+        """Return the slice of the vector that each term fills, by the name of the term. The second
+        term with the name ``lidar`` has the name ``lidar 2``, and so on."""
         found: Dict[str, slice] = {}
         begin = 0
-        for (name, _), term in zip(self.named, self._terms):
-            found.setdefault(name, slice(begin, begin + term.size))
+        names = [name for name, _ in self.named]
+        for index, (name, term) in enumerate(zip(names, self._terms)):
+            count = names[: index + 1].count(name)
+            found[name if count == 1 else f"{name} {count}"] = slice(begin, begin + term.size)
             begin += term.size
         return found
 

@@ -92,17 +92,18 @@ class PolicyPlanner(LocalPlanner):
     def origin(cls, **parameters: Any) -> Provenance:
         """Return how the policy was trained and in which worlds, read from its card only."""
         path = Path(parameters.get("file", ""))
-        training = read_card(path).training
+        card = read_card(path)
+        training, shows = card.training, ObservationEncoder(card.terms).wants_objects
         runs = (path,) if path.suffix == STABLE_BASELINES else ()  # it is read with pickle
         if not training.worlds:
-            return Provenance(runs=runs)
+            return Provenance(runs=runs, needs_objects=shows)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
         told = (
             f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
         allowed = parameters.get("allow_training_worlds", False)
-        return Provenance(told, frozenset(() if allowed else training.worlds), runs)
+        return Provenance(told, frozenset(() if allowed else training.worlds), runs, shows)
 
     def begin(self, task: Task) -> None:
         """Implement :meth:`LocalPlanner.begin`."""

@@ -33,7 +33,7 @@ class WeightedPolicy(Policy):
 
     def __init__(self, weights: np.ndarray, parts: Mapping[str, slice]) -> None:
         """Set the weights. Raises ``ValueError`` for a wrong number of weights, or if the
-        observation vector lacks a term that the policy needs."""
+        observation vector lacks a term that the policy needs or has a term that it ignores."""
         weights = np.asarray(weights, dtype=float)
         needed = self.count(parts)
         if weights.shape != (needed,):
@@ -50,7 +50,8 @@ class WeightedPolicy(Policy):
     @abc.abstractmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
         """Return the number of weights for an observation vector with these parts. Raises
-        ``ValueError`` if the vector lacks a term that the policy needs."""
+        ``ValueError`` if the vector lacks a term that the policy needs or has a term that the
+        policy would ignore."""
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
@@ -68,12 +69,18 @@ class WeightedPolicy(Policy):
         """Assign the slices of the weight vector to attributes."""
 
 
-def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> None:
+def _require_exactly(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> None:
+    used = " and ".join(names)
     lacking = [name for name in names if name not in parts]
     if lacking:
         raise ValueError(
-            f"a {kind} policy needs the observation terms {' and '.join(names)}; add "
-            f"{' and '.join(lacking)}"
+            f"a {kind} policy needs the observation terms {used}; add {' and '.join(lacking)}"
+        )
+    unused = [name for name in parts if name not in names]
+    if unused:
+        raise ValueError(
+            f"a {kind} policy uses only the observation terms {used}, each once; remove "
+            f"{' and '.join(unused)}, or train a policy of the kind linear or perceptron"
         )
 
 
@@ -102,7 +109,7 @@ class MirroredPolicy(WeightedPolicy):
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
         """Return three weights for each pair of sectors, and seven more."""
-        _require(cls.kind, parts, ("lidar", "plan"))
+        _require_exactly(cls.kind, parts, ("lidar", "plan"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
             raise ValueError(f"lidar has {beams} beams; a mirrored policy needs an even number")
@@ -110,18 +117,25 @@ class MirroredPolicy(WeightedPolicy):
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the weights of a policy that follows the global plan and ignores obstacles."""
-        weights = np.zeros(cls.count(parts))
-        weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5, 0.5
-        return weights
+        """Return the weights of a policy that follows the global plan, turns away from near points
+        on all sides alike, and passes and slows down for points ahead."""
+        ahead = np.cos(cls._angles(parts))
+        sectors = [np.full_like(ahead, 0.5), 0.6 + 0.4 * ahead, 0.3 + 0.4 * ahead]
+        return np.concatenate([*sectors, [1.5, 2.0, 1.0, 0.5, 0.2, 0.8, 0.5]])
+
+    @classmethod
+    def _angles(cls, parts: Mapping[str, slice]) -> np.ndarray:
+        """Return the angle (rad) from straight ahead of the center of each pair of sectors."""
+        pairs = (cls.count(parts) - cls.FURTHER) // 3
+        return np.asarray(np.pi * (np.arange(pairs) + 0.5) / pairs)
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
         """Return a matrix with which the weights of neighboring sectors change together: by a few
         cosines of the angle from straight ahead. An obstacle in one sector is nearly always also
         near in the next sector."""
-        pairs = (cls.count(parts) - cls.FURTHER) // 3
-        angles = np.pi * (np.arange(pairs) + 0.5) / pairs
+        angles = cls._angles(parts)
+        pairs = len(angles)
         order = np.arange(min(cls.WAVES, pairs))
         size = np.exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
         size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # by 1 on average

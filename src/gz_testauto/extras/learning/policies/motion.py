@@ -1,0 +1,150 @@
+"""Velocities of moving objects, estimated from successive scans.
+
+This module divides a scan into segments and tracks the center of each small segment. It uses only
+the scans and the poses of the robot. A policy with these velocities therefore has the same input as
+a planner that receives only the scan. Tracked objects, which are computed from the true states of
+the simulator, belong to :class:`~.observations.NearestObjects`.
+"""
+
+import math
+from typing import List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.pose import Pose2D, wrap_angle
+from gz_testauto.planners.interface import Observation
+from gz_testauto.planners.scans import obstacle_points
+
+SPLIT_M = 0.3
+"""Smallest distance (m) between successive points of a scan that separates two segments."""
+
+LARGEST_M = 1.0
+"""Largest diagonal (m) of the bounding box of a segment that can be a moving object."""
+
+GATE_M = 0.5
+"""Largest distance (m) between the predicted and the measured center of a tracked segment."""
+
+WINDOW = 4
+"""Largest number of successive scans from which a velocity is estimated."""
+
+FEWEST = 3
+"""Smallest number of successive scans from which a velocity is estimated."""
+
+SLOWEST_MPS = 0.3
+"""Smallest estimated speed (m/s) of a moving segment. The center of the visible part of a static
+object also moves while the robot passes the object, but slowly."""
+
+FASTEST_MPS = 3.0
+"""Largest estimated speed (m/s) of a moving segment."""
+
+
+class ScanMotion:
+    """An estimator of the velocities of scan points."""
+
+    def __init__(self) -> None:
+        self._tracks: List[_Track] = []
+        self._before: Optional[Tuple[float, Pose2D]] = None
+        self._stamp_s = -math.inf
+        self._velocities_mps = np.zeros((0, 2))
+
+    def estimate(self, observation: Observation) -> Tuple[np.ndarray, np.ndarray]:
+        """Return the scan points (m) and their velocities over ground (m/s), both in the base frame
+        and of shape (n, 2).
+
+        The velocity is zero for points of segments that are static, large, or were detected in
+        fewer than :data:`FEWEST` scans. Without a scan, n is 0. If the scan is the one of the
+        previous call, its velocities are returned again.
+        """
+        scan = observation.scan
+        if scan is None:
+            return np.zeros((0, 2)), np.zeros((0, 2))
+        points_m = obstacle_points(scan)
+        if scan.stamp_s > self._stamp_s:
+            self._stamp_s = scan.stamp_s
+            pose = self._pose_at(scan.stamp_s, observation)
+            turn = _rotation(pose.yaw_rad)
+            world_m = points_m @ turn.T + (pose.x_m, pose.y_m)
+            self._velocities_mps = self._track(scan.stamp_s, world_m) @ turn
+        self._before = observation.time_s, observation.pose
+        return points_m, self._velocities_mps
+
+    def _pose_at(self, time_s: float, observation: Observation) -> Pose2D:
+        """Return the pose of the robot at the time of the scan, which can be between the previous
+        and the current observation."""
+        pose = observation.pose
+        if self._before is None or time_s >= observation.time_s:
+            return pose
+        before_s, before = self._before
+        share = max(0.0, (time_s - before_s) / (observation.time_s - before_s))
+        return Pose2D(
+            before.x_m + share * (pose.x_m - before.x_m),
+            before.y_m + share * (pose.y_m - before.y_m),
+            before.yaw_rad + share * wrap_angle(pose.yaw_rad - before.yaw_rad),
+        )
+
+    def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
+        """Update the tracks with the points (n, 2) of a scan, and return the velocities of the
+        points, (n, 2). All are in the world frame."""
+        velocities_mps = np.zeros_like(points_m)
+        free, found = self._tracks, []
+        for segment in _small_segments(points_m):
+            center_m = points_m[segment].mean(axis=0)
+            track = _nearest(free, time_s, center_m)
+            free = [one for one in free if one is not track]
+            track = _Track() if track is None else track
+            track.add(time_s, center_m)
+            found.append(track)
+            if track.is_moving:
+                velocities_mps[segment] = track.velocity_mps
+        self._tracks = found
+        return velocities_mps
+
+
+class _Track:
+    """The centers of one segment in successive scans, in the world frame."""
+
+    def __init__(self) -> None:
+        self._times_s: List[float] = []
+        self._centers_m: List[np.ndarray] = []
+        self.velocity_mps = np.zeros(2)
+
+    @property
+    def is_moving(self) -> bool:
+        speed_mps = math.hypot(*self.velocity_mps)
+        return len(self._times_s) >= FEWEST and SLOWEST_MPS <= speed_mps <= FASTEST_MPS
+
+    def predict(self, time_s: float) -> np.ndarray:
+        """Return the center (m) at a later time, for a constant velocity."""
+        return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
+
+    def add(self, time_s: float, center_m: np.ndarray) -> None:
+        """Add a center. The velocity is the slope of the least-squares line through the centers."""
+        self._times_s = [*self._times_s, time_s][-WINDOW:]
+        self._centers_m = [*self._centers_m, center_m][-WINDOW:]
+        if len(self._times_s) > 1:
+            times_s = np.array(self._times_s) - np.mean(self._times_s)
+            self.velocity_mps = times_s @ np.array(self._centers_m) / (times_s @ times_s)
+
+
+def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> Optional[_Track]:
+    """Return the track whose predicted center is nearest to a measured center, or None if none is
+    within :data:`GATE_M`."""
+    if not tracks:
+        return None
+    away_m = [math.dist(track.predict(time_s), center_m) for track in tracks]
+    nearest = int(np.argmin(away_m))
+    return tracks[nearest] if away_m[nearest] <= GATE_M else None
+
+
+def _small_segments(points_m: np.ndarray) -> List[slice]:
+    """Return the segments of a scan, of at least two points, that can be a moving object."""
+    gaps_m = np.hypot(*np.diff(points_m, axis=0).T)
+    ends = [0, *(np.flatnonzero(gaps_m > SPLIT_M) + 1).tolist(), len(points_m)]
+    segments = [slice(first, last) for first, last in zip(ends, ends[1:]) if last - first >= 2]
+    return [one for one in segments if math.hypot(*np.ptp(points_m[one], axis=0)) <= LARGEST_M]
+
+
+def _rotation(yaw_rad: float) -> np.ndarray:
+    """Return the matrix (2, 2) that rotates by an angle."""
+    cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
+    return np.array([[cos, -sin], [sin, cos]])
