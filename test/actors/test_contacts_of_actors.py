@@ -1,4 +1,4 @@
-"""Actors that meet keep their plane and their timetable."""
+"""Actors in contact keep their plane and their timetable."""
 
 import math
 
@@ -67,7 +67,7 @@ def run(simulator, actors, duration_s=8.0):
 @pytest.mark.parametrize(
     "name", ["embedded", pytest.param("gazebo", marks=[pytest.mark.gazebo, pytest.mark.slow])]
 )
-def test_actors_that_meet_keep_their_plane_and_timetable(name):
+def test_actors_in_contact_keep_their_plane_and_timetable(name):
     with open_simulator(name) as simulator:
         for meeting, specs in MEETINGS.items():
             poses = run(simulator, created(specs))

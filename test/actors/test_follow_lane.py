@@ -180,7 +180,7 @@ class TestFollowing:
             assert between[-1] == pytest.approx(2.0, abs=0.4)
         assert 330.0 - paths["car_0"][-1, 0] - LENGTH_M / 2 == pytest.approx(2.0, abs=0.4)
 
-    def test_platoon_does_not_collide_if_its_leader_stops_at_once(self):
+    def test_platoon_does_not_collide_if_its_leader_stops_immediately(self):
         stop = "[[160, 0], [250, 0], [250.001, 0]], speeds_mps: [10, 0.0001]"
         leader = f"name: leader, behavior: script, waypoints_m: {stop}"
         cars = "name: car, count: 3, start_m: 136, gap_m: 18, speed_mps: 14, initial_speed_mps: 10"
@@ -215,7 +215,7 @@ class TestGivingWay:
         enters, leaves = np.argmax(path + 2.25 > -1.75), np.argmax(path - 2.25 > 1.75)
         return STEP_S * enters, STEP_S * leaves if leaves else math.inf
 
-    def test_car_that_gives_way_lets_the_robot_pass(self):
+    def test_car_that_yields_to_the_robot(self):
         free, _ = self.crosses_at(Traffic([self.CROSSING]))
         arrival_s = free + 3.0
 
@@ -280,7 +280,7 @@ class TestPullingOut:
         turning = np.abs(np.diff(path[:, 2])) / np.maximum(np.hypot(*np.diff(path[:, :2].T)), 1e-9)
         assert turning[np.hypot(*np.diff(path[:, :2].T)) > 1e-2].max() < 0.1  # curvature, 1/m
 
-    def test_parked_car_lets_approaching_traffic_pass_and_then_pulls_out(self):
+    def test_parked_car_pulls_out_after_approaching_traffic(self):
         cars = "name: car, count: 3, start_m: 60, gap_m: 15, speed_mps: 10, initial_speed_mps: 10"
         paths = Traffic([cars, self.PARKED]).run(20.0)
         starts = int(np.argmax(paths["parked"][:, 0] > 100.01))
@@ -289,7 +289,7 @@ class TestPullingOut:
             pairs = zip(paths["parked"], paths[f"car_{number}"])
             assert min(body(a).distance(body(b)) for a, b in pairs) > 0.5
 
-    def test_parked_car_waits_while_the_robot_stands_next_to_its_path(self):
+    def test_parked_car_waits_while_the_robot_is_next_to_its_path(self):
         robot = lambda time_s: Pose2D(107.0, 0.85 if time_s < 10.0 else 90.0)  # noqa: E731
         path = Traffic([self.PARKED], robot=robot).run(12.0)["parked"]
         assert path[99, 0] == 100.0

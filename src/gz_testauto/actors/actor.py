@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.actors.hook import Hook, StepContext
-from gz_testauto.actors.plane import Plane
+from gz_testauto.actors.plane import MotionPlane
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.simulators.changes import SetModel, SetVisual
 
@@ -67,7 +67,7 @@ class Actor(Hook):
         self.enabled = True
         self.random = np.random.default_rng(0)
         self.pose = Pose()
-        self._plane = Plane()
+        self._plane = MotionPlane()
         self._fixed_calls = 0
         self._stopped = False
 

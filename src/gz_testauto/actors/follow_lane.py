@@ -97,7 +97,7 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
     """Distance (m) between the origins of the robot and the vehicle at which the vehicle starts. If
     it is null, the vehicle does not wait for the robot."""
     at_end: Literal["stop", "delete"] = "stop"
-    """Whether the vehicle stops at the end of the route, or is deleted there."""
+    """At the end of the route, the vehicle stops or is deleted."""
 
     has_several_starts: ClassVar[bool] = True
 

@@ -15,7 +15,7 @@ OFF_PLANE_M, OFF_PLANE_RAD = 0.05, 0.05
 """Largest change of height (m) and of tilt (rad) of a model that moves horizontally."""
 
 
-class Plane:
+class MotionPlane:
     """The height and tilt of a model, which are constant while it moves horizontally."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ from scipy.spatial.transform import Rotation
 from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, turn_rate, velocity_towards
 from gz_testauto.actors.bodies import actor_body_of
 from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
-from gz_testauto.actors.plane import Plane
+from gz_testauto.actors.plane import MotionPlane
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
@@ -106,7 +106,7 @@ class ScenarioHook(Hook):
             for name in [model.get("name")]
         )
         self._frames = [found.origin.inverse() * found.middle for found in objects]
-        self._planes = {name: Plane() for name in self._agents}
+        self._planes = {name: MotionPlane() for name in self._agents}
         self.motions = [Motion() for _ in objects]
         """The motion of each object, which the actions of its behavior change."""
         self._states = GeneratorStates.seeded(seed)
