@@ -10,9 +10,10 @@ stores the time at which the actors, the scan, the robot's pose and the command 
 than a limit. It also drives the commands of the embedded trial in Gazebo: what differs then is a
 difference of the simulators alone.
 
-``alone`` repeats each trial in one simulator with a start that is shifted by micrometers to
-centimeters, or with scan noise (``--noises_m 1e-6``). It measures how often small differences
-change the outcome. Both parts continue after an interruption.
+``alone`` repeats each trial in one simulator with a start that is shifted or turned, or with scan
+noise. It measures how often small differences change the outcome. ``summary`` counts, for each
+trial with different outcomes, how often a changed start gave the outcome of the other simulator.
+Both parts continue after an interruption.
 """
 
 import argparse
@@ -45,9 +46,10 @@ SHIFTS_M = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 class Bench:
     """The campaign of one level and an executor for its trials."""
 
-    def __init__(self, level, options, simulator, shift_m=0.0, noise_m=0.0):
+    def __init__(self, level, options, simulator, shift_m=0.0, turn_rad=0.0, noise_m=0.0):
         data = campaign(level, options.seed, options.worlds, simulator, options.planners)
         data["robot"]["start"]["y_m"] += shift_m
+        data["robot"]["start"]["yaw_rad"] = turn_rad
         if noise_m:
             data["randomize"] = [{"name": "tiny", "term": "scan_noise", "set": noise_m}]
         with tempfile.TemporaryDirectory() as folder:
@@ -161,22 +163,24 @@ def pairs(options):
 
 
 def alone(options):
-    """Run each trial in one simulator, unchanged, with a shifted start, and with scan noise."""
-    changes = [(0.0, 0.0)]
-    changes += [(sign * shift_m, 0.0) for shift_m in options.shifts_m for sign in (1, -1)]
-    changes += [(0.0, noise_m) for noise_m in options.noises_m]
-    for level, (shift_m, noise_m) in itertools.product(options.levels, changes):
+    """Run each trial in one simulator, unchanged and with a small change."""
+    changes = [("", 0.0)]
+    changes += [("shift_m", sign * value) for value in options.shifts_m for sign in (1, -1)]
+    changes += [("turn_rad", sign * value) for value in options.turns_rad for sign in (1, -1)]
+    changes += [("noise_m", value) for value in options.noises_m]
+    for level, (change, value) in itertools.product(options.levels, changes):
         start = f"{options.simulator} {level} {options.seed}"
-        with Bench(level, options, options.simulator, shift_m, noise_m) as bench:
+        with Bench(level, options, options.simulator, **{change: value} if change else {}) as bench:
             for trial in bench.prepared.trials:
-                key = f"{start} {trial.world} {trial.planner} {shift_m} {noise_m}"
+                name = f"{start} {trial.world} {trial.planner}"
+                key = f"{name} {change} {value}"
                 if key not in options.done:
                     outcome, _ = run(bench, trial)
                     yield {
                         "key": key,
-                        "trial": f"{start} {trial.world} {trial.planner}",
-                        "change": "shift" if shift_m else "noise" if noise_m else "",
-                        "size_m": abs(shift_m) + noise_m,
+                        "trial": name,
+                        "change": change,
+                        "size": abs(value),
                         "outcome": outcome,
                     }
 
@@ -185,9 +189,14 @@ def summary(options):
     """Print the share of trials with the same outcome, and each pair with different outcomes."""
     rows = [row for file in options.files for row in read_rows(file)]
     both = [row for row in rows if "gazebo" in row]
+    outcomes = collections.defaultdict(collections.Counter)
+    for row in rows:
+        if row.get("change"):
+            outcomes[row["trial"]][row["outcome"]] += 1
     for row in both:
         if row["embedded"] != row["gazebo"]:
-            print(row["key"], row["embedded"], row["gazebo"], row["first_s"])
+            changed = dict(outcomes[f"embedded {row['key']}"])
+            print(row["key"], row["embedded"], row["gazebo"], row["first_s"], changed)
     for planner in sorted({row["key"].split()[-1] for row in both}):
         found = [row for row in both if row["key"].endswith(f" {planner}")]
         same = [row["embedded"] == row["gazebo"] for row in found]
@@ -198,9 +207,9 @@ def summary(options):
         if row.get("change"):
             simulator, planner = row["trial"].split()[0], row["trial"].split()[-1]
             same = row["outcome"] == unchanged[row["trial"]]
-            groups[simulator, planner, row["change"], row["size_m"]].append(same)
-    for (simulator, planner, change, size_m), same in sorted(groups.items()):
-        name = f"{simulator} alone, {planner:8} {change} {size_m:g} m"
+            groups[simulator, planner, row["change"], row["size"]].append(same)
+    for (simulator, planner, change, size), same in sorted(groups.items()):
+        name = f"{simulator} alone, {planner:8} {change} {size:g}"
         print(f"{name:48} {share(same)}")
 
 
@@ -230,7 +239,8 @@ def main():
         if part is alone:
             sub.add_argument("--simulator", default="embedded")
             sub.add_argument("--shifts_m", nargs="*", type=float, default=SHIFTS_M)
-            sub.add_argument("--noises_m", nargs="*", type=float, default=[])
+            sub.add_argument("--turns_rad", nargs="*", type=float, default=[0.012])
+            sub.add_argument("--noises_m", nargs="*", type=float, default=[1e-6])
     table = commands.add_parser("summary", help=summary.__doc__)
     table.set_defaults(part=summary)
     table.add_argument("files", nargs="+", type=Path)
