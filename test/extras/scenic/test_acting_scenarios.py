@@ -140,7 +140,7 @@ for i in range(15):
 
 
 @pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
-def test_agents_that_meet_keep_their_plane_and_reach_their_points(name, tmp_path):
+def test_agents_that_touch_keep_their_plane_and_reach_their_points(name, tmp_path):
     """Each of the 15 agents and the actor has its own contact group."""
     play = tmp_path / "meeting.scenic"
     play.write_text(MEETING)
