@@ -111,3 +111,36 @@ def test_several_ray_sensors_need_the_option_lidar(capsys, changed):
 def test_picture_that_cannot_be_written_is_reported_with_its_path(capsys, tmp_path):
     status, _, err = shown(capsys, WHEELCHAIR, "--image", tmp_path / "no" / "robot.png")
     assert status == 2 and "robot.png" in err
+
+
+def test_motion_in_a_simulator_is_compared_with_the_commands(capsys):
+    status, lines, err = shown(capsys, WHEELCHAIR, "--simulator", "kinematic")
+    assert (status, err) == (0, "")
+    assert lines[-4].split()[:3] == ["motion", "in", "kinematic,"]
+    assert max(map(len, lines[1:])) <= 80
+
+
+def test_robot_of_a_campaign_is_read_with_its_keys(capsys, tmp_path):
+    campaign = tmp_path / "campaign.yaml"
+    campaign.write_text(
+        f"""name: sized
+worlds: {{directory: {share_directory() / "worlds"}}}
+robot:
+  model: {WHEELCHAIR}
+  drive: {{left_joints: [left_wheel_joint], right_joints: [right_wheel_joint],
+           wheel_separation_m: 0.9}}
+  start: {{x_m: 0.0, y_m: 0.0, yaw_rad: 0.0}}
+  max_linear_mps: 0.5
+  max_angular_radps: 0.5
+  max_linear_accel_mps2: 1.0
+  max_angular_accel_radps2: 1.0
+goal: {{x_m: 1.0, y_m: 0.0, tolerance_m: 0.3}}
+planners: [straight]
+limits: {{timeout_s: 10.0}}
+""",
+        encoding="utf-8",
+    )
+    status, lines, err = shown(capsys, campaign, "--simulator", "embedded")
+    assert "separation 0.9 m" in "\n".join(lines)
+    # the wheels turn for a separation of 0.9 m, and that of the model is 0.54 m
+    assert status == 1 and "yaw rate" in err and "wheel_separation_m: 0.5" in err

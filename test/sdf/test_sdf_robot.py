@@ -212,6 +212,16 @@ def test_miswired_wheels_are_rejected_by_joint_name(read, text, joints):
     assert all(part in caught.value.full for part in joints)
 
 
+def test_legacy_mode_does_not_exchange_the_wheels_as_in_noetic(read):
+    """Only gazebo_ros of Kinetic and before reads <legacyMode>."""
+    drive = """<plugin name="d" filename="libgazebo_ros_diff_drive.so"><legacyMode>true</legacyMode>
+<leftJoint>left</leftJoint><rightJoint>right</rightJoint></plugin>"""
+    assert read(robot(drive)).drive.left_joints == ("left",)
+    exchanged_joints = drive.replace(">left<", ">X<").replace(">right<", ">left<")
+    with pytest.raises(SdfError, match=r"exchange the two joints.*<legacyMode> has no effect"):
+        read(robot(exchanged_joints.replace(">X<", ">right<")))
+
+
 def test_axis_of_a_rolled_wheel_is_read_in_the_frame_of_its_joint(read):
     """The wheel is rotated by 90° about x, so its own z axis points to -y, and its y axis up."""
     rolled = robot(DIFF.format(left="left"))

@@ -1,14 +1,16 @@
 """Show the drive, lidar, footprint and mass of a robot's model.
 
 Also casts the lidar's rays in an empty world, and reports the rays that end on the robot itself.
---image writes a picture of the robot from above, with its x axis to the right. Changes nothing
-else.
+--simulator also drives the robot on a plane, and compares its speeds with the commands. --image
+writes a picture of the robot from above, with its x axis to the right. Changes nothing else.
 
-Exit status: 0 if planners can drive the robot, 1 if it has no drive controller or no lidar or its
-lidar mostly detects the robot, and 2 if the model cannot be read or would not move as commanded.
+Exit status: 0 if planners can drive the robot, 1 if it has no drive controller or no lidar, its
+lidar mostly detects the robot, or its speeds differ from the commands by more than 10 %, and 2 if
+the model cannot be read or would not move as commanded.
 
-example:
+examples:
   gz_testauto robot models/wheelchair --image wheelchair.png
+  gz_testauto robot campaign.yaml --simulator gazebo
 """
 
 import argparse
@@ -28,8 +30,13 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.robot_sensors import LidarDescription
+from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.embedded.own_body import OwnBodyScan, scan_own_body
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import lidar_notices, require_drivable
+from gz_testauto.trial.motion_check import MeasuredMotion, measure_motions, motion_problems
+from gz_testauto.trial.setup import read_body
 
 IMAGE_PX = 900
 """Width and height (pixels) of the picture."""
@@ -40,7 +47,12 @@ MARGIN = 1.3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="model SDF or model directory")
+    parser.add_argument(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="model file, model directory, or campaign file, whose robot is read with its keys",
+    )
     parser.add_argument(
         "--lidar",
         metavar="NAME",
@@ -49,15 +61,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--image", type=Path, metavar="PNG", help="write a picture of the robot from above"
     )
+    parser.add_argument(
+        "--simulator",
+        metavar="NAME",
+        help="also drive the robot on a plane in this simulator, and compare its speed and yaw "
+        "rate with the commands",
+    )
     parser.add_argument("--json", action="store_true", help="print the results as a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was read from the model; return 1 if planners cannot drive the robot."""
-    robot = read_robot(arguments.model, lidar=arguments.lidar)
+    robot, limits = _read(arguments.model, arguments.lidar)
     scan = scan_own_body(robot)
     problems = list(_problems(robot))
     facts = _facts(robot, scan)
+    if arguments.simulator is not None and robot.drive is not None:
+        motions = _motions(arguments.simulator, robot, limits)
+        facts["motion"] = {
+            "simulator": arguments.simulator,
+            "commands": [
+                {
+                    "linear_mps": motion.command.linear_mps,
+                    "angular_radps": motion.command.angular_radps,
+                    "measured_linear_mps": motion.linear_mps,
+                    "measured_angular_radps": motion.angular_radps,
+                }
+                for motion in motions
+            ],
+        }
+        problems += motion_problems(motions, robot.drive, arguments.simulator)
     if arguments.json:
         print(json.dumps({**facts, "problems": problems}, indent=2))
     else:
@@ -69,6 +102,25 @@ def run(arguments: argparse.Namespace) -> int:
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
     return 1 if problems else 0
+
+
+def _read(model: Path, lidar: Optional[str]) -> Tuple[RobotModel, Tuple[float, float]]:
+    """Return the robot of a model or of a campaign file, and its largest speed (m/s) and yaw rate
+    (rad/s)."""
+    if model.suffix not in (".yaml", ".yml"):
+        return read_robot(model, lidar=lidar), (math.inf, math.inf)
+    spec = load(model, BuiltinCampaignSpec)
+    if lidar is not None:
+        spec = spec.model_copy(update={"robot": spec.robot.model_copy(update={"lidar": lidar})})
+    return read_body(spec), (spec.robot.max_linear_mps, spec.robot.max_angular_radps)
+
+
+def _motions(name: str, robot: RobotModel, limits: Tuple[float, float]) -> List[MeasuredMotion]:
+    simulator = SIMULATORS.get(name)()
+    try:
+        return measure_motions(simulator, robot, limits)
+    finally:
+        simulator.close()
 
 
 def _problems(robot: RobotModel) -> Iterator[str]:
@@ -161,6 +213,14 @@ def _lines(facts: Dict[str, Any]) -> Iterator[str]:
     yield _line("  radius", f"{facts['circumscribed_radius_m']:.3g} m about the base frame")
     yield _line("height", "{:.3g} to {:.3g} m".format(*facts["height_m"]))
     yield _line("mass", f"{facts['mass_kg']:.4g} kg in {facts['links']} links")
+    if "motion" in facts:
+        yield _line("motion", f"in {facts['motion']['simulator']}, on a plane")
+        for one in facts["motion"]["commands"]:
+            commanded = f"{one['linear_mps']:.3g} m/s, {one['angular_radps']:.3g} rad/s"
+            speed, yaw_rate = (
+                round(one[f"measured_{kind}"], 3) + 0.0 for kind in ("linear_mps", "angular_radps")
+            )
+            yield _line("", f"{commanded:<21} measured {speed:.3f} m/s, {yaw_rate:.3f} rad/s")
 
 
 def _sensor_lines(kind: str, sensor: Optional[Dict[str, Any]]) -> Iterator[str]:

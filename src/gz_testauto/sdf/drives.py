@@ -258,10 +258,14 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
     """Return the name of the first nested model with a supported drive plug-in in the SDF of a
     robot, and the file name of the plug-in. Return None if there is none."""
     for plugin in SdfDocument.parse(sdf).root.iterfind("model//model/plugin"):
-        file_name = (plugin.get("filename") or "").strip()
-        if _library(file_name) in _DRIVES:
-            return plugin.getparent().get("name", ""), file_name
+        if is_drive_plugin(plugin.get("filename") or ""):
+            return plugin.getparent().get("name", ""), plugin.get("filename").strip()
     return None
+
+
+def is_drive_plugin(file_name: str) -> bool:
+    """Return whether a plug-in with this file name is a supported drive controller."""
+    return _library(file_name.strip()) in _DRIVES
 
 
 def _library(file_name: str) -> str:
@@ -423,9 +427,11 @@ def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
                 f"{direction}, to the right, so the wheel would turn backward; reverse the axis"
             )
     if faults:
+        legacy = axle.plugin.find("legacyMode") is not None
         raise SdfError(
             f"{document.where(axle.plugin)}: the robot would not move as commanded: "
             + "; ".join(faults)
+            + ("; <legacyMode> has no effect, as in ROS Noetic" if legacy else "")
         )
 
 

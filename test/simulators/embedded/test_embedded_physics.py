@@ -278,6 +278,44 @@ class TestDriving:
         # 4 wheels of 0.6 N m and 0.12 m push 24 kg with 20 N: less than 1 m/s after a second
         assert moved_m == pytest.approx(20 / 24 / 2, rel=0.1)  # MuJoCo 3.2 damps a bit more
 
+    @pytest.mark.parametrize("raised_m", [0.0005, -0.002])
+    def test_robot_moves_although_its_casters_carry_it(self, tmp_path, caplog, raised_m):
+        """Wheels half a millimeter above the ground carry the robot in Gazebo, too."""
+        path = tmp_path / "robot.sdf"
+        path.write_text(caster_robot(raised_m), encoding="utf-8")
+        with open_simulator("embedded") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), read_robot(path))
+            end = planar(scenes.drive(simulation, Twist2D(0.3, 0.0), 3.0)[-1])
+            turned = planar(scenes.drive(simulation, Twist2D(0.0, 0.3), 3.0)[-1])
+        assert end.x_m == pytest.approx(0.9, rel=0.1)
+        assert turned.yaw_rad == pytest.approx(0.9, rel=0.15)
+        assert ("the casters carry the robot" in caplog.text) == (raised_m > 0)
+
+
+def caster_robot(raised_m):
+    """Return a robot with two casters of low friction, and with wheels that are raised (m)."""
+    inertia = "<inertia><ixx>{0}</ixx><iyy>{0}</iyy><izz>{0}</izz></inertia>"
+    casters = "".join(
+        f"""<collision name="caster_{x_m}"><pose>{x_m} 0 0.05 0 0 0</pose><geometry><sphere>
+<radius>0.05</radius></sphere></geometry><surface><friction><ode><mu>0.01</mu><mu2>0.01</mu2></ode>
+</friction></surface></collision>"""
+        for x_m in (0.2, -0.2)
+    )
+    wheels = "".join(
+        f"""<link name="{side}_wheel"><pose>0 {y_m} {0.1 + raised_m} 0 0 0</pose><inertial>
+<mass>0.5</mass>{inertia.format(0.002)}</inertial><collision name="c">
+<pose>0 0 0 1.5707963 0 0</pose><geometry><cylinder><radius>0.1</radius><length>0.04</length>
+</cylinder></geometry></collision></link>
+<joint name="{side}" type="revolute"><parent>base</parent><child>{side}_wheel</child>
+<axis><xyz>0 1 0</xyz></axis></joint>"""
+        for side, y_m in (("left", 0.2), ("right", -0.2))
+    )
+    return f"""<sdf version="1.6"><model name="bot"><link name="base"><inertial><pose>0 0 0.15 0 0 0
+</pose><mass>10</mass>{inertia.format(0.3)}</inertial><collision name="body">
+<pose>0 0 0.2 0 0 0</pose><geometry><box><size>0.4 0.3 0.1</size></box></geometry></collision>{casters}</link>{wheels}
+<plugin name="d" filename="libDiffDrivePlugin.so"><left_joint>left</left_joint>
+<right_joint>right</right_joint></plugin></model></sdf>"""
+
 
 class TestBodies:
     def test_dropped_box_accelerates_with_gravity_and_comes_to_rest(self, simulator, tmp_path):

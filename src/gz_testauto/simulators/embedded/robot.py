@@ -7,7 +7,7 @@ recompiled during a trial, :meth:`MujocoRobot.attach` finds the motors and senso
 """
 
 from dataclasses import replace
-from typing import FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+from typing import FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -36,6 +36,11 @@ SETTLING_STEPS = 500
 """Number of physics steps until a robot on a plane is at rest: one second, since robots start at
 most a few millimeters above the ground."""
 
+MIN_LOAD = 0.02
+"""Smallest share of the weight of a robot that its driven wheels must carry to move it. In Gazebo,
+bodies sink into the ground by up to a millimeter, so wheels and casters share the load although
+their heights differ slightly. In MuJoCo, the casters carry the robot and the wheels do not grip."""
+
 IMU_NUMBERS = 10
 """Number of values that MuJoCo's sensors report for one IMU: quaternion wxyz, angular velocity
 (rad/s) in the sensor frame, and velocity (m/s) in the world frame."""
@@ -57,22 +62,33 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
     if len(wheels) > 2:
         servos = read_servos(model, wheels) if skid == "servo" else ()
         return DrivenRobot(engine_robot, Drivetrain(wheels, servos, held=skid == "wheels"))
-    if wheels:
-        wheels = _loaded_wheels(model, wheels, coverage)
-    return DrivenRobot(engine_robot, Drivetrain(wheels))
+    if not wheels:
+        return DrivenRobot(engine_robot, Drivetrain())
+    shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
+    loads_n = _at_rest(model, wheels, coverage).loads_n()
+    on_robot_n = sum(load for load in loads_n.values() if load > 0.0)
+    on_wheels_n = sum(loads_n.get(one.name, 0.0) for w in wheels for one in shapes[w.link])
+    if skid == "servo" and 0.0 < on_robot_n * MIN_LOAD > on_wheels_n:
+        coverage.warn_once(
+            f"wheels without load of {robot.path}",
+            f"{robot.path}: the casters carry the robot, and its driven wheels carry "
+            f"{max(on_wheels_n, 0.0):.2g} of {on_robot_n:.3g} N, so 'embedded' moves the base as "
+            "commanded instead; lower the driven wheels or raise the casters",
+        )
+        return DrivenRobot(engine_robot, Drivetrain(wheels, read_servos(model, wheels)))
+    return DrivenRobot(engine_robot, Drivetrain(_loaded_wheels(shapes, wheels, loads_n)))
 
 
 def _loaded_wheels(
-    model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage
+    shapes: Mapping[str, Sequence[BodyShape]], wheels: Sequence[Wheel], loads_n: Mapping[str, float]
 ) -> Tuple[Wheel, ...]:
     """Return the wheels with a torque limit, which is the torque that they can transmit to the
-    ground."""
-    shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
-    loads = _at_rest(model, wheels, coverage).loads_n()
+    ground. ``shapes`` are the collisions of each link, and ``loads_n`` the vertical forces on
+    them."""
     found = []
     for wheel in wheels:
         own = shapes[wheel.link]
-        load = sum(loads.get(shape.name, 0.0) for shape in own)
+        load = sum(loads_n.get(shape.name, 0.0) for shape in own)
         mu = min((min(shape.surface.mu, shape.surface.mu2) for shape in own), default=0.0)
         found.append(wheel.with_load(load, mu))
     return tuple(found)

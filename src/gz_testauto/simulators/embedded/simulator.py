@@ -102,7 +102,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         if change.name.rpartition("::")[0] in rolling:
             raise SimulatorError(
                 f"SetFriction: {change.name!r} is part of a wheel whose friction has no effect, "
-                "because 'embedded' moves the base of a robot with more than two driven wheels; "
+                "because 'embedded' moves the base of this robot as commanded; "
                 "set the simulator option skid: wheels, or use Gazebo"
             )
 

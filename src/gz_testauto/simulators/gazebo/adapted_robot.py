@@ -5,10 +5,19 @@ wheel joints of the key ``robot.drive``, are replaced by one DiffDrivePlugin for
 such plug-ins are removed, and the lidar becomes a ``ray`` sensor, which needs no display. A log
 message lists the changes.
 
-DiffDrivePlugin sets the speeds of the wheels before each physics step, and friction can reduce them
-within the step. The motors of gazebo_ros and ros_control keep the speeds. If a robot has several
-axles, its wheels must slide to turn, and light wheels would not. The moments of inertia of these
-wheels about their axes are therefore increased (:data:`SPEED_LOSS_RADPS`).
+If a robot has several axles, its wheels must slide to turn. Three changes then give it the motion
+of a robot with motors that keep the speeds of the wheels and with tires whose friction is equal in
+all directions, on which ``wheel_separation_multiplier`` of ros_control is based:
+
+- DiffDrivePlugin sets the speeds of the wheels before each physics step, and friction could stop
+  light wheels within the step. The moments of inertia of the wheels are increased
+  (:data:`SPEED_LOSS_RADPS`), about all axes, since otherwise a gyroscopic torque tips the robot.
+- ODE limits friction by a cone in the whole world. The edges of the pyramid that is the default are
+  parallel to the axes of the world, so the yaw rate would change by a factor of 1.5 with the
+  heading of the robot.
+- ``<fdir1>`` would rotate the pyramid, and in the cone it is the direction of one of two solved
+  components. But it rotates with the wheel: after a quarter of a turn it is vertical, and the wheel
+  grips no more. It is removed from wheels whose friction is equal in all directions.
 """
 
 import functools
@@ -21,8 +30,14 @@ from lxml import etree
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.drives import DriveDescription, RobotParts, find_drive
-from gz_testauto.sdf.dynamics import GRAVITY_MPS2, read_inertial, read_joints
+from gz_testauto.sdf.drives import (
+    DriveDescription,
+    PlacedLink,
+    RobotParts,
+    find_drive,
+    is_drive_plugin,
+)
+from gz_testauto.sdf.dynamics import GRAVITY_MPS2, read_inertial, read_joints, read_surface
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import scene_model
@@ -33,11 +48,14 @@ LOGGER = logging.getLogger(__name__)
 
 DIFF_DRIVE = "libDiffDrivePlugin.so"
 
-SPEED_LOSS_RADPS = 0.05
+SPEED_LOSS_RADPS = 0.1
 """Largest speed (rad/s) that friction with a coefficient of 1 can take from a wheel of a robot with
 several axles in one physics step of 1 ms."""
 
 STEP_S = 0.001
+
+CONE = "cone_model"
+"""ODE's model of friction for robots with several axles."""
 
 _NOT_LOADABLE = re.compile(r"(lib)?(.*_ros[0-9]?_.*|(gz|ignition)-(sim|gazebo)[0-9]*-.*)")
 """File names of plug-ins that need ROS or Gazebo Sim."""
@@ -48,13 +66,14 @@ class AdaptedRobot(NamedTuple):
 
     The plug-in computes the sizes of the drive from the model. Linear and angular velocities are
     multiplied by ``linear`` and ``angular``, so that the wheels have the speeds that the sizes of
-    the robot's own drive require.
+    the robot's own drive require. With ``needs_cone``, ODE must limit friction by a cone.
     """
 
     sdf: str
     plugin: str
     linear: float = 1.0
     angular: float = 1.0
+    needs_cone: bool = False
 
 
 @functools.lru_cache(maxsize=32)
@@ -67,8 +86,8 @@ def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     drive = robot.drive
     adapted = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
     if drive is not None and not drive.is_of_gazebo:
-        changes.append(f"{DIFF_DRIVE} drives the wheels")
-        adapted = _with_diff_drive(document, drive)
+        adapted, changed = _with_diff_drive(document, drive)
+        changes += changed
     if not changes:
         return adapted
     LOGGER.warning("%s in a Gazebo without ROS: %s", robot.path, "; ".join(changes))
@@ -94,11 +113,15 @@ def _without_gpu_lidar(model: Element, robot: RobotModel) -> List[str]:
     return []
 
 
-def _with_diff_drive(document: SdfDocument, wanted: DriveDescription) -> AdaptedRobot:
+def _with_diff_drive(
+    document: SdfDocument, wanted: DriveDescription
+) -> Tuple[AdaptedRobot, List[str]]:
+    """Replace the drive of a robot. Return the robot without its SDF, and descriptions of the
+    changes."""
     model, library = document.model, ModelLibrary()
     assert model is not None, "checked by read_robot()"
     for plugin in list(model.findall("plugin")):
-        if (plugin.get("filename") or "").strip() == wanted.plugin:
+        if is_drive_plugin(plugin.get("filename") or ""):  # the key robot.drive replaces it
             remove_child(plugin)
     node = read_model(document, model, library)
     parts = RobotParts.of(node)
@@ -108,17 +131,45 @@ def _with_diff_drive(document: SdfDocument, wanted: DriveDescription) -> Adapted
         etree.SubElement(plugin, "right_joint").text = right
     found = find_drive(node, parts, scene_model(node, library))
     assert found is not None, "the plug-ins were added"
-    if len(wanted.left_joints) > 1:
-        _make_wheels_heavy(node, parts, (*wanted.left_joints, *wanted.right_joints), found)
+    changes = [f"{DIFF_DRIVE} drives the wheels"]
+    is_skid = len(wanted.left_joints) > 1
+    if is_skid:
+        wheels = (*wanted.left_joints, *wanted.right_joints)
+        _make_wheels_heavy(node, parts, wheels, found)
+        changes.append("the wheels have larger moments of inertia")
+        changes.append("friction is limited by a cone in the whole world")
+        if _without_directions([parts.joints[name].child for name in wheels]):
+            changes.append("without <fdir1> of the wheels, which would rotate with them")
     linear = found.wheel_diameter_m / wanted.wheel_diameter_m
     angular = linear * wanted.wheel_separation_m / found.wheel_separation_m
-    return AdaptedRobot("", DIFF_DRIVE, linear, angular)
+    return AdaptedRobot("", DIFF_DRIVE, linear, angular, is_skid), changes
+
+
+def _without_directions(wheels: List[PlacedLink]) -> bool:
+    """Remove the direction of friction from collisions with equal friction in all directions.
+    Return whether there was one."""
+    directions = [
+        fdir1
+        for wheel in wheels
+        for collision in wheel.link.element.findall("collision")
+        if _is_isotropic(wheel.model.document, collision)
+        for fdir1 in collision.iter("fdir1")
+    ]
+    for fdir1 in directions:
+        remove_child(fdir1)
+    return bool(directions)
+
+
+def _is_isotropic(document: SdfDocument, collision: Element) -> bool:
+    surface = read_surface(document, collision)
+    return surface.mu == surface.mu2
 
 
 def _make_wheels_heavy(
     node: ModelNode, parts: RobotParts, wheels: Tuple[str, ...], drive: DriveDescription
 ) -> None:
-    """Increase the moments of inertia of wheels about their axes."""
+    """Increase the moments of inertia of wheels about their axes, and set them to the same value
+    about all axes."""
     links = [(placed.model.document, placed.link.element) for placed in parts.links.values()]
     weight_n = sum(read_inertial(*link).mass_kg for link in links) * abs(GRAVITY_MPS2[2])
     torque_nm = weight_n / len(wheels) * drive.wheel_diameter_m / 2
@@ -128,11 +179,10 @@ def _make_wheels_heavy(
         child = parts.joints[name].child
         axis = np.asarray(joints[name].axes[0].direction)
         inertial = read_inertial(child.model.document, child.link.element)
-        own = inertial.matrix
-        more = max(0.0, needed_kgm2 - float(axis @ own @ axis))
-        own = own + more * np.outer(axis, axis)
+        if float(axis @ inertial.matrix @ axis) >= needed_kgm2:
+            continue
         element = ensure_child(child.link.element, "inertial")
-        _write_inertial(element, inertial.mass_kg, inertial.center_m, own)
+        _write_inertial(element, inertial.mass_kg, inertial.center_m, needed_kgm2 * np.eye(3))
 
 
 def _write_inertial(

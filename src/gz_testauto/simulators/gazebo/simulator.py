@@ -17,6 +17,7 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.engines import NOT_REUSABLE, UNSUPPORTED_CHANGES, check_engine
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import SUFFIX, instrument_model, instrument_robot
@@ -131,6 +132,7 @@ class GazeboSimulator(Simulator):
             plugins=self._world_plugins,
             engine=self._engine,
             meshes=None if self._meshes is None else self._meshes.path,
+            cone=any(adapt_robot(placed.robot).needs_cone for placed in scene.robots),
         )
         taken = {*split.poses, *(model.name for model in split.movables)}
         for model in scene.models:

@@ -24,6 +24,8 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
+from gz_testauto.sdf.values import ensure_child
+from gz_testauto.simulators.gazebo.adapted_robot import CONE
 from gz_testauto.simulators.gazebo.engines import (
     adapt_model,
     require_engine,
@@ -79,13 +81,14 @@ def split_world(
     plugins: bool = True,
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
+    cone: bool = False,
 ) -> SplitWorld:
     """Read and divide a ``.world`` file. ``update_rate_hz`` becomes the update rate of the base.
     ``obstacles`` is a regular expression for the whole names of random obstacles, by default the
     names that the spawner uses. If more than ``max_spawned`` of them are static, they belong to the
     base. Without ``plugins``, all plugins of the world are removed. ``engine`` is the physics
     engine, by default that of the file. For ODE, height maps of the base become meshes in the
-    folder ``meshes``, unless it is None.
+    folder ``meshes``, unless it is None. With ``cone``, ODE limits friction by a cone.
 
     Raises ``SimulatorError`` for an invalid or missing element.
     """
@@ -115,6 +118,8 @@ def split_world(
     _set_update_rate(base, update_rate_hz)
     if engine != stated:
         set_engine(base, engine)
+    if cone and engine == "ode":
+        _set_cone(base)
     moved = {model.name for model in movables}
     stay = {name: model for name, model in scene.models.items() if name not in moved}
     return SplitWorld(
@@ -197,6 +202,13 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
         if rate is None:
             rate = etree.SubElement(physics, "real_time_update_rate")
         rate.text = repr(float(rate_hz))
+
+
+def _set_cone(world: Element) -> None:
+    """Select a cone of friction in a world with ``<physics>``."""
+    for physics in world.findall("physics"):
+        solver = ensure_child(ensure_child(physics, "ode"), "solver")
+        ensure_child(solver, "friction_model").text = CONE
 
 
 def _has_unrendered_sensor(model: SceneModel) -> bool:

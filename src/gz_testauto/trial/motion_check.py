@@ -1,0 +1,111 @@
+"""Measurement of how a robot follows velocity commands in a simulator.
+
+The robot drives on a plane without obstacles: straight, on the spot, and in a curve. Wheels that
+slide, a limited torque or wrong sizes of the drive make its motion differ from the commands.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
+from gz_testauto.sdf.drives import DriveDescription
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.interface import Scene, Simulator
+
+SPEED_MPS, YAW_RATE_RADPS = 0.3, 0.5
+"""The commanded speeds, unless the limits of the robot are lower."""
+
+SETTLING_S, MEASURED_S, PERIOD_S = 2.0, 4.0, 0.1
+"""Simulated time (s) after a command before the measurement, of the measurement, and of a step."""
+
+TOLERANCE = 0.1
+"""Largest relative difference between a commanded and a measured speed."""
+
+CORRECTABLE = (0.5, 2.0)
+"""Smallest and largest ratio of a measured to a commanded speed that other sizes of the drive can
+correct. Other ratios have another cause."""
+
+
+@dataclass(frozen=True)
+class MeasuredMotion:
+    """The mean speed along the heading (m/s) and the mean yaw rate (rad/s) of a robot after a
+    command."""
+
+    command: Twist2D
+    linear_mps: float
+    angular_radps: float
+
+
+def measure_motions(
+    simulator: Simulator,
+    robot: RobotModel,
+    limits: Tuple[float, float] = (math.inf, math.inf),
+) -> List[MeasuredMotion]:
+    """Return the motions of a robot after the commands to drive straight, to turn on the spot, and
+    to drive a curve. ``limits`` are the largest speed (m/s) and yaw rate (rad/s). Raises
+    ``SimulatorError`` if the simulator cannot simulate the robot."""
+    speed, yaw_rate = min(SPEED_MPS, limits[0]), min(YAW_RATE_RADPS, limits[1])
+    commands = (Twist2D(speed, 0.0), Twist2D(0.0, yaw_rate), Twist2D(speed, yaw_rate))
+    return [_measured(simulator, robot, command) for command in commands]
+
+
+def _measured(simulator: Simulator, robot: RobotModel, command: Twist2D) -> MeasuredMotion:
+    world = share_directory() / "worlds" / "plain.world"
+    simulation = simulator.load(Scene(world, robot, Pose2D(0.0, 0.0, 0.0), 1))
+    simulation.drive(command)
+    for _ in range(round(SETTLING_S / PERIOD_S)):
+        snapshot = simulation.step(PERIOD_S)
+    count = round(MEASURED_S / PERIOD_S)
+    traveled_m = turned_rad = 0.0
+    for _ in range(count):
+        before = snapshot.models[robot.name].pose
+        snapshot = simulation.step(PERIOD_S)
+        after = snapshot.models[robot.name].pose
+        change_rad = math.remainder(after.yaw_rad - before.yaw_rad, 2 * math.pi)
+        heading_rad = before.yaw_rad + change_rad / 2
+        x_m, y_m = (after.position[axis] - before.position[axis] for axis in (0, 1))
+        traveled_m += x_m * math.cos(heading_rad) + y_m * math.sin(heading_rad)
+        turned_rad += change_rad
+    time_s = count * PERIOD_S
+    return MeasuredMotion(command, traveled_m / time_s, turned_rad / time_s)
+
+
+def motion_problems(
+    motions: List[MeasuredMotion], drive: DriveDescription, simulator: str
+) -> List[str]:
+    """Return a sentence for a speed and for a yaw rate that differ from the command by more than
+    :data:`TOLERANCE`, with the key ``robot.drive`` that corrects them."""
+    straight, on_the_spot = motions[0], motions[1]
+    speed = straight.linear_mps / straight.command.linear_mps
+    yaw_rate = on_the_spot.angular_radps / on_the_spot.command.angular_radps
+    problems = []
+    for name, ratio in (("speed", speed), ("yaw rate", yaw_rate)):
+        if abs(ratio - 1.0) <= TOLERANCE:
+            continue
+        finding = f"the {name} in {simulator} is {ratio:.2f} of the commanded {name}"
+        if CORRECTABLE[0] <= ratio <= CORRECTABLE[1]:
+            straight_ratio = speed if CORRECTABLE[0] <= speed <= CORRECTABLE[1] else 1.0
+            problems.append(f"{finding}; set {_corrected(drive, straight_ratio, yaw_rate)}")
+        else:
+            problems.append(
+                f"{finding}; check the friction of the wheels and of the casters, the mass on the "
+                "wheels, and the torque limit of the drive"
+            )
+    return problems
+
+
+def _corrected(drive: DriveDescription, speed: float, yaw_rate: float) -> str:
+    """Return the key ``robot.drive`` with sizes that correct the ratios of a measured to a
+    commanded speed and yaw rate."""
+    values = {
+        "left_joints": f"[{', '.join(drive.left_joints)}]",
+        "right_joints": f"[{', '.join(drive.right_joints)}]",
+        "wheel_separation_m": f"{drive.wheel_separation_m * speed / yaw_rate:.3g}",
+        "wheel_diameter_m": f"{drive.wheel_diameter_m * speed:.3g}",
+    }
+    if drive.torque_nm is not None:
+        values["torque_nm"] = f"{drive.torque_nm:g}"
+    return "robot.drive: {" + ", ".join(f"{key}: {value}" for key, value in values.items()) + "}"
