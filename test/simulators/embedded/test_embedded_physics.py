@@ -312,7 +312,8 @@ def caster_robot(raised_m):
     )
     return f"""<sdf version="1.6"><model name="bot"><link name="base"><inertial><pose>0 0 0.15 0 0 0
 </pose><mass>10</mass>{inertia.format(0.3)}</inertial><collision name="body">
-<pose>0 0 0.2 0 0 0</pose><geometry><box><size>0.4 0.3 0.1</size></box></geometry></collision>{casters}</link>{wheels}
+<pose>0 0 0.2 0 0 0</pose><geometry><box><size>0.4 0.3 0.1</size></box></geometry>
+</collision>{casters}</link>{wheels}
 <plugin name="d" filename="libDiffDrivePlugin.so"><left_joint>left</left_joint>
 <right_joint>right</right_joint></plugin></model></sdf>"""
 
