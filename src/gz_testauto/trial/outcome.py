@@ -66,7 +66,7 @@ class Outcome(enum.Enum):
         "planner_aborted", "!", Color.VIOLET, "Planner aborted!", "aborted"
     )
     FALSE_ARRIVAL = Declaration(
-        "false_arrival", "≈", Color.VIOLET, "False arrival!", "not there", rare=True
+        "false_arrival", "≈", Color.VIOLET, "False arrival!", "false arrival", rare=True
     )
     FAILED = Declaration("failed", "–", Color.VIOLET, "Failed!", rare=True)
     INVALID = Declaration("invalid", "?", Color.GREY, "Trial invalid!", valid=False)
