@@ -88,7 +88,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
 
 @metric(
     heading="real-time factor",
-    decimals=1,
+    decimals=2,
     better="neither",
     completed_only=False,
     description="simulated time divided by wall time",
