@@ -27,6 +27,7 @@ from gz_testauto.actors.hook import StepContext
 from gz_testauto.actors.right_of_way import Conflict, OtherModel, RightOfWay
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.planners.center_line import CenterLine
 from gz_testauto.planners.global_plan import join_lanes
 from gz_testauto.planners.interface import Lane
@@ -107,12 +108,10 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
             self._route_on(road)
         with self.locating("give_way_to", "give_way_to"):
             assert road is not None, "checked with the route"
-            unknown = [name for name in self.give_way_to if name not in road.by_name]
-            if unknown:
-                raise SpecError(
-                    f"actor {self.name!r}: the road has no lane {unknown[0]!r}; its lanes are "
-                    f"{', '.join(road.by_name)}"
-                )
+            for name in self.give_way_to:
+                if name not in road.by_name:
+                    found = unknown_name("lane", name, road.by_name)
+                    raise SpecError(f"actor {self.name!r}: {found}")
 
     @override
     def create(self, new: NewActor) -> Tuple["FollowLane", Pose2D]:
@@ -138,8 +137,8 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
         length_m = CenterLine(lane.center_m).length_m
         if not 0.0 <= start_m < length_m:
             raise PlacementError(
-                f"actor {new.name!r} starts {start_m:.1f} m after the start of its route, which is "
-                f"{length_m:.1f} m long; change 'start_m' or 'gap_m', or extend the route"
+                f"actor {new.name!r} starts at {start_m:.1f} m along its route, which is from 0 to "
+                f"{length_m:.1f} m; change 'start_m' or 'gap_m', or extend the route"
             )
         path = pull_out_path(lane, start_m, offset_m, self.pull_out_m)
         priority = [*self._priority_lanes(new.ground.road), *([lane] if offset_m else [])]
