@@ -1,0 +1,324 @@
+"""Write and read packs: zip files with the results of one campaign.
+
+A pack contains the files of a results directory without those of running processes, and three
+further files: ``ro-crate-metadata.json`` (RO-Crate 1.1, which research archives read),
+``environment.json`` (the Python packages of the machine that packed the results) and
+``checksums.sha256``, in the format of ``sha256sum``. The same files result in the same bytes.
+
+A pack can be from an untrusted source. :func:`unpack` therefore checks all names, types and sizes
+before it writes, writes only into a new directory, and compares all checksums.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import stat
+import tempfile
+import zipfile
+import zlib
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Sequence
+from urllib.parse import quote
+
+from gz_testauto import __version__
+from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.results.directory import LOCK_NAME, CampaignDirectory, reporting_disk
+
+CRATE, ENVIRONMENT, CHECKSUMS = "ro-crate-metadata.json", "environment.json", "checksums.sha256"
+"""Files that a pack contains in addition to the files of the results directory."""
+
+MOST_FILES = 1_000_000
+MOST_GROWTH, FREE_GROWTH_BYTES = 100, 100_000_000
+"""Largest ratio of the size of the unpacked files to the size of the pack, and the size (bytes) to
+which the ratio does not apply. Recordings are compressed already, so that the ratio is about 2."""
+MOST_LISTED_BYTES = 500_000_000
+"""Largest size (bytes) of the file with the checksums."""
+
+_CHUNK = 1 << 20
+_TIME = (1980, 1, 1, 0, 0, 0)
+_STORED = (".npz", ".bag", ".gz", ".png")
+"""Suffixes of files that are compressed already."""
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def pack(directory: Path, file: Path) -> int:
+    """Write the results of a campaign into the new file ``file``, and return the number of its
+    files.
+
+    Raises ``ResultsError`` if the directory contains no campaign, if a process writes into it, or
+    if ``file`` exists or cannot be written.
+    """
+    campaign = CampaignDirectory(directory)
+    campaign.require_begun()
+    if os.path.lexists(file):
+        raise ResultsError(f"{file}: exists already; specify another name")
+    with campaign.locked(), reporting_disk(file):
+        names = _files_of(campaign.path)
+        partial = file.with_name(file.name + PARTIAL_SUFFIX)
+        try:
+            with zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
+                listed = {name: _add_file(archive, campaign.path / name, name) for name in names}
+                environment = _json(_environment())
+                listed[ENVIRONMENT] = _add_text(archive, ENVIRONMENT, environment)
+                sizes = {name: (campaign.path / name).stat().st_size for name in names}
+                sizes[ENVIRONMENT] = len(environment.encode())
+                crate = _json(_crate(campaign, sizes, listed))
+                listed[CRATE] = _add_text(archive, CRATE, crate)
+                lines = (f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
+                _add_text(archive, CHECKSUMS, "".join(lines))
+            os.replace(partial, file)
+        finally:
+            if os.path.lexists(partial):
+                partial.unlink()
+    return len(listed) + 1
+
+
+def unpack(file: Path, directory: Path) -> int:
+    """Write the files of a pack into the new directory ``directory``, and return their number.
+
+    Raises ``ResultsError``, without creating the directory, if the file is not a pack, if a name
+    could be outside of the directory, if an entry is not a plain file or appears twice, if the
+    content is much larger than the pack, or if a checksum is wrong.
+    """
+    if os.path.lexists(directory):
+        raise ResultsError(f"{directory}: exists already; specify a new directory")
+    with reporting_disk(directory):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        try:
+            count = _extract(file, part)
+            os.chmod(part, 0o755)
+            os.rename(part, directory)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return count
+
+
+def _files_of(directory: Path) -> List[str]:
+    """Return the names of the files to pack, sorted. Raises ``ResultsError`` for a symbolic link or
+    another special file."""
+    names = []
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            continue
+        if not stat.S_ISREG(mode):
+            raise ResultsError(f"{path}: is not a plain file, so it cannot be packed; remove it")
+        skipped = name == LOCK_NAME or name.endswith(PARTIAL_SUFFIX)
+        if not (skipped or name in (CRATE, ENVIRONMENT, CHECKSUMS)):
+            names.append(name)
+    return names
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _TIME)
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    stored = name.endswith(_STORED)
+    entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _add_file(archive: zipfile.ZipFile, path: Path, name: str) -> str:
+    entry = _entry(name)
+    entry.file_size = path.stat().st_size
+    with open(path, "rb") as source, archive.open(entry, "w") as target:
+        return _copy(source, target.write)
+
+
+def _add_text(archive: zipfile.ZipFile, name: str, text: str) -> str:
+    archive.writestr(_entry(name), text.encode())
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _copy(source: Any, write: Callable[[bytes], Any], most_bytes: float = float("inf")) -> str:
+    """Copy a stream, and return its hash. Raises ``ResultsError`` if it is too long."""
+    digest, copied = hashlib.sha256(), 0
+    for chunk in iter(lambda: source.read(_CHUNK), b""):
+        copied += len(chunk)
+        if copied > most_bytes:
+            raise ResultsError("an entry is longer than its header states")
+        digest.update(chunk)
+        write(chunk)
+    return digest.hexdigest()
+
+
+def _environment() -> Dict[str, Any]:
+    packages = {
+        str(one.metadata["Name"]): one.version for one in metadata.distributions() if one.metadata
+    }
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "packages": dict(sorted(packages.items())),
+    }
+
+
+def _crate(
+    campaign: CampaignDirectory, sizes: Mapping[str, int], hashes: Mapping[str, str]
+) -> Dict[str, Any]:
+    """Return the metadata of a pack by RO-Crate 1.1. Its date is that of the manifest."""
+    name = str(json.loads(read_file(campaign.manifest)).get("campaign", ""))
+    written_s = campaign.manifest.stat().st_mtime
+    date = datetime.fromtimestamp(written_s, timezone.utc).date().isoformat()
+    files = [
+        {
+            "@id": _identifier(file),
+            "@type": "File",
+            "name": file,
+            "contentSize": str(size),
+            "sha256": hashes[file],
+        }
+        for file, size in sorted(sizes.items())
+    ]
+    return {
+        "@context": [
+            "https://w3id.org/ro/crate/1.1/context",
+            {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"},
+        ],
+        "@graph": [
+            {
+                "@id": CRATE,
+                "@type": "CreativeWork",
+                "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+                "about": {"@id": "./"},
+            },
+            {
+                "@id": "./",
+                "@type": "Dataset",
+                "name": f"Results of the campaign {name}",
+                "description": "Trials of mobile-robot navigation in simulated worlds: manifest, "
+                "worlds, result rows and recordings. `gz_testauto unpack` reads this pack.",
+                "datePublished": date,
+                "license": "Not specified by the author of the results.",
+                "hasPart": [{"@id": file["@id"]} for file in files],
+                "mentions": {"@id": "#gz_testauto"},
+            },
+            {
+                "@id": "#gz_testauto",
+                "@type": "SoftwareApplication",
+                "name": "gz_testauto",
+                "softwareVersion": __version__,
+            },
+            *files,
+        ],
+    }
+
+
+def _identifier(name: str) -> str:
+    return quote(name)
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+# ---- reading
+
+
+def _extract(file: Path, directory: Path) -> int:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = _checked_entries(archive, file)
+            checksums = _checksums(archive, entries, file)
+            for name, entry in entries.items():
+                _extract_entry(archive, entry, directory / name, checksums.get(name), file)
+            return len(entries)
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        if isinstance(error, OSError) and os.path.isfile(file):
+            raise
+        raise ResultsError(f"{file}: is not a pack: {error}; specify a file of `pack`") from error
+    except zlib.error as error:
+        raise ResultsError(f"{file}: is damaged: {error}; copy the original again") from error
+
+
+def _checked_entries(archive: zipfile.ZipFile, file: Path) -> Dict[str, zipfile.ZipInfo]:
+    """Return the entries of a pack by name. Raises ``ResultsError`` for an unsafe entry."""
+    infos: Sequence[zipfile.ZipInfo] = archive.infolist()
+    if len(infos) > MOST_FILES:
+        raise ResultsError(f"{file}: has {len(infos)} files; a pack has at most {MOST_FILES}")
+    total = sum(info.file_size for info in infos)
+    most = max(FREE_GROWTH_BYTES, MOST_GROWTH * os.path.getsize(file))
+    if total > most:
+        raise ResultsError(
+            f"{file}: would unpack to {total} bytes, more than {MOST_GROWTH} times its size; it is "
+            "not a pack of results"
+        )
+    free = shutil.disk_usage(file.parent).free
+    if total > free:
+        raise ResultsError(f"{file}: needs {total} bytes, but only {free} are free; free space")
+    entries: Dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
+        reason = _unsafe(info)
+        if reason:
+            raise ResultsError(f"{file}: the entry {info.orig_filename!r} {reason}; not unpacked")
+        if info.filename in entries:
+            raise ResultsError(f"{file}: the entry {info.filename!r} appears twice; not unpacked")
+        entries[info.filename] = info
+    for name in entries:
+        for parent in PurePosixPath(name).parents:
+            if str(parent) in entries:
+                raise ResultsError(f"{file}: {str(parent)!r} is a file and a folder; not unpacked")
+    return entries
+
+
+def _unsafe(info: zipfile.ZipInfo) -> str:
+    """Return the reason why an entry must not be written, or an empty text."""
+    name, mode = info.orig_filename, info.external_attr >> 16
+    if any(ord(character) < 32 or character in "\\:" for character in name):
+        return "has a name with a control character, a backslash or a colon"
+    if name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
+        return "has a name that is absolute, is a folder, or leaves the directory"
+    if len(name.encode("utf-8", "replace")) > 1000:
+        return "has a name of more than 1000 bytes"
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        return "is a symbolic link or another special file"
+    if info.flag_bits & 0x1:
+        return "is encrypted"
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "has a compression that packs do not use"
+    return ""
+
+
+def _checksums(
+    archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], file: Path
+) -> Dict[str, str]:
+    """Return the hashes of all entries, by name. Raises ``ResultsError`` if they do not list
+    exactly the other entries."""
+    if CHECKSUMS not in entries or entries[CHECKSUMS].file_size > MOST_LISTED_BYTES:
+        raise ResultsError(f"{file}: has no {CHECKSUMS}; specify a file of `gz_testauto pack`")
+    text = archive.read(entries[CHECKSUMS]).decode("utf-8", "replace")
+    found: Dict[str, str] = {}
+    for line in text.split("\n")[:-1]:
+        match = _LINE.fullmatch(line)
+        if match is None or match.group(2) in found:
+            raise ResultsError(f"{file}: {CHECKSUMS} has the invalid line {line[:80]!r}")
+        found[match.group(2)] = match.group(1)
+    different = sorted(set(found) ^ (set(entries) - {CHECKSUMS}))
+    if different:
+        raise ResultsError(
+            f"{file}: {different[0]!r} is not both in the pack and in {CHECKSUMS}; the pack has "
+            "changed, so copy the original again"
+        )
+    return found
+
+
+def _extract_entry(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, expected: Any, file: Path
+) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    target: BinaryIO
+    with archive.open(entry) as source, open(path, "xb") as target:
+        digest = _copy(source, target.write, entry.file_size)
+    if expected is not None and digest != expected:
+        raise ResultsError(
+            f"{file}: the checksum of {entry.filename!r} is wrong; the pack has changed, so copy "
+            "the original again"
+        )
