@@ -11,6 +11,7 @@ OWN_FILES = {
     "base/installation.py": "the record of pip",
     "base/registry.py": "entry_points.txt of the extras",
     "cli/doctor.py": "the file .catkin of a workspace",
+    "extras/pack/archive.py": "files of any size, which it copies after a check of their type",
     "extras/scenic/output.py": "the files of its temporary directory",
     "extras/simulator_comparison/report/page.py": "its style sheets",
     "processes/subreaper.py": "/proc",

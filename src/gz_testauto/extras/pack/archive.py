@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Sequence
 from urllib.parse import quote
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
+from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file, require_regular
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.directory import LOCK_NAME, CampaignDirectory, reporting_disk
 
@@ -88,6 +88,7 @@ def unpack(file: Path, directory: Path) -> int:
     """
     if os.path.lexists(directory):
         raise ResultsError(f"{directory}: exists already; specify a new directory")
+    require_regular(file, ResultsError)
     with reporting_disk(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
