@@ -24,7 +24,7 @@ SETTLING_S, MEASURED_S, PERIOD_S = 2.0, 4.0, 0.1
 TOLERANCE = 0.1
 """Largest relative difference between a commanded and a measured speed."""
 
-CORRECTABLE = (0.5, 2.0)
+CORRECTABLE = (0.3, 3.0)
 """Smallest and largest ratio of a measured to a commanded speed that other sizes of the drive can
 correct. Other ratios have another cause."""
 
