@@ -56,7 +56,7 @@ world_0001,b,0,invalid,,,
 """
 ENVIRONMENT = """
 environment:
-  observations: [{term: lidar, beams: 8, range_m: 4.0}, plan, twist]
+  observations: [{term: lidar, beams: 8, range_m: 4.0}, plan]
 """
 PACKAGE = """<?xml version="1.0"?>
 <package format="3"><name>neighbor</name><version>1.0.0</version><description>x</description>
@@ -98,7 +98,7 @@ def write_extra_seeds(seeds):
     scenic = ROOT / "config" / "scenic"
     text = (scenic / "models.yaml").read_text()
     (seeds / "models.yaml").write_text(text.replace(": models", f": {scenic / 'models'}"))
-    terms = [("lidar", {"beams": 8, "range_m": 4.0}), ("plan", {}), ("twist", {})]
+    terms = [("lidar", {"beams": 8, "range_m": 4.0}), ("plan", {})]
     encoder = ObservationEncoder(terms)
     card = PolicyCard(
         kind="mirrored", observations=[{"term": name, **keys} for name, keys in terms]
