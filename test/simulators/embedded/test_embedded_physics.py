@@ -292,6 +292,16 @@ class TestDriving:
         assert ("the casters carry the robot" in caplog.text) == (raised_m > 0)
 
 
+    def test_robot_with_hanging_wheels_does_not_move(self, tmp_path, caplog):
+        path = tmp_path / "robot.sdf"
+        path.write_text(caster_robot(0.005), encoding="utf-8")
+        with open_simulator("embedded") as simulator:
+            simulation = scenes.load(simulator, scenes.write_world(tmp_path), read_robot(path))
+            end = planar(scenes.drive(simulation, Twist2D(0.3, 0.0), 3.0)[-1])
+        assert abs(end.x_m) < 0.05
+        assert "the casters carry the robot" not in caplog.text
+
+
 def caster_robot(raised_m):
     """Return a robot with two casters of low friction, and with wheels that are raised (m)."""
     inertia = "<inertia><ixx>{0}</ixx><iyy>{0}</iyy><izz>{0}</izz></inertia>"

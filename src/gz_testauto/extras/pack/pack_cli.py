@@ -1,4 +1,4 @@
-"""Write the results of a campaign into one file for other machines and archives.
+"""Pack the results of a campaign into one file, for archives.
 
 The zip file contains the manifest, worlds, rows, recordings and report, the installed Python
 packages, checksums, and metadata for research archives (RO-Crate 1.1). Files outside of the results

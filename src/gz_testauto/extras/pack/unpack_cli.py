@@ -1,4 +1,4 @@
-"""Write the files of a pack into a new results directory, and verify all checksums.
+"""Unpack results into a new directory, and verify all checksums.
 
 The commands report, compare, replay and gate then read the directory as the original one. A file of
 another source cannot write outside of the directory: links, absolute names, names with "..",

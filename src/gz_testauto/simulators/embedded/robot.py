@@ -40,6 +40,8 @@ MIN_LOAD = 0.02
 """Smallest share of the weight of a robot that its driven wheels must carry to move it. In Gazebo,
 bodies sink into the ground by up to a millimeter, so wheels and casters share the load although
 their heights differ slightly. In MuJoCo, the casters carry the robot and the wheels do not grip."""
+MOST_GAP_M = 0.001
+"""Height (m) of driven wheels above the ground from which on they do not move a robot in Gazebo."""
 
 IMU_NUMBERS = 10
 """Number of values that MuJoCo's sensors report for one IMU: quaternion wxyz, angular velocity
@@ -65,10 +67,20 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
     if not wheels:
         return DrivenRobot(engine_robot, Drivetrain())
     shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
-    loads_n = _at_rest(model, wheels, coverage).loads_n()
+    at_rest = _at_rest(model, wheels, coverage)
+    loads_n = at_rest.loads_n()
     on_robot_n = sum(load for load in loads_n.values() if load > 0.0)
     on_wheels_n = sum(loads_n.get(one.name, 0.0) for w in wheels for one in shapes[w.link])
-    if skid == "servo" and 0.0 < on_robot_n * MIN_LOAD > on_wheels_n:
+    above_m = min(
+        (
+            shape.geometry.bounds(at_rest.body_pose(at_rest.body(wheel.link)) * shape.pose)[2, 0]
+            for wheel in wheels
+            for shape in shapes[wheel.link]
+        ),
+        default=0.0,
+    )
+    without_load = 0.0 < on_robot_n * MIN_LOAD > on_wheels_n
+    if skid == "servo" and without_load and above_m < MOST_GAP_M:
         coverage.warn_once(
             f"wheels without load of {robot.path}",
             f"{robot.path}: the casters carry the robot, and its driven wheels carry "
