@@ -291,7 +291,6 @@ class TestDriving:
         assert turned.yaw_rad == pytest.approx(0.9, rel=0.15)
         assert ("the casters carry the robot" in caplog.text) == (raised_m > 0)
 
-
     def test_robot_with_hanging_wheels_does_not_move(self, tmp_path, caplog):
         path = tmp_path / "robot.sdf"
         path.write_text(caster_robot(0.005), encoding="utf-8")
