@@ -24,7 +24,7 @@ def file(tmp_path_factory):
     config = share_directory() / "config" / "road"
     data = yaml.safe_load((config / "pedestrian_campaign.yaml").read_text())
     data["worlds"]["directory"] = str(share_directory() / "worlds")
-    data["worlds"]["files"] = data["worlds"]["files"][:1]
+    data["worlds"]["files"][0]["count"] = 1
     data["road"] = str(config / "street.yaml")
     data["goal"]["x_m"] = 70.0
     data["planners"] = [data["planners"][1]]
