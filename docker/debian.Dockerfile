@@ -1,6 +1,6 @@
 # gz_testauto on Debian 12 with ROS 1 and Gazebo 11. In the checkout:
 #   docker build -f docker/debian.Dockerfile -t gz_testauto .
-#   docker run --rm -v "$PWD:/work" --user "$(id -u)" gz_testauto gz_testauto run example --out results/first
+#   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto gz_testauto run example --out results/first
 FROM debian:12-slim AS build
 ARG EXTRAS=completion,dask,learning,opendrive,plot,simulator_comparison,trees
 # hadolint ignore=DL3008
@@ -23,6 +23,6 @@ RUN apt-get update \
  && useradd --create-home --uid 1000 user
 COPY --from=build /opt/gz_testauto /opt/gz_testauto
 USER 1000
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["/opt/gz_testauto/entrypoint"]
 CMD ["gz_testauto", "--help"]

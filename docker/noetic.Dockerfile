@@ -1,6 +1,6 @@
 # gz_testauto on Ubuntu 20.04 with ROS Noetic, gazebo_ros and Gazebo 11. In the checkout:
 #   docker build -f docker/noetic.Dockerfile -t gz_testauto:noetic .
-#   docker run --rm -v "$PWD:/work" --user "$(id -u)" gz_testauto:noetic roslaunch gz_testauto campaign.launch
+#   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto:noetic roslaunch gz_testauto campaign.launch
 FROM ros:noetic-ros-base-focal AS runtime
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -22,6 +22,6 @@ RUN /source/docker/install /opt/gz_testauto "$EXTRAS"
 FROM runtime
 COPY --from=build /opt/gz_testauto /opt/gz_testauto
 USER 1000
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["/opt/gz_testauto/entrypoint"]
 CMD ["gz_testauto", "--help"]
