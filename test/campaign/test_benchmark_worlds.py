@@ -123,12 +123,16 @@ def test_obstacle_names_of_the_campaign_apply_to_static_map_and_simulator(spec):
     named = spec(obstacle_names=r"unit_cylinder_\d+")
     assert free(named)
     assert not free(spec())
-    assert not free(spec(obstacle_names="unit_cylinder"))  # the whole name has to match
     gazebo = named.model_copy(update={"simulator": "gazebo"})
     assert simulator_options(gazebo)["obstacle_names"] == r"unit_cylinder_\d+"
     twice = gazebo.model_copy(update={"simulator_options": {"obstacle_names": "x"}})
     with pytest.raises(SpecError, match=r"options\.obstacle_names.* worlds\.obstacle_names"):
         simulator_options(twice)
+
+
+def test_obstacle_names_must_match_the_complete_name_of_a_model(spec):
+    with pytest.raises(SpecError, match=r"obstacle_names is 'unit_cylinder'.* unit_cylinder_0"):
+        records(spec(obstacle_names="unit_cylinder"))
 
 
 def test_published_numbers_are_read_from_paths_worlds_and_tables(spec, directory):

@@ -24,6 +24,7 @@ ONE_PLACE = parse(
     Path("inline"),
 )
 ROOM = resources.share_directory() / "worlds" / "room.world"
+WALLS = tuple(read_scene(ROOM).models)
 AWAY = Pose((20.0, 0.0, 0.0))
 
 
@@ -103,14 +104,14 @@ def test_all_obstacles_are_restored_if_one_of_them_cannot_be_deleted():
 @pytest.fixture
 def saved(tmp_path):
     """A world file with a sphere in its middle."""
-    spawner = ObstacleSpawner(Simulator(), ROOM)
+    spawner = ObstacleSpawner(Simulator(in_file=WALLS), ROOM)
     spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=True)
     spawner.save_world(tmp_path / "saved.world")
     return tmp_path / "saved.world"
 
 
 def test_added_obstacles_keep_the_gap_to_those_of_the_base_world(saved):
-    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    simulator = Simulator(in_file=[*WALLS, "obstacle_sphere_0"])
     spawner = ObstacleSpawner(simulator, saved)
     with pytest.raises(PlacementError, match=r"no obstacle was spawned.* room for 0 of 1 "):
         spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)
@@ -119,7 +120,7 @@ def test_added_obstacles_keep_the_gap_to_those_of_the_base_world(saved):
 
 
 def test_present_obstacles_of_the_base_world_are_saved(saved, tmp_path):
-    simulator = Simulator(in_file=["obstacle_sphere_0"])
+    simulator = Simulator(in_file=[*WALLS, "obstacle_sphere_0"])
     spawner = ObstacleSpawner(simulator, saved)
     spawner.save_world(tmp_path / "again.world")
     assert "obstacle_sphere_0" in read_scene(tmp_path / "again.world").models
@@ -129,8 +130,16 @@ def test_present_obstacles_of_the_base_world_are_saved(saved, tmp_path):
 
 
 def test_a_world_with_obstacles_of_unknown_shape_is_not_saved(tmp_path):
-    spawner = ObstacleSpawner(Simulator(in_file=["obstacle_sphere_0"]), ROOM)
+    spawner = ObstacleSpawner(Simulator(in_file=[*WALLS, "obstacle_sphere_0"]), ROOM)
     with pytest.raises(SpecError, match=r"^obstacle_sphere_0: "):
+        spawner.save_world(tmp_path / "saved.world")
+
+
+def test_base_world_of_another_simulator_is_rejected(tmp_path):
+    spawner = ObstacleSpawner(Simulator(in_file=WALLS[1:]), ROOM)
+    with pytest.raises(SpecError, match=rf"room\.world.* \({WALLS[0]}\); .*~base_world"):
+        spawner.spawn(Draw(SPEC, "inline", 1), replace=True)
+    with pytest.raises(SpecError, match=r"~base_world"):
         spawner.save_world(tmp_path / "saved.world")
 
 

@@ -11,7 +11,7 @@ it for the same start, goals and robot. The files of users are never changed: a 
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import shapely
 
@@ -20,6 +20,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
@@ -40,6 +41,9 @@ from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, w
 
 ROBOT_ROOM_M = 0.3
 """Free distance (m) around the start and the goal of a companion robot."""
+
+MODELS_NAMED = 6
+"""Largest number of models that an error message lists."""
 
 
 def gather_worlds(
@@ -76,11 +80,13 @@ def gather_worlds(
     of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
+    models: List[Tuple[str, ...]] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
         mission = mission_in(spec, robot, missions, entry.name)
         has_path = _has_path_lengths(worlds, mission)
         if not (has_path and records and of_one_base):
             scene = read_scene(entry.path)
+            models.append(tuple(scene.models))
         if not has_path:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
         without = entry.missing + of_base
@@ -95,6 +101,7 @@ def gather_worlds(
                 unmeasured=scene.unmeasured,
             )
         )
+    _require_obstacle(spec.worlds, models)
     return tuple(records)
 
 
@@ -150,6 +157,21 @@ def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
     document = SdfDocument.read(path, spec.repair)
     named = plugin_files(document, ModelLibrary(repair=spec.repair))
     return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))
+
+
+def _require_obstacle(worlds: WorldsSpec, models: Sequence[Sequence[str]]) -> None:
+    """Raise ``SpecError`` if ``obstacle_names`` matches none of the models of a directory."""
+    pattern = worlds.obstacle_pattern
+    if pattern is None or worlds.directory is None:
+        return
+    if not any(is_obstacle(name, pattern) for names in models for name in names):
+        names = sorted(models[0])
+        found = ", ".join(names[:MODELS_NAMED]) + (", …" if len(names) > MODELS_NAMED else "")
+        raise SpecError(
+            f"worlds.obstacle_names is {pattern.pattern!r}, but it is the complete name of no "
+            f"model in {worlds.directory}; correct or remove it. The first world has the models "
+            f"{found}"
+        )
 
 
 def _chosen(worlds: WorldsSpec) -> WorldSet:

@@ -214,10 +214,10 @@ class ObstacleSpawner:
             )
         if not os.path.isdir(path.parent):
             raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
-        base = BaseWorld(self._base_world)
-        document = base.scene.document.copy()
         standing = self.obstacles()
         known, names = {obstacle.name for obstacle in standing}, self._look()
+        base = _base_in_simulator(self._base_world, names)
+        document = base.scene.document.copy()
         strangers = set(filter(is_obstacle, names)) - known - set(base.scene.models)
         if strangers:
             raise SpecError(
@@ -240,7 +240,7 @@ class ObstacleSpawner:
         mission = required_mission(draw.spec.mission)
         site, keep_out = Site((), mission), list(draw.spec.keep_out)
         if self._base_world is not None:
-            base = BaseWorld(self._base_world)
+            base = _base_in_simulator(self._base_world, names)
             known = {obstacle.name for obstacle in standing}
             site = Site.of(base.scene, mission, without=_removed_names(base, names, known))
             keep_out += self._around(names - known - set(base.scene.models))
@@ -352,6 +352,21 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
         name = obstacle_name(given.label, highest.get(given.label, -1) + 1 + given.index)
         renamed.append(dataclasses.replace(obstacle, name=name))
     return tuple(renamed)
+
+
+def _base_in_simulator(path: Path, names: Set[str]) -> BaseWorld:
+    """Return the base world. Raises ``SpecError`` if the simulator, whose models are ``names``,
+    was started with another world."""
+    base = BaseWorld(path)
+    obstacles = {model.name for model in base.obstacles}
+    absent = sorted(set(base.scene.models) - obstacles - names)
+    if absent:
+        raise SpecError(
+            f"the base world {path} has models that the simulator does not have "
+            f"({', '.join(absent)}); set the parameter ~base_world to the world of the simulator, "
+            "or to an empty text if it is not known"
+        )
+    return base
 
 
 def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:

@@ -79,7 +79,7 @@ def ranking(analysis: Analysis) -> str:
             of[one].append(other)
     first = next((name for name in names if len(ahead[name]) == len(names) - 1), None)
     others = {name: behind for name, behind in ahead.items() if name != first}
-    best = "No planner was significantly better than all others."
+    best = "No planner reached the goal significantly more often than all others."
     if first is not None:
         than = ahead[first][0] if len(ahead[first]) == 1 else "every other planner"
         best = f"{first} reached the goal significantly more often than {than}."
@@ -92,7 +92,9 @@ def ranking(analysis: Analysis) -> str:
             "and",
             equivalent,
         ),
-        _sentence("No significant difference was found between", "and", unknown, "or"),
+        _sentence(
+            "No significant difference in success rate was found between", "and", unknown, "or"
+        ),
     ]
     return " ".join(filter(None, sentences))
 
