@@ -143,12 +143,12 @@ def test_bootstrap_exec_returns_the_exit_status_of_the_command(machine):
 
 
 def test_folders_in_ros_package_path_remain_after_setup(machine):
-    given = "/robots:/home/user/my descriptions:/work"
+    given = "/robots:/data/my descriptions:/work"
     done = machine.run(
         'ROS_PACKAGE_PATH=/work:/overlay; keep_given_packages; echo "$ROS_PACKAGE_PATH"',
         ROS_PACKAGE_PATH=given,
     )
-    assert done.stdout == "/work:/overlay:/robots:/home/user/my descriptions\n"
+    assert done.stdout == "/work:/overlay:/robots:/data/my descriptions\n"
     none = machine.run('ROS_PACKAGE_PATH=/work; keep_given_packages; echo "$ROS_PACKAGE_PATH"')
     assert none.stdout.startswith("/work") and "::" not in none.stdout
 

@@ -289,7 +289,7 @@ def _read_axis(
                 "its motion, or limits of 0 and 0 for a fixed joint"
             )
         direction, length = np.array((0.0, 0.0, 1.0)), 1.0
-    frame = _axis_frame(model, axis, joint)
+    frame = axis_frame(model, axis, joint)
     x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
 
     def dynamics_value(tag: str) -> float:
@@ -317,11 +317,11 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
     if length == 0.0:
         return None
     frame = model.frames.of(joint.find("pose"), text_of(joint, "child") or "")
-    unit: np.ndarray = _axis_frame(model, axis, frame).rotation @ (direction / length)
+    unit: np.ndarray = axis_frame(model, axis, frame).rotation @ (direction / length)
     return unit
 
 
-def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
+def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
     """Return the pose, in the model frame, of the frame in which the axis of a joint is expressed.
 
     By default, this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.

@@ -133,6 +133,9 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 def find_link(model: Element, scoped: str) -> Optional[Element]:
     """Return the ``<link>`` of a model with a scoped name. Returns None if the link is not found,
     for example because it belongs to an included model."""
+    for found in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
+        if found.get("name") == scoped:
+            return found
     *nested, link = scoped.split("::")
     element = model
     for name in nested:

@@ -18,6 +18,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.drives import DriveDescription, RobotParts, WheelJoints, find_drive
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.robot_files import XacroInput, is_urdf, read_robot_file
 from gz_testauto.sdf.robot_sensors import (
@@ -102,9 +103,11 @@ def read_robot(
         library = ModelLibrary(model_path)
         document, node, scene = _read_scene(file, name, library, xacro, on_ground)
         assert document.model is not None, "checked by _read_scene()"
+        sdf = library.standalone(document, document.model, name)
+        if is_driven_by_include(node, wheels):
+            document, node, scene = _merged(document, sdf, node, library)
         parts = RobotParts.of(node)
         lidars = find_lidars(parts)
-        sdf = library.standalone(document, document.model, name)
         return RobotModel(
             name=name,
             path=file,
@@ -148,6 +151,20 @@ def _read_scene(
         scene = scene_model(node, library)
     node.name = name
     return document, node, scene
+
+
+def _merged(
+    document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
+) -> Tuple[SdfDocument, ModelNode, SceneModel]:
+    """Merge the models that a robot includes with the robot in ``sdf``, and read it again."""
+    for model in robot.models:  # an error of their drives then has the place in their own files
+        find_drive(model, RobotParts.of(model), scene_model(model, library))
+    alone = SdfDocument(sdf, b"", document.source, document.path)
+    assert alone.model is not None, "sdf contains the robot"
+    included = {model.name for model in robot.models if model.is_included}
+    merge_includes(read_model(alone, alone.model, library), included)
+    node = read_model(alone, alone.model, library)
+    return alone, node, scene_model(node, library)
 
 
 def _move_to_ground(model: Element, scene: SceneModel) -> bool:

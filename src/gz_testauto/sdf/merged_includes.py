@@ -1,0 +1,108 @@
+"""Merge the models that a robot includes into the robot, as Gazebo 11 does.
+
+Gazebo 11 moves the links, joints and plug-ins of a model that is included in another model to the
+outer model, and puts the name of the included model before their names. A drive plug-in of an
+included base therefore drives the robot. Source: ``addNestedModel()`` in ``parser.cc`` of SDFormat
+9.
+"""
+
+from typing import AbstractSet, Dict, Optional
+
+import numpy as np
+from lxml import etree
+
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element
+from gz_testauto.sdf.drives import WheelJoints, is_drive_plugin
+from gz_testauto.sdf.dynamics import axis_frame
+from gz_testauto.sdf.tree import ModelNode
+from gz_testauto.sdf.values import numbers, set_numbers, set_pose, text_of
+
+_MERGED = ("link", "joint", "plugin")
+_FRAME_ATTRIBUTES = ("relative_to", "frame")
+
+
+def is_driven_by_include(robot: ModelNode, wheels: Optional[WheelJoints]) -> bool:
+    """Return whether the drive plug-in of a robot, or the joints in ``wheels``, belong to a model
+    that the robot includes."""
+    if wheels is not None:
+        inner = {model.name for model in robot.models if model.is_included}
+        return any(name.partition("::")[0] in inner for name in (*wheels.left, *wheels.right))
+    included = [model for model in robot.models if model.is_included]
+    return not _has_drive(robot) and any(
+        _has_drive(inner) for model in included for _, inner, _ in model.walk()
+    )
+
+
+def _has_drive(model: ModelNode) -> bool:
+    plugins = model.element.findall("plugin")
+    return any(is_drive_plugin(plugin.get("filename") or "") for plugin in plugins)
+
+
+def merge_includes(robot: ModelNode, included: AbstractSet[str]) -> None:
+    """Move the links, joints and plug-ins of nested models to the model that contains them.
+
+    ``robot`` is a tree that was read from a document without includes, and ``included`` contains
+    the names of the nested models that replace an include. The elements of the tree are edited, so
+    the caller must read them again. All poses are resolved, and other elements of the nested
+    models, such as ``<frame>``, are removed.
+    """
+    for model in robot.models:
+        if model.name in included:
+            for scope, inner, pose in list(model.walk(model.pose, f"{model.name}::")):
+                _merge(robot.element, inner, pose, scope)
+            robot.element.remove(model.element)
+
+
+def _merge(outer: Element, model: ModelNode, pose: Pose, scope: str) -> None:
+    """Move the parts of a model to ``outer``. ``pose`` is the pose of the model in ``outer``."""
+    poses = {link.name: link.pose for link in model.links}
+    for joint in model.element.findall("joint"):
+        _resolve_joint(model, joint, pose, poses)
+    for link in model.links:
+        for placed in list(link.element.iter("pose")):
+            owner = placed.getparent()
+            if not _names_a_frame(placed):
+                continue
+            if owner.tag in ("collision", "visual"):
+                set_pose(owner, link.pose.inverse() * model.frames.of(placed, link.name))
+            elif owner is not link.element:  # Gazebo 11 ignores the frame, for example of a sensor
+                for attribute in _FRAME_ATTRIBUTES:
+                    placed.attrib.pop(attribute, None)
+        set_pose(link.element, pose * link.pose)
+    parts = [part for part in model.element if part.tag in _MERGED]
+    names = {part.get("name", "") for part in parts if part.tag != "plugin"}
+    scopes = {inner.name for inner in model.models}
+    for part in parts:
+        for element in () if part.tag == "link" else part.iter(etree.Element):
+            text = (element.text or "").strip()
+            if text in names or text.partition("::")[0] in scopes:
+                element.text = scope + text
+        if part.tag != "plugin":
+            part.set("name", scope + part.get("name", ""))
+        outer.append(part)
+
+
+def _resolve_joint(model: ModelNode, joint: Element, pose: Pose, links: Dict[str, Pose]) -> None:
+    """Write the pose of a joint relative to its child, and its axes in a frame that is valid in the
+    outer model: the joint frame, or the model frame up to SDF 1.4."""
+    child = text_of(joint, "child") or ""
+    placed = joint.find("pose")
+    frame = model.frames.of(placed, child)
+    for axis in (*joint.findall("axis"), *joint.findall("axis2")):
+        direction = axis.find("xyz")
+        expressed = axis_frame(model, axis, frame)
+        if direction is None or expressed is frame:
+            continue
+        target = pose.inverse() if model.document.version < (1, 5) else frame
+        vector = expressed.rotation @ np.array(numbers(model.document, direction, 3))
+        set_numbers(direction, *(target.rotation.T @ vector))
+        direction.attrib.pop("expressed_in", None)
+        for flag in axis.findall("use_parent_model_frame"):
+            axis.remove(flag)
+    if placed is not None and _names_a_frame(placed) and child in links:
+        set_pose(joint, links[child].inverse() * frame)
+
+
+def _names_a_frame(pose: Element) -> bool:
+    return any(pose.get(attribute) for attribute in _FRAME_ATTRIBUTES)
