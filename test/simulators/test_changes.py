@@ -1,10 +1,12 @@
-"""Validation of property changes by their constructors."""
+"""Validation of property changes by their constructors, and of the names that they address."""
 
 import math
 
 import pytest
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.changes import (
     Push,
     SetFriction,
@@ -14,6 +16,8 @@ from gz_testauto.simulators.changes import (
     SetModel,
     SetVisual,
 )
+from gz_testauto.simulators.description import DescribedWorld
+from gz_testauto.simulators.gazebo.changes import check
 
 
 @pytest.mark.parametrize(
@@ -38,3 +42,35 @@ from gz_testauto.simulators.changes import (
 def test_invalid_value_of_a_change_raises_with_field_and_limit(create, match):
     with pytest.raises(ValueError, match=match):
         create()
+
+
+@pytest.fixture
+def described(tmp_path):
+    """Return a world with a model whose name contains ``::``."""
+    world = tmp_path / "room.world"
+    world.write_text(
+        '<sdf version="1.6"><world name="default"><model name="room::crate"><link name="l">'
+        '<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>'
+        '</link></model><model name="room"><link name="l"/></model></world></sdf>'
+    )
+    return DescribedWorld(read_scene(world))
+
+
+@pytest.mark.parametrize(
+    "change", [SetMass("room::crate::l", 1.0), SetFriction("room::crate::l::c", 0.1, 0.1)]
+)
+def test_part_of_a_model_with_colons_in_its_name_cannot_be_changed(described, change):
+    with pytest.raises(
+        SimulatorError, match=f"{change.name}' is a part of the model 'room::crate'"
+    ):
+        described.require(change)
+    described.require(SetMass("room::l", 1.0))
+    described.require(SetModel("room::crate", Pose()))
+    described.remove("room::crate")
+    with pytest.raises(SimulatorError, match="unknown"):
+        described.require(change)
+
+
+def test_gazebo_does_not_set_the_twist_of_a_model_with_colons_in_its_name(described):
+    with pytest.raises(SimulatorError, match="the twist of 'room::crate'"):
+        check(SetModel("room::crate", linear_mps=(1, 0, 0)), lambda: described.now)

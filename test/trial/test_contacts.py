@@ -22,6 +22,19 @@ def test_ground_is_identified_by_its_shape_and_not_by_its_name():
     assert partner("robot::base::hull", "ground_plane::link::c") == "ground_plane"
 
 
+def test_model_whose_name_contains_colons_is_the_partner():
+    models = ["room", "room::crate", "robot::crate"]
+    classifier = ContactClassifier("robot", ["room::crate::l::floor"], models)
+
+    def partner_of(shape):
+        return classifier.partner(contact("robot::base::hull", shape), robot_bottom_m=0.0)
+
+    assert partner_of("room::crate::l::c") == "room::crate"
+    assert partner_of("robot::crate::l::c") == "robot::crate"
+    assert partner_of("room::wall::c") == "room"
+    assert partner_of("room::crate::l::floor") is None
+
+
 def test_floor_of_a_house_is_ground_and_its_walls_are_obstacles():
     assert partner("robot::wheel::c", "house::link::floor") is None
     assert partner("robot::base::hull", "house::link::wall") == "house"

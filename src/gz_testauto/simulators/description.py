@@ -8,7 +8,7 @@ are part of a snapshot. This module also writes the changed properties into a sa
 import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose
@@ -120,6 +120,7 @@ class DescribedWorld:
         if scene.document.world is not None:
             gravity = read_gravity(scene.document, scene.document.world)
         self.now = Description(gravity)
+        self._scoped_models: Set[str] = set()
         for model in scene.models.values():
             self._add(model.node)
         for name, _, light in read_lights(scene.document, self._library):
@@ -139,6 +140,7 @@ class DescribedWorld:
 
     def remove(self, name: str) -> None:
         """Remove a deleted model."""
+        self._scoped_models.discard(name)
         for description in (self.now, self.before):
             for part, table in description.parts.items():
                 for scoped in [n for n in table if part != "light" and n.startswith(f"{name}::")]:
@@ -153,6 +155,12 @@ class DescribedWorld:
             of_model = [name for name in table if name.startswith(f"{model}::")]
             unknown = unknown_name(change.part, change.name, of_model or table)
             raise SimulatorError(f"{type(change).__name__}: {unknown}")
+        scoped = [name for name in self._scoped_models if change.name.startswith(f"{name}::")]
+        if table is not None and change.part != "light" and scoped:
+            raise SimulatorError(
+                f"{type(change).__name__}: {change.name!r} is a part of the model {scoped[0]!r}, "
+                "and parts of a model whose name contains '::' cannot be changed; rename the model"
+            )
         if change.part == "link" and self.now.links[change.name].static:
             raise SimulatorError(
                 f"{type(change).__name__}: {change.name!r} is static, so it cannot move and has "
@@ -202,6 +210,8 @@ class DescribedWorld:
     # private methods
 
     def _add(self, node: ModelNode) -> None:
+        if "::" in node.name:
+            self._scoped_models.add(node.name)
         fixed = frozenset(node.static_links())
         for scope, model, pose in node.walk():
             for link in model.links:

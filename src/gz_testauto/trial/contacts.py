@@ -30,12 +30,16 @@ _IGNORE = ""
 class ContactClassifier:
     """A classifier of contacts for one robot in one world.
 
-    ``ground_shapes`` are the scoped names of the collision shapes that belong to the ground.
+    ``ground_shapes`` are the scoped names of the collision shapes that belong to the ground, and
+    ``models`` the names of the world's models. A name in ``models`` can contain ``::``.
     """
 
-    def __init__(self, robot: str, ground_shapes: Iterable[str]) -> None:
-        self._robot_prefix = robot + "::"
+    def __init__(
+        self, robot: str, ground_shapes: Iterable[str], models: Iterable[str] = ()
+    ) -> None:
+        self._robot = robot
         self._ground = frozenset(ground_shapes)
+        self._scoped = sorted((name for name in models if "::" in name), key=len, reverse=True)
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
@@ -53,11 +57,17 @@ class ContactClassifier:
         return partner
 
     def _find_partner(self, first: str, second: str) -> str:
-        ours = first.startswith(self._robot_prefix), second.startswith(self._robot_prefix)
+        models = self._model_of(first), self._model_of(second)
+        ours = models[0] == self._robot, models[1] == self._robot
         if ours[0] == ours[1]:  # both shapes belong to the robot, or neither does
             return _IGNORE
         other = second if ours[0] else first
-        return _IGNORE if other in self._ground else other.split("::", 1)[0]
+        return _IGNORE if other in self._ground else models[ours[0]]
+
+    def _model_of(self, shape: str) -> str:
+        """Return the name of the model of a collision shape with a scoped name."""
+        named = (name for name in self._scoped if shape.startswith(f"{name}::"))
+        return next(named, shape.split("::", 1)[0])
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:

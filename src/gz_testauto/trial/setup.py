@@ -111,7 +111,8 @@ class PreparedCampaign:
         """
         data = self._world_data(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
-        contacts = ContactClassifier(self.robot.name, data.ground_shapes)
+        models = [*data.scene.models, *(model.name for model in extra_models)]
+        contacts = ContactClassifier(self.robot.name, data.ground_shapes, models)
         return TrialMonitor(
             self.rules(trial),
             Recorder(

@@ -49,6 +49,11 @@ def check(change: Change, description: Callable[[], Description]) -> None:
     kind = type(change).__name__
     if isinstance(change, SetModel) and (change.linear_mps or change.angular_radps):
         links = description().links_of(change.name)
+        if "::" in change.name:
+            raise SimulatorError(
+                f"{kind}: the twist of {change.name!r} cannot be set in Gazebo, since its name "
+                "contains '::'; rename the model"
+            )
         if len(links) != 1:
             raise SimulatorError(
                 f"{kind}: {change.name!r} has {len(links)} links, and Gazebo can set the twist "
