@@ -2,6 +2,8 @@
 
 import dataclasses
 import io
+import re
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -49,9 +51,29 @@ def test_progress_escapes_control_characters_in_names(colors):
     console = Console(file=stream, highlight=False, width=200, no_color=not colors)
     listener = BarListener(console) if colors else LineListener(stream)
     listener.trial_ended(record(), Progress(2, 1, 0, 1.0))
-    listener.attempt_failed(record(), 1, CONTROL)
+    listener.attempt_failed(SimpleNamespace(index=0, world=CONTROL, planner=CONTROL), 1, CONTROL)
     assert stream.getvalue().count(ESCAPED) == 6
     assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("colors", [True, False])
+def test_repeated_cause_of_invalid_attempts_is_printed_once(colors):
+    stream = io.StringIO()
+    listener = BarListener(Console(file=stream, width=200)) if colors else LineListener(stream)
+    for attempt, cause in enumerate(("no scan", "no scan", "no clock", "no scan", "no scan"), 1):
+        listener.attempt_failed(SimpleNamespace(index=0, world="w", planner="p"), attempt, cause)
+    lost = dataclasses.replace(record(), outcome=Outcome.INVALID, detail="no scan", attempts=5)
+    listener.trial_ended(lost, Progress(2, 1, 0, 1.0))
+    assert re.findall(r"(?:attempt \d is )?invalid.*", stream.getvalue()) == [
+        "attempt 1 is invalid: no scan",
+        "attempt 2 is invalid: the same cause",
+        "attempt 3 is invalid: no clock",
+        "attempt 4 is invalid: no scan",
+        "attempt 5 is invalid: the same cause",
+        "invalid, after 5 attempts",
+    ]
+    listener.trial_ended(dataclasses.replace(lost, trial=7), Progress(2, 2, 0, 1.0))
+    assert stream.getvalue().endswith("invalid, no scan\n")
 
 
 def test_control_characters_in_an_error_are_escaped(tmp_path, capsys):

@@ -4,7 +4,7 @@ The command line and the campaign node display the progress.
 """
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Dict, Optional
 
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.plan import Trial
@@ -31,6 +31,25 @@ class Progress:
         if done_now <= 0:
             return None
         return self.elapsed_s / done_now * (self.total - self.done)
+
+
+class CauseTexts:
+    """The texts of invalid attempts in which a cause that repeats in a trial occurs once."""
+
+    def __init__(self) -> None:
+        self._last: Dict[int, str] = {}
+
+    def of_attempt(self, trial: Trial, cause: str) -> str:
+        """Return the cause of an invalid attempt, or ``the same cause`` as before."""
+        is_repeated = self._last.get(trial.index) == cause
+        self._last[trial.index] = cause
+        return "the same cause" if is_repeated else cause
+
+    def of_trial(self, record: TrialRecord) -> str:
+        """Return the details of a finished trial, without the cause of its last attempt."""
+        if record.outcome.valid or self._last.get(record.trial) != record.detail:
+            return record.detail
+        return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"
 
 
 class CampaignListener:

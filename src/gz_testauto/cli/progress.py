@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.campaign.progress import CampaignListener
+from gz_testauto.campaign.progress import CampaignListener, CauseTexts
 from gz_testauto.campaign.progress import Progress as CampaignProgress
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.plan import Trial
@@ -30,6 +30,7 @@ class LineListener(CampaignListener):
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
+        self._causes = CauseTexts()
 
     def noticed(self, notice: str) -> None:
         """Print the notice."""
@@ -45,13 +46,14 @@ class LineListener(CampaignListener):
         """Print the outcome and the remaining time."""
         self._show(
             f"[{progress.done}/{progress.total}, {time_left(progress)}] {record.world} "
-            f"{record.planner}: {record.outcome.value}, {record.detail}"
+            f"{record.planner}: {record.outcome.value}, {self._causes.of_trial(record)}"
         )
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Print the cause of an invalid attempt."""
         name = f"{trial.world} {trial.planner}"
-        self._show(f"{name}: attempt {attempt} is ", ("invalid", "yellow"), f": {cause}")
+        text = self._causes.of_attempt(trial, cause)
+        self._show(f"{name}: attempt {attempt} is ", ("invalid", "yellow"), f": {text}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
         """Print that a trial was too slow and will be repeated."""
@@ -98,7 +100,7 @@ class BarListener(LineListener):
         self._show(
             f"{record.world} {record.planner}: ",
             (record.outcome.value, style),
-            f", {record.detail}",
+            f", {self._causes.of_trial(record)}",
         )
         self._update(f"{record.world} {record.planner}", progress)
 

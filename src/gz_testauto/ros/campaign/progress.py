@@ -8,7 +8,7 @@ import rospy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.campaign.progress import CampaignListener, Progress
+from gz_testauto.campaign.progress import CampaignListener, CauseTexts, Progress
 from gz_testauto.msg import CampaignProgress
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.ros.campaign import interface
@@ -32,6 +32,7 @@ class ProgressPublisher(CampaignListener):
         }
         self._message = CampaignProgress(campaign=spec.name, planners=list(self._counts))
         self._running: Optional[Trial] = None
+        self._causes = CauseTexts()
 
     def noticed(self, notice: str) -> None:
         """Log a notice as a warning."""
@@ -54,7 +55,8 @@ class ProgressPublisher(CampaignListener):
         counts = self._counts[record.planner]
         counts["done"] += 1
         counts["reached"] += record.completed
-        line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
+        detail = self._causes.of_trial(record)
+        line = f"{record.world} {record.planner}: {record.outcome.value}. {detail}"
         text, remaining = escape_text(line), _remaining_text(progress)
         rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, text, remaining)
         self._publish("running", line, progress)
@@ -62,7 +64,8 @@ class ProgressPublisher(CampaignListener):
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Count and log an invalid attempt at a trial."""
         self._message.invalid += 1
-        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, escape_text(cause))
+        text = escape_text(self._causes.of_attempt(trial, cause))
+        rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, text)
 
     def ended(self, progress: Progress) -> None:
         """Publish the end of the campaign."""
