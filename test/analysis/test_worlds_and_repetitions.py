@@ -19,6 +19,7 @@ from gz_testauto.analysis.summary import (
     summarize,
 )
 from gz_testauto.metrics.recording import Recording
+from gz_testauto.report.notes import load_notes
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome
 
@@ -120,6 +121,16 @@ def test_late_trials_are_counted_by_their_metrics():
     found = summarize(results)[0].load
     assert (found.slow_attempts, found.slow_trials) == (0, 1)
     assert (found.missed_cycles_trials, found.late_trials) == (2, 2)
+
+
+@pytest.mark.parametrize(("factor", "slow"), [(0.5, 0), (0.41, 0), (0.39, 1)])
+def test_slow_trials_are_relative_to_the_limit_of_the_real_time_factor(factor, slow):
+    metrics = {"missed_control_cycles": 0.0, "real_time_factor": factor}
+    trials = (record(0, outcome=WON, metrics=metrics),)
+    results = CampaignResults("c", ("fgm",), (), 1, trials, normal_real_time_factor=0.5)
+    found = summarize(results)[0].load
+    assert (found.slow_trials, found.slow_factor) == (slow, pytest.approx(0.4))
+    assert bool(load_notes(summarize(results))) == bool(slow)
 
 
 def test_a_rate_over_worlds_ignores_worlds_without_trials():

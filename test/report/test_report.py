@@ -102,6 +102,7 @@ def test_note_below_the_table_names_planners_on_a_busy_machine():
         "slow_trials": 2,
         "missed_cycles_trials": 1,
         "late_trials": 0,
+        "slow_factor": 0.8,
     }
     assert "busy" not in printed(results)
 

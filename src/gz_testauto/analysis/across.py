@@ -239,6 +239,7 @@ def _merged(
         worlds=tuple(w for w in first.results.worlds if keys[first.label].get(w.name) in common),
         planned=len(trials),
         relevant_success=first.results.relevant_success,
+        normal_real_time_factor=min(one.results.normal_real_time_factor for one in campaigns),
         trials=tuple(trials),
         invalid_attempts=tuple(attempts),
         worker_deaths=tuple(deaths),

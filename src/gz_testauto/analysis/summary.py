@@ -21,7 +21,7 @@ import numpy as np
 from gz_testauto.analysis.bounded_mean import RATE, WHOLE, mean_interval
 from gz_testauto.analysis.intervals import ONE_WORLD, Estimate, success_rate
 from gz_testauto.metrics.interface import Metric
-from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.real_time_factor import is_low_factor_cause
@@ -51,7 +51,7 @@ class MachineLoad:
     trials, all numbers are 0.
 
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
-    ``slow_trials`` with a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
+    ``slow_trials`` with a stack ran at a real-time factor below ``slow_factor``, in
     ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
     period started without the planner's command.
     """
@@ -60,6 +60,7 @@ class MachineLoad:
     slow_trials: int
     missed_cycles_trials: int
     late_trials: int
+    slow_factor: float = MIN_REAL_TIME_FACTOR
 
 
 @dataclass(frozen=True)
@@ -98,18 +99,11 @@ class PlannerSummary:
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
     """Return one summary per planner, in the campaign's order."""
     metrics = sorted(results.metrics, key=lambda metric: metric.name)
-    return tuple(
-        _summarize(planner, results.of(planner), results.invalid_attempts, metrics)
-        for planner in results.planners
-    )
+    return tuple(_summarize(planner, results, metrics) for planner in results.planners)
 
 
-def _summarize(
-    planner: str,
-    records: Sequence[TrialRecord],
-    attempts: Sequence[AttemptRecord],
-    metrics: Sequence[Metric],
-) -> PlannerSummary:
+def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]) -> PlannerSummary:
+    records = results.of(planner)
     valid = [record for record in records if record.outcome.valid]
     per_world: Dict[str, List[bool]] = {}
     for record in valid:
@@ -128,7 +122,7 @@ def _summarize(
         naive=success_rate(sum(successes), sum(counts)),
         design_effect=design_effect(successes, counts),
         metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
-        load=_load(records, attempts),
+        load=_load(records, results),
     )
 
 
@@ -148,23 +142,18 @@ def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) ->
     ]
 
 
-def _load(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> MachineLoad:
-    """Return the load during the trials of one planner.
-
-    ``records`` are the trials of the planner, and ``attempts`` the invalid attempts of all
-    planners.
-    """
+def _load(records: Sequence[TrialRecord], results: CampaignResults) -> MachineLoad:
+    """Return the load during the trials ``records`` of one planner."""
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
+    slow_factor = MIN_REAL_TIME_FACTOR * results.normal_real_time_factor
+    attempts = results.invalid_attempts
     return MachineLoad(
         sum(one.trial in trials and is_low_factor_cause(one.cause) for one in attempts),
-        sum(
-            m.get("real_time_factor", math.nan) < MIN_REAL_TIME_FACTOR
-            for m in metrics
-            if ON_STACK in m
-        ),
+        sum(m.get("real_time_factor", math.nan) < slow_factor for m in metrics if ON_STACK in m),
         sum(m.get(ON_STACK, 0.0) > 0.0 for m in metrics),
         sum(m.get("late_periods", 0.0) > 0.0 for m in metrics),
+        slow_factor,
     )
 
 

@@ -72,7 +72,8 @@ def open_or_create_campaign(
             names = [planner.name for planner in spec.planners]
             planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
             store = ResultStore.create(directory, spec.name, names, worlds, planned, spec.stop)
-        store.declare(declared, spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS))
+        relevant = spec.metrics.smallest_relevant.get(SUCCESS, RELEVANT_SUCCESS)
+        store.declare(declared, relevant, spec.normal_real_time_factor)
         require_same_worlds(store.worlds(), worlds)
     except BaseException:
         if store is not None:

@@ -23,7 +23,6 @@ from gz_testauto.report.plain import (
     p_text,
 )
 from gz_testauto.results.records import CampaignResults, age_s
-from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
@@ -187,7 +186,7 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
         load = summary.load
         counts = (
             (load.slow_attempts, "attempt", "too slow to count"),
-            (load.slow_trials, "trial", f"below real-time factor {MIN_REAL_TIME_FACTOR:g}"),
+            (load.slow_trials, "trial", f"below real-time factor {load.slow_factor:g}"),
             (load.missed_cycles_trials, "trial", "with missed control cycles"),
             (load.late_trials, "trial", "with late periods"),
         )

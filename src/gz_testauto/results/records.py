@@ -159,6 +159,10 @@ class CampaignResults:
     """
     relevant_success: float = RELEVANT_SUCCESS
     """The smallest difference of two success rates that is practically relevant."""
+    normal_real_time_factor: float = 1.0
+    """The real-time factor of a trial with a stack on a computer that is fast enough: 1, or
+    ``stack.max_real_time_factor`` if it is lower. If campaigns are combined, the lowest of them.
+    """
     selection: str = ""
     """The trials that were selected by name or by their results, such as ``trials that failed in
     monday``; empty if all trials of the plan, or those of its first worlds, were run. Rates and

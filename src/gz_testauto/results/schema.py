@@ -184,7 +184,8 @@ class CampaignRow:
     """The campaign to which a store belongs. The table has one row.
 
     ``smallest_relevant_success`` is the smallest difference of two success rates that is
-    practically relevant. The limits are those of the last call of ``ResultStore.reopen``, or None
+    practically relevant. ``normal_real_time_factor`` is that of a trial with a stack on a computer
+    that is fast enough. The limits are those of the last call of ``ResultStore.reopen``, or None
     before the first call. ``selection`` names the selected trials if not all trials of the plan, or
     those of its first worlds, were run.
     """
@@ -192,6 +193,7 @@ class CampaignRow:
     name: str
     planned: int
     smallest_relevant_success: float = RELEVANT_SUCCESS
+    normal_real_time_factor: float = 1.0
     max_attempts: Optional[int] = None
     max_worker_deaths: Optional[int] = None
     selection: str = ""

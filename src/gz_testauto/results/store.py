@@ -106,9 +106,13 @@ class ResultStore:
         self.close()
 
     def declare(
-        self, metrics: Sequence[Metric], relevant_success: float = RELEVANT_SUCCESS
+        self,
+        metrics: Sequence[Metric],
+        relevant_success: float = RELEVANT_SUCCESS,
+        normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store the declarations of metrics and the smallest relevant difference of success rates.
+        """Store the declarations of metrics, the smallest relevant difference of success rates, and
+        the real-time factor of a trial with a stack on a computer that is fast enough.
 
         New declarations replace stored ones with the same names.
         """
@@ -119,8 +123,9 @@ class ResultStore:
             self._connection.execute(f"DELETE FROM {schema.DECLARATIONS.name}")
             schema.DECLARATIONS.insert(self._connection, [*named.values(), *kept])
             self._connection.execute(
-                f"UPDATE {schema.CAMPAIGN.name} SET smallest_relevant_success = ?",
-                (relevant_success,),
+                f"UPDATE {schema.CAMPAIGN.name} SET smallest_relevant_success = ?, "
+                "normal_real_time_factor = ?",
+                (relevant_success, normal_real_time_factor),
             )
 
     def select(self, selection: str) -> None:
@@ -238,6 +243,7 @@ class ResultStore:
             worker_deaths=tuple(schema.WORKER_DEATHS.read(connection)),
             declared=tuple(schema.DECLARATIONS.read(connection)),
             relevant_success=campaign.smallest_relevant_success,
+            normal_real_time_factor=campaign.normal_real_time_factor,
             stop=next(iter(schema.STOP.read(connection)), None),
             judged=tuple(row.world for row in schema.JUDGED.read(connection)),
             selection=campaign.selection,

@@ -316,6 +316,11 @@ class CampaignSpec(LocatedSpec):
         return ()
 
     @property
+    def normal_real_time_factor(self) -> float:
+        """Return the real-time factor of a trial with a stack on a computer that is fast enough."""
+        return 1.0
+
+    @property
     def least_real_time_factor(self) -> Optional[float]:
         """Return the real-time factor below which a trial is invalid, or None if there is no
         limit."""
@@ -476,6 +481,11 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
     def published_metrics(self) -> Sequence[StackMetricSpec]:
         """Return ``stack.metrics``."""
         return self.stack.metrics
+
+    @property
+    def normal_real_time_factor(self) -> float:
+        """Return 1, or ``stack.max_real_time_factor`` if it is lower."""
+        return min(1.0, self.stack.max_real_time_factor or 1.0)
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
