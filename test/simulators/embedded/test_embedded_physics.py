@@ -291,6 +291,20 @@ class TestDriving:
         assert turned.yaw_rad == pytest.approx(0.9, rel=0.15)
         assert ("the casters carry the robot" in caplog.text) == (raised_m > 0)
 
+    def test_wheels_with_high_friction_do_not_sink(self, tmp_path):
+        """In MuJoCo, a friction coefficient of 10 makes a contact a hundred times softer."""
+        path = tmp_path / "robot.sdf"
+        path.write_text(caster_robot(-0.003, mu=1e5), encoding="utf-8")
+        floor = scenes.FLOOR.replace(
+            "</geometry>", f"</geometry><surface>{scenes.friction(100)}</surface>"
+        )
+        with open_simulator("embedded") as simulator:
+            world = scenes.write_world(tmp_path, floor=floor)
+            simulation = scenes.load(simulator, world, read_robot(path))
+            snapshot = scenes.drive(simulation, Twist2D(0.3, 0.0), 3.0)[-1]
+        assert snapshot.models["robot"].pose.position[2] == pytest.approx(0.003, abs=1e-3)
+        assert planar(snapshot).x_m == pytest.approx(0.9, rel=0.05)
+
     def test_robot_with_hanging_wheels_does_not_move(self, tmp_path, caplog):
         path = tmp_path / "robot.sdf"
         path.write_text(caster_robot(0.005), encoding="utf-8")
@@ -301,8 +315,9 @@ class TestDriving:
         assert "the casters carry the robot" not in caplog.text
 
 
-def caster_robot(raised_m):
-    """Return a robot with two casters of low friction, and with wheels that are raised (m)."""
+def caster_robot(raised_m, mu=1.0):
+    """Return a robot with two casters of low friction, and with wheels that are raised (m) and have
+    the friction ``mu``."""
     inertia = "<inertia><ixx>{0}</ixx><iyy>{0}</iyy><izz>{0}</izz></inertia>"
     casters = "".join(
         f"""<collision name="caster_{x_m}"><pose>{x_m} 0 0.05 0 0 0</pose><geometry><sphere>
@@ -314,7 +329,7 @@ def caster_robot(raised_m):
         f"""<link name="{side}_wheel"><pose>0 {y_m} {0.1 + raised_m} 0 0 0</pose><inertial>
 <mass>0.5</mass>{inertia.format(0.002)}</inertial><collision name="c">
 <pose>0 0 0 1.5707963 0 0</pose><geometry><cylinder><radius>0.1</radius><length>0.04</length>
-</cylinder></geometry></collision></link>
+</cylinder></geometry><surface>{scenes.friction(mu)}</surface></collision></link>
 <joint name="{side}" type="revolute"><parent>base</parent><child>{side}_wheel</child>
 <axis><xyz>0 1 0</xyz></axis></joint>"""
         for side, y_m in (("left", 0.2), ("right", -0.2))

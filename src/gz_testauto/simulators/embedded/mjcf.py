@@ -26,9 +26,10 @@ from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 from gz_testauto.simulators.mujoco_geoms import text
 
-MAX_FRICTION = 10.0
-"""Largest friction coefficient. Larger coefficients have no further effect, but make the solver's
-problem ill-conditioned."""
+MAX_FRICTION = 2.0
+"""Largest friction coefficient, with which a tire holds an acceleration of 20 m/s². In MuJoCo's
+pyramidal cone, a contact is softer by the square of the coefficient: with a coefficient of 10, the
+wheels of a TurtleBot3 sink by 7 mm, so that its base and its casters carry it."""
 
 MIN_RANGE = 1e-6
 """Range (rad or m) of motion of a locked joint."""
