@@ -77,6 +77,12 @@ class SpeedLimiter:
         return measured if self._previous is None else self._previous
 
     def apply(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
+        """Return the permitted command (:meth:`permitted`), and store it as the previous
+        command."""
+        self._previous = self.permitted(desired, measured)
+        return self._previous
+
+    def permitted(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
         """Return the permitted command that is nearest to ``desired``, separately for the linear
         and the angular velocity."""
         limits, before = self._limits, self.previous(measured)
@@ -96,5 +102,4 @@ class SpeedLimiter:
             tightest = abs(permitted.linear_mps) * math.tan(limits.max_steer_rad)
             rate = tightest / limits.wheelbase_m
             permitted = Twist2D(permitted.linear_mps, clamp(permitted.angular_radps, -rate, rate))
-        self._previous = permitted
         return permitted

@@ -134,9 +134,10 @@ def test_provenance_states_whether_a_policy_needs_tracked_objects(tmp_path, need
 def test_an_action_is_forward_speed_and_yaw_rate():
     interface = PolicyInterface(TERMS)
     interface.begin(TASK)
-    assert interface.command(np.array([1.0, 0.0]), Twist2D()) == pytest.approx((2.0, 0.0))
-    assert interface.command(np.array([0.0, 9.0]), Twist2D())[0] == pytest.approx(1.0)
-    assert interface.command(np.array([-1.0, 0.0]), Twist2D())[0] == 0.0
+    at_rest = seen(np.full(8, np.inf))
+    assert interface.command(np.array([1.0, 0.0]), at_rest) == pytest.approx((2.0, 0.0))
+    assert interface.command(np.array([0.0, 9.0]), at_rest)[0] == pytest.approx(1.0)
+    assert interface.command(np.array([-1.0, 0.0]), at_rest)[0] == 0.0
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -82,7 +82,9 @@ class PreparedEnvironment:
 
     def interface(self) -> PolicyInterface:
         """Return a new converter between a policy and the robot."""
-        return PolicyInterface([term.named for term in self.spec.environment.observations])
+        environment = self.spec.environment
+        terms = [term.named for term in environment.observations]
+        return PolicyInterface(terms, environment.safety_filter)
 
     def rules(self) -> EpisodeRules:
         """Return new instances of the reward and termination terms."""
@@ -118,13 +120,14 @@ class PreparedEnvironment:
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
         """Return the description that is stored with a policy that was trained in this
-        environment: its kind, its observations and its training."""
+        environment: its kind, its observations, its safety filter and its training."""
         return PolicyCard(
             kind=kind,
             observations=[
                 {"term": term.term, **term.parameters}
                 for term in self.spec.environment.observations
             ],
+            safety_filter=self.spec.environment.safety_filter,
             training=TrainingCard(
                 environment=self.spec.name, seed=seed, steps=steps, worlds=self.world_hashes
             ),
@@ -292,7 +295,7 @@ class Agent:
         """Set the action for the next control period. It has no effect if the robot's trial has
         ended. Raises ``ValueError`` for an invalid action."""
         if self.verdict is None:
-            self._command = self._interface.command(action, self._observation.twist)
+            self._command = self._interface.command(action, self._observation)
 
     def send_command(self, simulation: Simulation) -> None:
         """Send the current velocity command to the simulation, or zero velocity if the robot's

@@ -4,6 +4,7 @@ This module defines ``environment:``, in addition to the keys of other campaigns
 
     environment:
       observations: [{term: lidar, beams: 24}, plan]
+      safety_filter: {margin_m: 0.05}
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
       terminations: [{term: off_plan, max_distance_m: 4.0}]
       curriculum: {criterion: density, share: 0.25, steps: 50000}
@@ -19,6 +20,7 @@ from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
+from gz_testauto.extras.learning.policies.safety import SafetyFilterSpec
 from gz_testauto.extras.learning.terms import EpisodeRules
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple
@@ -76,10 +78,13 @@ class CurriculumSpec(Spec):
 
 
 class EnvironmentSpec(Spec):
-    """The observations and rewards of a policy, and additional terminations of episodes."""
+    """The observations and rewards of a policy, the safety filter of its commands, and additional
+    terminations of episodes."""
 
     observations: Terms = Field(_terms(("lidar", {}), ("plan", {})), min_length=1)
     """Terms of the observation vector, in this order."""
+    safety_filter: Optional[SafetyFilterSpec] = None
+    """A filter of commands from which the robot could not stop in time; default: no filter."""
     rewards: Terms = Field(
         _terms(
             ("progress", {"weight": 1.0}),

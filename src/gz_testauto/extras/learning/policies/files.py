@@ -8,7 +8,7 @@ trained. A ``.npz`` file contains its card. The card of ``policy.onnx`` is the f
 import io
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -24,6 +24,7 @@ from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
 from gz_testauto.extras.learning.policies.policy import ACTIONS, WEIGHTED, Policy, WeightedPolicy
+from gz_testauto.extras.learning.policies.safety import SafetyFilterSpec
 from gz_testauto.spec.model import Spec
 
 FORMAT = 1
@@ -44,7 +45,8 @@ class TrainingCard(Spec):
 
 
 class PolicyCard(Spec):
-    """The card of a policy: the observations that the policy needs, and its training."""
+    """The card of a policy: the observations that the policy needs, the filter of its commands, and
+    its training."""
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     kind: str
@@ -52,6 +54,8 @@ class PolicyCard(Spec):
     an algorithm of Stable-Baselines3 such as ``PPO``."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
     """Terms of the observation vector, each with its name as ``term`` and its parameters."""
+    safety_filter: Optional[SafetyFilterSpec] = None
+    """The filter of the policy's commands, as in the environment in which it was trained."""
     training: TrainingCard = TrainingCard()
 
     @property
@@ -64,7 +68,8 @@ class PolicyCard(Spec):
 def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
     """Write a policy and its card to an ``.npz`` file. Equal policies give identical bytes."""
     buffer = io.BytesIO()
-    text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
+    empty = {"safety_filter"} if card.safety_filter is None else set()
+    text = json.dumps(card.model_dump(mode="json", exclude=empty), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
     with disk_errors(path):
         replace_file(path, buffer.getvalue())

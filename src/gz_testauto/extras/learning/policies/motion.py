@@ -68,6 +68,17 @@ class ScanMotion:
         self._before = observation.time_s, observation.pose
         return points_m, self._velocities_mps
 
+    def predict(
+        self, observation: Observation, ahead_s: Sequence[float]
+    ) -> Tuple[np.ndarray, np.ndarray]:
+        """Return the scan points (m), shape (n, 2), and the predicted positions (m) of the moving
+        points after each of the times ``ahead_s``, shape (m, 2). Both are in the base frame."""
+        points_m, velocities_mps = self.estimate(observation)
+        moving = velocities_mps.any(axis=1)
+        start_m, velocity_mps = points_m[moving], velocities_mps[moving]
+        predicted_m = [start_m + time_s * velocity_mps for time_s in ahead_s]
+        return points_m, np.vstack([np.zeros((0, 2)), *predicted_m])
+
     def _pose_at(self, time_s: float, observation: Observation) -> Pose2D:
         """Return the pose of the robot at the time of the scan, which can be between the previous
         and the current observation."""

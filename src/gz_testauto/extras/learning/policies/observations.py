@@ -103,10 +103,7 @@ class LidarSectors(ObservationTerm):
         frame."""
         if not self._ahead_s:
             return obstacle_points(scan)
-        points_m, velocities_mps = self._motion.estimate(observation)
-        moving = velocities_mps.any(axis=1)
-        start_m, velocity_mps = points_m[moving], velocities_mps[moving]
-        return np.vstack([points_m, *(start_m + time_s * velocity_mps for time_s in self._ahead_s)])
+        return np.vstack(self._motion.predict(observation, self._ahead_s))
 
 
 class PlanAhead(ObservationTerm):

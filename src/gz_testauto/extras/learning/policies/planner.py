@@ -3,13 +3,14 @@
 A policy receives a vector of numbers and returns an action of two numbers: forward speed and yaw
 rate, each from -1 to 1. The forward speed ranges from rest, or from the largest reverse speed if
 the robot can reverse, to the largest speed. A positive yaw rate turns left. Both are limited to the
-change of speed that the robot can execute within one control period.
+change of speed that the robot can execute within one control period. A safety filter
+(:mod:`~.safety`) can replace the resulting command.
 """
 
 import hashlib
 import math
 from pathlib import Path
-from typing import Any, List, Sequence
+from typing import Any, List, Optional, Sequence
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.learning.policies.files import STABLE_BASELINES, read_card, read_policy
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
 from gz_testauto.extras.learning.policies.policy import ACTIONS
+from gz_testauto.extras.learning.policies.safety import SafetyFilter, SafetyFilterSpec
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
@@ -31,24 +33,30 @@ class PolicyInterface:
     """A converter between a policy and the robot of a trial: from observations to vectors, and from
     actions to velocity commands."""
 
-    def __init__(self, terms: Sequence[Named]) -> None:
-        """Create the terms of the observation vector. Raises ``SpecError`` for an unknown term or
-        invalid parameters."""
+    def __init__(
+        self, terms: Sequence[Named], safety_filter: Optional[SafetyFilterSpec] = None
+    ) -> None:
+        """Create the terms of the observation vector, and the safety filter if one is specified.
+        Raises ``SpecError`` for an unknown term or invalid parameters."""
         self.encoder = ObservationEncoder(terms)
+        self._filter = None if safety_filter is None else SafetyFilter(safety_filter)
 
     def begin(self, task: Task) -> None:
         """Start a task."""
         self.encoder.begin(task)
         self._limits = task.limits
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
+        if self._filter is not None:
+            self._filter.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
         """Return the input vector of the policy, (size,)."""
         return self.encoder.encode(observation)
 
-    def command(self, action: np.ndarray, measured: Twist2D) -> Twist2D:
-        """Return the velocity command of an action (2,), given the measured velocity. Raises
-        ``ValueError`` for an action with a wrong shape or without finite numbers."""
+    def command(self, action: np.ndarray, observation: Observation) -> Twist2D:
+        """Return the velocity command of an action (2,), given the observation for which the policy
+        computed the action. Raises ``ValueError`` for an action with a wrong shape or without
+        finite numbers."""
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
@@ -60,6 +68,13 @@ class PolicyInterface:
         if not limits.can_reverse:
             forward = 0.5 * (forward + 1.0)
         wanted = Twist2D(forward * limits.max_linear_mps, turn * limits.max_angular_radps)
+        measured = observation.twist
+        if self._filter is not None:
+            before, wanted = (
+                self._limiter.previous(measured),
+                self._limiter.permitted(wanted, measured),
+            )
+            wanted = self._filter.apply(wanted, before, observation)
         return self._limiter.apply(wanted, measured)
 
     def action(self, command: Twist2D) -> List[float]:
@@ -85,7 +100,7 @@ class PolicyPlanner(LocalPlanner):
             Whether a campaign can have worlds in which the policy was trained.
         """
         self._policy, self.card = read_policy(Path(file))
-        self._interface = PolicyInterface(self.card.terms)
+        self._interface = PolicyInterface(self.card.terms, self.card.safety_filter)
         self.wants_objects = self._interface.encoder.wants_objects
 
     @classmethod
@@ -114,6 +129,6 @@ class PolicyPlanner(LocalPlanner):
         """Implement :meth:`LocalPlanner.plan`."""
         action = self._policy.act(self._interface.encode(observation))
         try:
-            return self._interface.command(action, observation.twist)
+            return self._interface.command(action, observation)
         except ValueError as error:
             raise PlannerAborted(f"the policy failed: {error}") from error
