@@ -178,3 +178,45 @@ def test_difficulty_does_not_depend_on_the_origin():
     assert there.mean_clearance_m == pytest.approx(here.mean_clearance_m)
     assert there.narrowest_gap_m == pytest.approx(here.narrowest_gap_m)
     assert not math.isnan(there.mean_clearance_m)
+
+
+def test_gaps_between_the_parts_of_one_obstacle_count():
+    posts = shapely.union_all([shapely.box(-0.2, y, 0.2, y + 0.4) for y in (-1.4, 1.0)])
+    assert difficulty([Outline(posts)]).narrowest_gap_m == pytest.approx(2.0)
+
+
+def test_measures_of_barn_in_a_corridor_are_those_on_paper():
+    walls = [shapely.box(-30, y, 30, y + 1) for y in (-2.8, 1.8)]
+    found = difficulty([], *walls)
+    # The robot's center has 1.3 m on each side of the path: 9 cells of 0.15 m.
+    assert found.characteristic_dimension_m == pytest.approx(17 * 0.15)
+    assert found.dispersion == 0.0
+    assert found.tortuosity == 1.0
+    open_m = difficulty([]).average_visibility_m
+    assert open_m == pytest.approx(34 * 0.15 * (4 + 4 * math.sqrt(2)) / 8)
+    mean_m = (2 * 34 + 9 + 10 + 2 * (9 + 10) * math.sqrt(2)) / 8 * 0.15
+    assert found.average_visibility_m == pytest.approx(mean_m)
+
+
+def test_tortuosity_is_the_length_of_the_path_over_the_distance_of_its_ends():
+    evaluator = DifficultyEvaluator(Site((), MISSION), 0.0, GROUND)
+    bent = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    assert evaluator.difficulty([], 0.0, bent).tortuosity == pytest.approx(7 / 5)
+    closed = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 0.0]])
+    found = evaluator.difficulty([], 0.0, closed)
+    assert found.tortuosity is None
+    assert found.dispersion == 0.0
+
+
+def test_a_path_that_touches_an_obstacle_is_free():
+    touching = [Outline(shapely.box(-6, -1.5, 6, -0.5))]
+    found = difficulty(touching)
+    assert found.dispersion >= 0
+    assert found.characteristic_dimension_m >= 0
+
+
+def test_grid_measures_are_omitted_for_paths_over_very_large_areas():
+    evaluator = DifficultyEvaluator(Site((), MISSION), 0.0, GROUND)
+    found = evaluator.difficulty([], 0.0, np.array([[0.0, 0.0], [700.0, 700.0]]))
+    assert (found.average_visibility_m, found.dispersion) == (None, None)
+    assert found.tortuosity == pytest.approx(1.0)

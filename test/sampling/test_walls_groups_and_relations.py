@@ -405,14 +405,21 @@ def test_walls_of_a_saved_world_cannot_get_another_size():
 
 
 def test_example_specifications_show_every_key():
-    texts = "".join((CONFIG / f"{name}obstacles.yaml").read_text() for name in ("", "office_"))
-    kinds = [OBSTACLE_KINDS.get(name) for name in ("box", "model", "wall", "room", "group")]
+    names = (
+        "obstacles",
+        "office_obstacles",
+        "furniture_obstacles",
+        "maze_obstacles",
+        "cave_campaign",
+    )
+    texts = "".join((CONFIG / f"{name}.yaml").read_text() for name in names)
+    kinds = [OBSTACLE_KINDS.get(name) for name in OBSTACLE_KINDS.names()]
     keys = {key for spec in (ObstacleSpec, *kinds) for key in spec.model_fields}
     missing = [key for key in sorted(keys) if not re.search(rf"\b{key}\b", texts)]
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ("office_obstacles", "obstacles"))
+@pytest.mark.parametrize("name", ("office_obstacles", "obstacles", "furniture_obstacles"))
 def test_example_specifications_give_worlds_of_the_arena(name, tmp_path):
     spec = load(CONFIG / f"{name}.yaml", ObstacleSpec)
     (world,) = multiply(CONFIG.parent / "worlds" / "arena.world", spec, 1, 3, tmp_path / "out")

@@ -359,7 +359,10 @@ def test_the_manifest_has_all_inputs_and_obstacles(tmp_path):
     assert data["inputs"]["mission"] == mission
     assert set(data["coverage"]) == {"discrepancy", "independent"}
     world = data["worlds"][1]
-    assert set(world["difficulty"]) == {"density", "mean_clearance_m", "narrowest_gap_m"}
+    assert set(world["difficulty"]) == {
+        *("density", "mean_clearance_m", "narrowest_gap_m", "average_visibility_m"),
+        *("dispersion", "characteristic_dimension_m", "tortuosity"),
+    }
     assert world["file"] == "world_0001.world"
     assert set(world["obstacles"][0]) == {"name", "type", "pose", "size", "mass_kg", "static"}
     assert set(world["obstacles"][0]["size"]) == {"size_x_m", "size_y_m", "size_z_m"}

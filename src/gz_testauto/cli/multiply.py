@@ -10,6 +10,7 @@ example:
 """
 
 import argparse
+import dataclasses
 import json
 import re
 import sys
@@ -20,6 +21,7 @@ from typing import Any, Dict, List, Optional, Pattern
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -150,7 +152,7 @@ def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
     found: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }
-    for name in ("density", "mean_clearance_m", "narrowest_gap_m"):
+    for name in (field.name for field in dataclasses.fields(Difficulty)):
         found[name] = [getattr(world.difficulty, name, None) for world in worlds]
     known = {name: [v for v in values if v is not None] for name, values in found.items()}
     return {name: values for name, values in known.items() if values}
@@ -175,6 +177,10 @@ _UNITS = {
     "shortest_path_m": ("shortest path", "m", 1.0),
     "mean_clearance_m": ("mean clearance of it", "m", 1.0),
     "narrowest_gap_m": ("narrowest gap on it", "m", 1.0),
+    "average_visibility_m": ("average visibility", "m", 1.0),
+    "characteristic_dimension_m": ("characteristic dim.", "m", 1.0),
+    "dispersion": ("dispersion", "", 1.0),
+    "tortuosity": ("tortuosity", "", 1.0),
     "density": ("ground covered", "%", 100.0),
 }
 
@@ -193,12 +199,13 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
         if name in figures:
             values = [factor * value for value in figures[name]]
             cells = "".join(f"{v:>10.2f}" for v in (min(values), median(values), max(values)))
-            lines.append(f"{title:<22}{cells} {unit}")
+            lines.append(f"{title:<22}{cells} {unit}".rstrip())
     discarded = sum(world.redrawn for world in worlds)
     if discarded:
         lines += [
             "",
-            f"{discarded} sets of obstacles were discarded, since no path existed",
+            f"{discarded} sets of obstacles were discarded, since they had no path, or an obstacle",
+            "did not fit at its constant position",
         ]
     if worlds.coverage is not None:
         found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]

@@ -11,6 +11,9 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.grid.occupancy import cells_with_center_inside
+from gz_testauto.grid.path_measures import path_measures
+from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
@@ -20,6 +23,16 @@ GAP_HORIZON_M = 5.0
 
 STEP_M = 0.2
 """Largest distance (m) between the points along a path at which the clearance is computed."""
+
+CELL_M = 0.15
+"""Side (m) of the cells for the measures of :mod:`gz_testauto.grid.path_measures`, as in BARN."""
+
+SIGHT_M = 4.95
+"""Largest length (m) of a line of sight, a multiple of ``CELL_M``. The worlds of BARN end after
+4.5 m."""
+
+MOST_GRID_CELLS = 16_000_000
+"""Largest number of cells around a path for which these measures are computed."""
 
 _NOWHERE = np.zeros((1, 2))
 
@@ -35,11 +48,21 @@ class Difficulty:
       that obstructs it, averaged along the shortest path.
     - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
       the shortest path; None if all distances exceed ``GAP_HORIZON_M``.
+    - ``average_visibility_m``, ``dispersion``, ``characteristic_dimension_m``: the measures of
+      :mod:`gz_testauto.grid.path_measures` along the shortest path, for cells of ``CELL_M`` that
+      the robot's center can or cannot enter, and lines of up to ``SIGHT_M``. None if the path
+      extends over more than ``MOST_GRID_CELLS``.
+    - ``tortuosity``: the length of the shortest path divided by the distance of its ends; None if
+      the path ends at its start.
     """
 
     density: float
     mean_clearance_m: Optional[float]
     narrowest_gap_m: Optional[float]
+    average_visibility_m: Optional[float] = None
+    dispersion: Optional[float] = None
+    characteristic_dimension_m: Optional[float] = None
+    tortuosity: Optional[float] = None
 
 
 class DifficultyEvaluator:
@@ -63,10 +86,7 @@ class DifficultyEvaluator:
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path between the obstacles, shape (n, 2), or None if
         no path exists. ``outlines`` are the outlines of the obstacles that obstruct the robot."""
-        mission = self._site.mission
-        assert mission is not None
-        cores, radii = cores_and_radii(outlines)
-        widened = inflate(cores, radii + mission.radius_m + self._margin_m)
+        widened = self._widened(outlines)
         blocked = shapely.union_all([*widened, self._blocked])
         return self._site.shortest_path(blocked, list(widened))
 
@@ -82,8 +102,39 @@ class DifficultyEvaluator:
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:
             return Difficulty(density, None, None)
-        clearance_m = self._mean_clearance_m(outlines, path)
-        return Difficulty(density, clearance_m, self._narrowest_gap_m(outlines, path))
+        visibility, dispersion, dimension = self._grid_measures(outlines, path)
+        return Difficulty(
+            density,
+            self._mean_clearance_m(outlines, path),
+            self._narrowest_gap_m(outlines, path),
+            None if visibility is None else visibility * CELL_M,
+            dispersion,
+            None if dimension is None else dimension * CELL_M,
+            _tortuosity(path),
+        )
+
+    def _widened(self, outlines: Sequence[Outline]) -> np.ndarray:
+        mission = self._site.mission
+        assert mission is not None
+        cores, radii = cores_and_radii(outlines)
+        return inflate(cores, radii + mission.radius_m + self._margin_m)
+
+    def _grid_measures(
+        self, outlines: Sequence[Outline], path: np.ndarray
+    ) -> Tuple[Optional[float], ...]:
+        points = _points_along(path)
+        origin = points.min(axis=0) - SIGHT_M - CELL_M
+        extent = points.max(axis=0) + SIGHT_M + CELL_M - origin
+        columns, rows = map(int, np.ceil(extent / CELL_M))
+        if rows * columns > MOST_GRID_CELLS:
+            return None, None, None
+        blocked = np.array([*self._widened(outlines), self._blocked], dtype=object)
+        occupied = cells_with_center_inside(
+            blocked, (float(origin[0]), float(origin[1])), (rows, columns), CELL_M
+        )
+        cells = ((points - origin) / CELL_M).astype(int)[:, ::-1]
+        occupied[cells[:, 0], cells[:, 1]] = False  # the path touches what it passes
+        return path_measures(occupied, cells, round(SIGHT_M / CELL_M))
 
     def _mean_clearance_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
         points = _points_along(path)
@@ -100,7 +151,9 @@ class DifficultyEvaluator:
         return mean if np.isfinite(mean) else None
 
     def _narrowest_gap_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
-        cores, radii = cores_and_radii(outlines)
+        wholes, radii = cores_and_radii(outlines)
+        cores, of = shapely.get_parts(wholes, return_index=True)
+        radii = radii[of]
         pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
         lines, widths = (np.concatenate(both) for both in zip(*pairs))
         line = shapely.LineString(path)
@@ -136,6 +189,11 @@ def _points_along(path: np.ndarray) -> np.ndarray:
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
     at = np.linspace(0.0, traveled[-1], count)
     return np.column_stack([np.interp(at, traveled, path[:, axis]) for axis in (0, 1)])
+
+
+def _tortuosity(path: np.ndarray) -> Optional[float]:
+    chord_m = float(np.hypot(*(path[-1] - path[0])))
+    return path_length_m(path) / chord_m if chord_m > 1e-9 else None
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:

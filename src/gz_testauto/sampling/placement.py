@@ -28,7 +28,8 @@ from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import Site
 from gz_testauto.sdf.floor import Heights
-from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleSpec
+from gz_testauto.spec.distributions import Distribution
+from gz_testauto.spec.obstacles import WALLS, DistanceRange, ObstacleGroup, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 TRIES_PER_OBSTACLE = 100
@@ -92,7 +93,8 @@ class ObstacleSet:
     shortest_path_m: Optional[float] = None
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of obstacle sets that were discarded before this one because no path existed."""
+    """Number of obstacle sets that were discarded before this one because no path existed, or an
+    obstacle did not fit at its constant position."""
 
 
 class Placer:
@@ -127,10 +129,15 @@ class Placer:
         ``PlacementError`` if the obstacles do not fit, or if a path is required and no drawn set
         has one.
         """
+        unplaceable: Optional[_UnplaceableError] = None
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.sampler.dimensions) if first is None else first
             first = None
-            obstacles = self._attempt(self.sampler.propose(numbers, self._ground_m2), generator)
+            try:
+                obstacles = self._attempt(self.sampler.propose(numbers, self._ground_m2), generator)
+            except _UnplaceableError as error:
+                unplaceable = error
+                continue
             if self._evaluator is None:
                 return ObstacleSet(obstacles)
             assert self.site.mission is not None, "the evaluator needs it"
@@ -142,6 +149,8 @@ class Placer:
                 difficulty = self._evaluator.difficulty(obstructing, covered_m2, path)
                 length_m = None if path is None else path_length_m(path)
                 return ObstacleSet(obstacles, length_m, difficulty, draw)
+        if unplaceable is not None:
+            raise PlacementError(str(unplaceable))
         raise PlacementError(self._unsolvable())
 
     def _attempt(
@@ -171,6 +180,8 @@ class Placer:
                         others.add(positioned)
                         break
                     violations[violated] += 1
+                    if shape.is_fixed and violated in _FIXED:
+                        raise _UnplaceableError(shape.proposal.slot.name, violated)
                 else:
                     break
             else:
@@ -205,6 +216,36 @@ class Placer:
         )
 
 
+_FIXED = ("outside the region", "walls", "keep_out")
+"""Constraints that depend only on the pose and the size of an obstacle."""
+
+
+class _UnplaceableError(Exception):
+    """An obstacle with a constant position violates a constraint in its drawn size, so that another
+    obstacle set must be drawn."""
+
+    def __init__(self, name: str, violated: str) -> None:
+        super().__init__(
+            f"in {MAX_DRAWS} sets of obstacles, {name!r} violates the constraint {violated!r} at "
+            f"its constant x_m and y_m: (1) change x_m and y_m, (2) lower its sizes, (3) shrink "
+            "keep_out, (4) lower wall_gap_m or min_gap_m"
+        )
+
+
+def _has_fixed_position(group: ObstacleGroup) -> bool:
+    """Return whether the position of an obstacle is constant and a size is random, so that the
+    obstacle can fit in another obstacle set."""
+    if group.x_m is None or group.y_m is None:
+        return False
+    sizes = [size for _, size in group.sizes if size is not None]
+    return _is_constant(group.x_m) and _is_constant(group.y_m) and not all(map(_is_constant, sizes))
+
+
+def _is_constant(distribution: Distribution) -> bool:
+    low, high = distribution.support
+    return bool(low == high)
+
+
 class _Shape:
     """The properties of a proposed obstacle that do not depend on its position."""
 
@@ -216,6 +257,7 @@ class _Shape:
         self.passages = cast(ObstacleKind, proposal.slot.group).passages(size)
         self.outer_m, self.inner_m = model.outer_m(size), model.inner_m(size)
         self.is_centered_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
+        self.is_fixed = _has_fixed_position(proposal.slot.group)
 
 
 class _PositionedShape:
@@ -332,7 +374,10 @@ class _PlacedShapes:
         away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
             return False
-        if away_m < gap_m + one.inner_m + two.inner_m - TOLERANCE_M:
+        has_discs = (
+            one.inner_m > 0.0 and two.inner_m > 0.0
+        )  # 0: the origin is outside, as in a room
+        if has_discs and away_m < gap_m + one.inner_m + two.inner_m - TOLERANCE_M:
             return True
         near_m = gap_m + one.outline.radius_m + two.outline.radius_m
         if one.is_centered_disc and two.is_centered_disc:

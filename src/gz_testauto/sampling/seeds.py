@@ -48,6 +48,8 @@ TERRAIN = "terrain"
 terrain."""
 PROBE = "probe"
 """Purpose: the probes of a terrain. The path continues with the name of the terrain."""
+LAYOUT = "layout"
+"""Purpose: the cells of a maze or a cave, below the number of the layout."""
 SCENARIO = "scenario"
 """Purpose: random numbers that Python draws while a Scenic program is compiled."""
 

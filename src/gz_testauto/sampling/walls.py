@@ -1,26 +1,24 @@
 """Obstacle kinds that consist of walls with doors: ``wall`` and ``room``.
 
-Each size has its own outline and boxes, so the models are written for each size, in contrast to the
-models of :mod:`~gz_testauto.sampling.kinds`, which are stretched. The walls of an obstacle are one
-static model. Other obstacles can be placed inside a room.
+The walls of an obstacle are one static model. Other obstacles can be placed inside a room.
+:mod:`~gz_testauto.sampling.assembled` defines the common parts.
 """
 
 from typing import ClassVar, List, NamedTuple, Optional, Tuple
 
-import shapely
 from pydantic import Field, model_validator
 from typing_extensions import Literal
 
-from gz_testauto.base.errors import SdfError
-from gz_testauto.base.xml_file import parse_xml
-from gz_testauto.sampling.models import Factors, ObstacleKind, ObstacleModel, Size
+from gz_testauto.sampling.assembled import (
+    NEGLIGIBLE_M,
+    AssembledKind,
+    BoxPart,
+    outline_of_boxes,
+)
+from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
-from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.floor import Heights
-from gz_testauto.sdf.scene import SceneModel
-from gz_testauto.sdf.values import format_number
 from gz_testauto.spec.distributions import (
-    Distribution,
     NotNegativeDistribution,
     PositiveDistribution,
     ShareDistribution,
@@ -28,9 +26,6 @@ from gz_testauto.spec.distributions import (
 
 DENSITY_KGPM3 = 100.0
 """Density (kg/m³) of walls, from which the mass in the manifest is computed."""
-COLOR = "0.75 0.75 0.7 1"
-NEGLIGIBLE_M = 1e-6
-"""Length (m) up to which a piece of a wall is omitted."""
 
 
 class Piece(NamedTuple):
@@ -41,15 +36,20 @@ class Piece(NamedTuple):
     size_x_m: float
     size_y_m: float
 
+    def of_height(self, height_m: float) -> BoxPart:
+        """Return the box of this height."""
+        x_m, y_m, size_x_m, size_y_m = self
+        return BoxPart(x_m, y_m, height_m / 2, size_x_m, size_y_m, height_m)
 
-class WallKind(ObstacleKind):
+
+class WallKind(AssembledKind):
     """The base class of obstacle kinds that consist of walls."""
 
-    is_stretched: ClassVar[bool] = False
     height_index: ClassVar[int]
     """Index of the height in a size."""
-    default_size: ClassVar[Size]
-    """The size of an entry without distributions."""
+    color: ClassVar[str] = "0.75 0.75 0.7 1"
+    part_name: ClassVar[str] = "wall"
+    can_be_pushed: ClassVar[bool] = False
 
     thickness_m: Optional[PositiveDistribution] = None
     """Thickness (m) of the walls; default: 0.1."""
@@ -64,12 +64,8 @@ class WallKind(ObstacleKind):
 
     @model_validator(mode="after")
     def _require_walls(self) -> "WallKind":
-        if self.model is not None:
-            raise ValueError(f"a {self.type} has no model; remove model, or set type to model")
-        if self.static is False:
-            raise ValueError(f"a {self.type} cannot be pushed; remove static")
         for door, length in self._doors():
-            widest, shortest = self._bound(door, 1), self._bound(length, 0)
+            widest, shortest = self.bound(door, 1), self.bound(length, 0)
             if widest >= shortest:
                 raise ValueError(
                     f"{door} can be {widest:g}, and {length} can be {shortest:g}; the door must be "
@@ -81,12 +77,6 @@ class WallKind(ObstacleKind):
     def _doors(cls) -> List[Tuple[str, str]]:
         """Return the names of the width of each door and of the length of its wall."""
         raise NotImplementedError
-
-    def _bound(self, name: str, which: int) -> float:
-        drawn: Optional[Distribution] = getattr(self, name)  # type: ignore[valid-type]
-        if drawn is None:
-            return self.default_size[self.size_names.index(name)]
-        return float(drawn.support[which])  # type: ignore[attr-defined]
 
     @classmethod
     def pieces(cls, size: Size) -> List[Piece]:
@@ -106,42 +96,15 @@ class WallKind(ObstacleKind):
             return None
         thickness_m = size[self.size_names.index("thickness_m")]
         doors = self.doors(size, thickness_m + 2 * self.door_clear_m)
-        return _outline_of(doors) if doors else None
+        if not doors:
+            return None
+        return outline_of_boxes([door.of_height(1.0) for door in doors])
 
     @classmethod
-    def unit_model(cls) -> str:
-        """Return the SDF of a model of the default size."""
-        boxes = _boxes(cls.pieces(cls.default_size), cls.default_size[cls.height_index])
-        return (
-            '<sdf version="1.6"><model name="walls"><static>true</static><pose>0 0 0 0 0 0</pose>'
-            f'<link name="link">{boxes}</link></model></sdf>'
-        )
-
-    @classmethod
-    def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the default size and its outline. Raises ``SdfError`` for a model of a world,
-        whose size cannot be determined."""
-        if model.name != "walls":
-            raise SdfError(
-                f"{where}: the size of the walls of {model.name!r} cannot be changed after they "
-                "were written; set the type of its entry to model"
-            )
-        return cls.default_size, cls._outline(cls.default_size)
-
-    @classmethod
-    def _outline(cls, size: Size) -> Outline:
-        return _outline_of(cls.pieces(size))
-
-    @classmethod
-    def outline_of_size(cls, model: ObstacleModel, size: Size) -> Outline:
-        """Return the outline of walls of the given size, which excludes doors and the inside of a
-        room."""
-        return cls._outline(size)
-
-    @classmethod
-    def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of the heights as the factor for z."""
-        return 1.0, 1.0, size[cls.height_index] / own[cls.height_index]
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the boxes of the walls."""
+        height_m = size[cls.height_index]
+        return [piece.of_height(height_m) for piece in cls.pieces(size)]
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
@@ -151,18 +114,7 @@ class WallKind(ObstacleKind):
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
         """Return the mass (kg) of the walls."""
-        return DENSITY_KGPM3 * cls._outline(size).area_m2 * size[cls.height_index]
-
-    @classmethod
-    def resize(
-        cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
-    ) -> None:
-        """Replace the boxes of the model by those of the given size."""
-        link = element.find("link")
-        for child in list(link):
-            link.remove(child)
-        boxes = _boxes(cls.pieces(size), size[cls.height_index])
-        link.extend(parse_xml(f"<link>{boxes}</link>".encode()))
+        return DENSITY_KGPM3 * outline_of_boxes(cls.parts_of(size)).area_m2 * size[cls.height_index]
 
 
 class WallObstacles(WallKind):
@@ -282,11 +234,6 @@ class RoomObstacles(WallKind):
         return found
 
 
-def _outline_of(pieces: List[Piece]) -> Outline:
-    boxes = [shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2) for x, y, dx, dy in pieces]
-    return Outline(shapely.union_all(boxes))
-
-
 def _door_centers(length_m: float, door_m: float, position: float) -> List[float]:
     """Return the center of the door in a wall that is centered on 0; empty without a door."""
     return [position * (length_m - door_m) + (door_m - length_m) / 2] if door_m > 0.0 else []
@@ -304,18 +251,3 @@ def _pieces_at_door(
     end_m = length_m / 2 + corner_m
     pieces = [(left_m / 2 - end_m, left_m), (end_m - right_m / 2, right_m)]
     return [piece for piece in pieces if piece[1] > NEGLIGIBLE_M]
-
-
-def _boxes(pieces: List[Piece], height_m: float) -> str:
-    """Return the collisions and visuals of pieces of a wall."""
-    texts = []
-    for number, (x, y, size_x, size_y) in enumerate(pieces):
-        pose = " ".join(map(format_number, (x, y, height_m / 2, 0.0, 0.0, 0.0)))
-        size = " ".join(map(format_number, (size_x, size_y, height_m)))
-        shape = f"<pose>{pose}</pose><geometry><box><size>{size}</size></box></geometry>"
-        texts.append(
-            f'<collision name="wall_{number}">{shape}</collision>'
-            f'<visual name="wall_{number}">{shape}<material><ambient>{COLOR}</ambient>'
-            f"<diffuse>{COLOR}</diffuse></material></visual>"
-        )
-    return "".join(texts)

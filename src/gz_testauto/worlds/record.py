@@ -62,7 +62,8 @@ class WorldRecord:
     obstacles: Tuple[ObstacleRecord, ...] = ()
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of obstacle sets that were discarded before this one because no path existed."""
+    """Number of obstacle sets that were discarded before this one because no path existed, or an
+    obstacle did not fit at its constant position."""
     unmeasured: Tuple[str, ...] = ()
     """Names of elements of the world that are ignored in clearance, collisions and shortest
     paths."""

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rospy")
@@ -174,3 +175,22 @@ def test_a_response_without_a_field_for_the_error_fails_the_call(node, world):
     with pytest.raises(rospy.ServiceException, match="gone"):
         call(node, "~list")
     assert not call(node, "~clear").success
+
+
+def test_a_marker_shows_all_boxes_of_a_table(node):
+    spec = SPEC.replace("type: box, count: 3", "type: table, count: 1").replace(
+        "size_z_m", "height_m"
+    )
+    (table,) = call(node, "~spawn", spec=spec, seed=1, replace=True).obstacles
+    _, marker = node._markers.messages[-1].markers
+    assert (marker.type, marker.ns) == (marker.TRIANGLE_LIST, "table")
+    assert len(marker.points) == 5 * 12 * 3
+    assert marker.pose.position == table.pose.position
+    assert marker.pose.orientation.z == pytest.approx(table.pose.orientation.z)
+    corners = np.array([(point.x, point.y, point.z) for point in marker.points])
+    size = (table.size.x, table.size.y, table.size.z)
+    assert corners.max(axis=0) - corners.min(axis=0) == pytest.approx(size)
+    assert corners[:, 2].min() == 0.0
+    a, b, c = corners.reshape(-1, 3, 3).transpose(1, 0, 2)
+    volume_m3 = np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6  # positive: faces point outward
+    assert volume_m3 == pytest.approx(table.mass / 600.0)

@@ -33,6 +33,10 @@ FIGURES = (
     Figure("density", "density of obstacles", "%", 100.0, 1),
     Figure("mean_clearance_m", "mean clearance", "m"),
     Figure("narrowest_gap_m", "narrowest gap", "m"),
+    Figure("average_visibility_m", "average visibility", "m"),
+    Figure("dispersion", "dispersion", ""),
+    Figure("characteristic_dimension_m", "characteristic dimension", "m"),
+    Figure("tortuosity", "tortuosity", ""),
     SHORTEST_PATH,
 )
 

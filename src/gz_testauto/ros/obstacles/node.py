@@ -16,7 +16,7 @@ from typing import Any, Callable, Sequence
 
 import rospy
 from genpy import Time
-from geometry_msgs.msg import Vector3
+from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -31,6 +31,7 @@ from gz_testauto.ros.interface import existing_file, user_directory
 from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.obstacles import interface
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set, read_spec
+from gz_testauto.sampling.assembled import AssembledKind
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.worlds.multiply import multiply
@@ -151,19 +152,27 @@ def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
 
 
 def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
-    """Return one RViz marker per obstacle, after a marker that deletes all previous markers. A
-    model of the user is displayed as its bounding box."""
+    """Return one RViz marker per obstacle, after a marker that deletes all previous markers. An
+    obstacle of several boxes is displayed with all boxes, and a model of the user as its bounding
+    box."""
     clear = Marker(action=Marker.DELETEALL)
     clear.header.stamp, clear.header.frame_id = stamp, WORLD_FRAME
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])
 
 
 def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
-    low, high = obstacle.model.bounds(obstacle.size).T
-    marker = Marker(ns=obstacle.type, type=getattr(Marker, obstacle.model.kind.marker), color=COLOR)
+    kind = obstacle.model.kind
+    marker = Marker(ns=obstacle.type, type=getattr(Marker, kind.marker), color=COLOR)
     marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
     marker.text = obstacle.name
     marker.id = zlib.crc32(obstacle.name.encode()) & 0x7FFFFFFF
+    if issubclass(kind, AssembledKind):
+        corners = kind.triangles(obstacle.size).reshape(-1, 3).tolist()
+        marker.points = [Point(*corner) for corner in corners]
+        marker.scale = Vector3(1.0, 1.0, 1.0)
+        marker.pose = pose_message(obstacle.pose)
+        return marker
+    low, high = obstacle.model.bounds(obstacle.size).T
     marker.scale = Vector3(*(high - low))
     x, y, z = map(float, (low + high) / 2)
     marker.pose = pose_message(obstacle.pose * Pose((x, y, z)))

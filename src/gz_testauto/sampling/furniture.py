@@ -1,0 +1,344 @@
+"""Obstacle kinds with parametric shapes of boxes: furniture, pallets, frames and concave shapes.
+
+A planar lidar detects only the boxes at its height, such as the legs of a table. All sizes are in
+meters. :mod:`~gz_testauto.sampling.assembled` defines the common parts.
+"""
+
+import math
+from typing import ClassVar, List, Optional, Tuple
+
+from pydantic import Field
+from typing_extensions import Literal
+
+from gz_testauto.sampling.assembled import (
+    NEGLIGIBLE_M,
+    AssembledKind,
+    BoxPart,
+    outline_of_boxes,
+)
+from gz_testauto.sampling.models import Size
+from gz_testauto.sampling.outline import Outline
+from gz_testauto.spec.distributions import NotNegativeDistribution, PositiveDistribution
+from gz_testauto.spec.model import LARGEST
+
+WOOD = "0.6 0.42 0.25 1"
+_between = BoxPart.between
+
+
+class FurnitureKind(AssembledKind):
+    """The base class of obstacle kinds with a density."""
+
+    density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
+    """Density (kg/m³), from which the mass is computed; default: 600, as wood."""
+
+
+class TableObstacles(FurnitureKind):
+    """Tables with four square legs at the corners of a rectangular top."""
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "size_x_m",
+        "size_y_m",
+        "height_m",
+        "top_thickness_m",
+        "leg_width_m",
+    )
+    default_size: ClassVar[Size] = (1.2, 0.8, 0.75, 0.03, 0.06)
+    color: ClassVar[str] = WOOD
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (2, "leg_width_m", "size_x_m"),
+        (2, "leg_width_m", "size_y_m"),
+        (1, "top_thickness_m", "height_m"),
+    )
+
+    type: Literal["table"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Length (m) of the top along x; default: 1.2."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Length (m) of the top along y; default: 0.8."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the upper side of the top; default: 0.75."""
+    top_thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the top; default: 0.03."""
+    leg_width_m: Optional[PositiveDistribution] = None
+    """Width (m) of the legs; default: 0.06."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the top and the four legs."""
+        size_x, size_y, height, top, leg = size
+        under = height - top
+        return [_slab(size_x, size_y, under, height), *_legs(size_x, size_y, leg, under)]
+
+
+class ChairObstacles(FurnitureKind):
+    """Chairs that face +x: a seat on four square legs, and a back at the smallest x."""
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "size_x_m",
+        "size_y_m",
+        "seat_height_m",
+        "height_m",
+        "thickness_m",
+        "leg_width_m",
+    )
+    default_size: ClassVar[Size] = (0.45, 0.45, 0.46, 0.9, 0.03, 0.04)
+    color: ClassVar[str] = "0.45 0.3 0.2 1"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (2, "leg_width_m", "size_x_m"),
+        (2, "leg_width_m", "size_y_m"),
+        (1, "thickness_m", "size_x_m"),
+        (1, "thickness_m", "seat_height_m"),
+        (1, "seat_height_m", "height_m"),
+    )
+
+    type: Literal["chair"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Depth (m) of the seat along x; default: 0.45."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Width (m) of the seat along y; default: 0.45."""
+    seat_height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the upper side of the seat; default: 0.46."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the upper end of the back; default: 0.9."""
+    thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the seat and of the back; default: 0.03."""
+    leg_width_m: Optional[PositiveDistribution] = None
+    """Width (m) of the legs; default: 0.04."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the seat, the four legs and the back."""
+        size_x, size_y, seat, height, thickness, leg = size
+        under = seat - thickness
+        x, y = -size_x / 2, size_y / 2
+        back = _between((x, -y, seat), (x + thickness, y, height))
+        return [_slab(size_x, size_y, under, seat), *_legs(size_x, size_y, leg, under), back]
+
+
+class ShelfObstacles(FurnitureKind):
+    """Open racks: boards between four square posts. A low robot can drive below the lowest
+    board."""
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "size_x_m",
+        "size_y_m",
+        "height_m",
+        "lowest_m",
+        "board_distance_m",
+        "board_thickness_m",
+        "post_width_m",
+    )
+    default_size: ClassVar[Size] = (1.0, 0.4, 1.8, 0.1, 0.4, 0.025, 0.05)
+    color: ClassVar[str] = "0.5 0.52 0.55 1"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (2, "post_width_m", "size_x_m"),
+        (2, "post_width_m", "size_y_m"),
+        (1, "lowest_m", "height_m"),
+        (2, "board_thickness_m", "height_m"),
+        (1, "board_thickness_m", "board_distance_m"),
+    )
+
+    type: Literal["shelf"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Width (m) of the shelf along x; default: 1."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Depth (m) of the shelf along y; default: 0.4."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the posts and of the highest board; default: 1.8."""
+    lowest_m: Optional[NotNegativeDistribution] = None
+    """Height (m) of the free space below the lowest board; default: 0.1."""
+    board_distance_m: Optional[PositiveDistribution] = None
+    """Largest distance (m) between neighboring boards, which are equally spaced; default: 0.4."""
+    board_thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the boards; default: 0.025."""
+    post_width_m: Optional[PositiveDistribution] = None
+    """Width (m) of the posts; default: 0.05."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the boards and the four posts."""
+        size_x, size_y, height, lowest, distance, board, post = size
+        span = height - board - lowest
+        if span < board:
+            levels, board = [lowest], height - lowest
+        else:
+            gaps = min(max(1, math.ceil(span / distance - 1e-9)), int(span / board))
+            levels = [lowest + span * gap / gaps for gap in range(gaps + 1)]
+        boards = [_slab(size_x - 2 * post, size_y, low, low + board) for low in levels]
+        return [*boards, *_legs(size_x, size_y, post, height)]
+
+
+class DoorFrameObstacles(FurnitureKind):
+    """Door frames without a door: two posts along x, and a lintel on them."""
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "door_m",
+        "door_height_m",
+        "frame_width_m",
+        "thickness_m",
+    )
+    default_size: ClassVar[Size] = (0.9, 2.0, 0.1, 0.15)
+    color: ClassVar[str] = "0.8 0.75 0.6 1"
+
+    type: Literal["door_frame"]
+    door_m: Optional[PositiveDistribution] = None
+    """Width (m) of the opening; default: 0.9."""
+    door_height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the opening; default: 2."""
+    frame_width_m: Optional[PositiveDistribution] = None
+    """Width (m) of the posts along x, and height of the lintel; default: 0.1."""
+    thickness_m: Optional[PositiveDistribution] = None
+    """Depth (m) of the frame along y; default: 0.15."""
+    door_clear_m: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Distance (m) in front of and behind the opening, over its width, in which no other obstacle
+    is placed; default: 0."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the two posts and the lintel."""
+        door, height, frame, thickness = size
+        inner, outer, y = door / 2, door / 2 + frame, thickness / 2
+        return [
+            _between((-outer, -y, 0.0), (-inner, y, height)),
+            _between((inner, -y, 0.0), (outer, y, height)),
+            _between((-outer, -y, height), (outer, y, height + frame)),
+        ]
+
+    def passages(self, size: Size) -> Optional[Outline]:
+        """Return the opening and the areas within ``door_clear_m`` of it, or None if obstacles can
+        be in front of the opening."""
+        if self.door_clear_m == 0.0:
+            return None
+        x, y = size[0] / 2, size[3] / 2 + self.door_clear_m
+        return outline_of_boxes([_between((-x, -y, 0.0), (x, y, size[1]))])
+
+
+class UShapeObstacles(FurnitureKind):
+    """Three walls around a dead end that is open towards +x."""
+
+    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "thickness_m", "height_m")
+    default_size: ClassVar[Size] = (1.5, 1.5, 0.1, 1.0)
+    color: ClassVar[str] = "0.75 0.45 0.35 1"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (1, "thickness_m", "size_x_m"),
+        (2, "thickness_m", "size_y_m"),
+    )
+
+    type: Literal["u_shape"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Outer length (m) along x, from the closed to the open side; default: 1.5."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Outer length (m) along y; default: 1.5."""
+    thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the walls; default: 0.1."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the walls; default: 1."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the closed side and the two arms."""
+        size_x, size_y, thickness, height = size
+        x, y, inner = size_x / 2, size_y / 2, size_y / 2 - thickness
+        return [
+            _between((-x, -y, 0.0), (thickness - x, y, height)),
+            _between((thickness - x, -y, 0.0), (x, -inner, height)),
+            _between((thickness - x, inner, 0.0), (x, y, height)),
+        ]
+
+
+class LBoxObstacles(FurnitureKind):
+    """Boxes with an L-shaped outline: one arm along x, and one along y, which meet at the smallest
+    x and y."""
+
+    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "thickness_m", "height_m")
+    default_size: ClassVar[Size] = (1.0, 1.0, 0.4, 0.6)
+    color: ClassVar[str] = "0.85 0.55 0.25 1"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (1, "thickness_m", "size_x_m"),
+        (1, "thickness_m", "size_y_m"),
+    )
+
+    type: Literal["l_box"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Length (m) of the arm along x; default: 1."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Length (m) of the arm along y; default: 1."""
+    thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of both arms; default: 0.4."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the box; default: 0.6."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the two arms."""
+        size_x, size_y, thickness, height = size
+        x, y = -size_x / 2, -size_y / 2
+        return [
+            _between((x, y, 0.0), (-x, y + thickness, height)),
+            _between((x, y + thickness, 0.0), (x + thickness, -y, height)),
+        ]
+
+
+class PalletObstacles(FurnitureKind):
+    """Pallets with the structure of an EUR pallet: three runners along x, nine blocks and a deck,
+    with an optional load. A lidar above the deck does not detect an empty pallet."""
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "size_x_m",
+        "size_y_m",
+        "height_m",
+        "board_thickness_m",
+        "block_width_m",
+        "load_height_m",
+    )
+    default_size: ClassVar[Size] = (1.2, 0.8, 0.144, 0.022, 0.1, 0.0)
+    color: ClassVar[str] = "0.75 0.6 0.4 1"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
+        (3, "block_width_m", "size_x_m"),
+        (3, "block_width_m", "size_y_m"),
+        (2, "board_thickness_m", "height_m"),
+    )
+
+    type: Literal["pallet"]
+    size_x_m: Optional[PositiveDistribution] = None
+    """Length (m) along x; default: 1.2."""
+    size_y_m: Optional[PositiveDistribution] = None
+    """Length (m) along y; default: 0.8."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the upper side of the deck; default: 0.144."""
+    board_thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the deck and of the runners; default: 0.022."""
+    block_width_m: Optional[PositiveDistribution] = None
+    """Width (m) of the blocks and of the runners; default: 0.1."""
+    load_height_m: Optional[NotNegativeDistribution] = None
+    """Height (m) of a load that covers the deck; default: 0, which is no load."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the runners, the blocks, the deck and the load."""
+        size_x, size_y, height, board, block, load = size
+        deck = height - board
+        columns, rows = ((-side / 2, -block / 2, side / 2 - block) for side in (size_x, size_y))
+        parts = [_between((-size_x / 2, y, 0.0), (size_x / 2, y + block, board)) for y in rows]
+        parts += [
+            _between((x, y, board), (x + block, y + block, deck)) for x in columns for y in rows
+        ]
+        parts.append(_slab(size_x, size_y, deck, height))
+        if load > NEGLIGIBLE_M:
+            parts.append(_slab(size_x, size_y, height, height + load))
+        return parts
+
+
+def _slab(size_x_m: float, size_y_m: float, low_m: float, high_m: float) -> BoxPart:
+    """Return a centered box between two heights."""
+    return BoxPart(0.0, 0.0, (low_m + high_m) / 2, size_x_m, size_y_m, high_m - low_m)
+
+
+def _legs(size_x_m: float, size_y_m: float, width_m: float, height_m: float) -> List[BoxPart]:
+    """Return four square legs in the corners of a centered rectangle."""
+    x, y = (size_x_m - width_m) / 2, (size_y_m - width_m) / 2
+    return [
+        BoxPart(sign_x * x, sign_y * y, height_m / 2, width_m, width_m, height_m)
+        for sign_x in (-1, 1)
+        for sign_y in (-1, 1)
+    ]

@@ -1,0 +1,268 @@
+"""Obstacle kinds with a random layout of cells: ``maze`` and ``cave``.
+
+A layout is one static obstacle. The number ``layout`` is one of its sizes, and determines all
+random choices, so that the same size always results in the same boxes. Neighboring cells and walls
+are merged into few boxes, so that simulators remain fast.
+"""
+
+from typing import Any, ClassVar, List, Optional, Tuple
+
+import numpy as np
+from pydantic import AfterValidator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.sampling.assembled import AssembledKind, BoxPart
+from gz_testauto.sampling.models import Size
+from gz_testauto.sampling.seeds import LAYOUT, child_generator
+from gz_testauto.spec.distributions import (
+    Distribution,
+    PositiveDistribution,
+    ShareDistribution,
+    Uniform,
+)
+
+MOST_CELLS = 100
+"""Largest number of cells of a layout along x and along y."""
+MOST_PASSES = 20
+"""Largest number of smoothing passes of a cave."""
+LAYOUTS = 1_000_000
+"""Number of different layouts of one size."""
+_FILLING = 5
+"""Number of occupied neighbors from which a cell of a cave becomes occupied."""
+_CLEARING = 1
+"""Number of occupied neighbors up to which a cell of a cave becomes free."""
+
+
+def _within(low: float, high: float) -> Any:
+    def check(distribution: Any) -> Any:
+        for bound in distribution.support:
+            if not low <= bound <= high:
+                text = f"can be {bound:g}; it must be between {low:g} and {high:g}"
+                raise PydanticCustomError("predicate", "{text}", {"text": text})
+        return distribution
+
+    return AfterValidator(check)
+
+
+CellCount = Annotated[Distribution, _within(2, MOST_CELLS)]
+"""A number of cells; a drawn value is rounded."""
+PassCount = Annotated[Distribution, _within(0, MOST_PASSES)]
+"""A number of smoothing passes; a drawn value is rounded."""
+LayoutNumber = Annotated[Distribution, _within(0, LAYOUTS)]
+"""The number of a layout; the fraction of a drawn value is ignored."""
+
+ANY_LAYOUT = Uniform(min=0, max=LAYOUTS)
+
+
+class LayoutKind(AssembledKind):
+    """The base class of obstacle kinds with a random layout of cells."""
+
+    can_be_pushed: ClassVar[bool] = False
+    color: ClassVar[str] = "0.62 0.6 0.56 1"
+    density_default_kgpm3: ClassVar[float] = 100.0
+
+    cells_x: Optional[CellCount] = None
+    """Number of cells along x, rounded to an integer between 2 and 100."""
+    cells_y: Optional[CellCount] = None
+    """Number of cells along y, rounded to an integer between 2 and 100."""
+    cell_m: Optional[PositiveDistribution] = None
+    """Side (m) of a cell."""
+    height_m: Optional[PositiveDistribution] = None
+    """Height (m) of the walls; default: 1."""
+    layout: LayoutNumber = ANY_LAYOUT
+    """Number that selects the layout, from 0 to 1,000,000. By default, each obstacle has another
+    random layout."""
+
+    @model_validator(mode="after")
+    def _require_position(self) -> "LayoutKind":
+        if self.count.max > 1 and self.x_m is not None and _is_constant(self.x_m, self.y_m):
+            raise ValueError(
+                f"count can be {self.count.max}, but x_m and y_m are constant; the {self.type}s "
+                "would overlap. Set count to 1, or use a region"
+            )
+        return self
+
+
+class MazeObstacles(LayoutKind):
+    """Mazes of square cells, with one entrance in the wall at the smallest x and one in the wall at
+    the largest x.
+
+    The passages are a random spanning tree of the cells, found by depth-first search, so that
+    exactly one path connects two cells. ``loops`` removes further walls.
+    """
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "cells_x",
+        "cells_y",
+        "cell_m",
+        "thickness_m",
+        "height_m",
+        "loops",
+        "layout",
+    )
+    default_size: ClassVar[Size] = (6.0, 6.0, 1.5, 0.1, 1.0, 0.0, 0.0)
+    part_name: ClassVar[str] = "wall"
+    fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = ((1, "thickness_m", "cell_m"),)
+
+    type: Literal["maze"]
+    thickness_m: Optional[PositiveDistribution] = None
+    """Thickness (m) of the walls; default: 0.1. Passages have the width ``cell_m`` minus
+    ``thickness_m``."""
+    loops: Optional[ShareDistribution] = None
+    """Share of the inner walls of the spanning tree that are removed; default: 0, which is exactly
+    one path between two cells."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return the walls, each as long as possible."""
+        columns, rows = _counts(size)
+        _, _, cell, thickness, height, loops, layout = size
+        along_x, along_y = _maze(columns, rows, loops, layout)
+        x_m, y_m = columns * cell / 2, rows * cell / 2
+        parts = []
+        for line, first, last in _runs(along_x):
+            length = (last - first) * cell + thickness
+            center = (first + last) / 2 * cell - x_m
+            parts.append(BoxPart(center, line * cell - y_m, height / 2, length, thickness, height))
+        touched = np.pad(along_x, ((0, 0), (1, 1)))
+        touched = touched[:, 1:] | touched[:, :-1]  # whether a wall along x includes a corner
+        for line, first, last in _runs(along_y):
+            ends = [-0.5 if touched[end, line] else 0.5 for end in (first, last)]
+            low = first * cell - ends[0] * thickness - y_m
+            high = last * cell + ends[1] * thickness - y_m
+            x = line * cell - x_m
+            parts.append(BoxPart(x, (low + high) / 2, height / 2, thickness, high - low, height))
+        return parts
+
+
+class CaveObstacles(LayoutKind):
+    """Caves of a cellular automaton, as in the BARN dataset, which are open towards -x and +x.
+
+    Cells are occupied with the probability ``fill``. In each smoothing pass, a cell with at least 5
+    occupied neighbors of 8 becomes occupied, and a cell with at most 1 becomes free. The rows of
+    cells at the smallest and largest y are occupied. Source: D. Perille, A. Truong, X. Xiao and
+    P. Stone, Benchmarking Metric Ground Navigation, SSRR 2020, and its program.
+    """
+
+    size_names: ClassVar[Tuple[str, ...]] = (
+        "cells_x",
+        "cells_y",
+        "cell_m",
+        "height_m",
+        "fill",
+        "passes",
+        "layout",
+    )
+    default_size: ClassVar[Size] = (30.0, 30.0, 0.15, 1.0, 0.2, 4.0, 0.0)
+    part_name: ClassVar[str] = "rock"
+
+    type: Literal["cave"]
+    fill: Optional[ShareDistribution] = None
+    """Share of the cells that are occupied before smoothing; default: 0.2. BARN has 0.15 to
+    0.3."""
+    passes: Optional[PassCount] = None
+    """Number of smoothing passes, rounded to an integer; default: 4. BARN has 2 to 4."""
+
+    @classmethod
+    def parts_of(cls, size: Size) -> List[BoxPart]:
+        """Return rectangles of occupied cells."""
+        columns, rows = _counts(size)
+        _, _, cell, height, fill, passes, layout = size
+        generator = child_generator(int(layout), LAYOUT)
+        occupied = cave(generator.random((rows, columns)), fill, round(passes))
+        x_m, y_m = columns * cell / 2, rows * cell / 2
+        return [
+            BoxPart.between(
+                (left * cell - x_m, low * cell - y_m, 0.0),
+                (right * cell - x_m, high * cell - y_m, height),
+            )
+            for low, high, left, right in _rectangles(occupied)
+        ]
+
+
+def cave(numbers: np.ndarray, fill: float, passes: int) -> np.ndarray:
+    """Return the occupied cells of a cave, shape (rows, columns), bool.
+
+    ``numbers`` are random numbers in [0, 1), one for each cell. Cells beyond the first and last row
+    count as occupied, and those beyond the first and last column as free.
+    """
+    occupied = numbers < fill
+    occupied[[0, -1]] = True
+    for _ in range(passes):
+        padded = np.pad(occupied.astype(int), 1)
+        padded[[0, -1]] = 1
+        of_three = padded[:-2] + padded[1:-1] + padded[2:]
+        neighbors = of_three[:, :-2] + of_three[:, 1:-1] + of_three[:, 2:] - occupied
+        occupied = (neighbors >= _FILLING) | (occupied & (neighbors > _CLEARING))
+    return occupied
+
+
+def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the walls of a maze: those along x, shape (rows + 1, columns), and those along y,
+    shape (columns + 1, rows), bool."""
+    draw = child_generator(int(layout), LAYOUT).random
+    along_x = np.ones((rows + 1, columns), dtype=bool)
+    along_y = np.ones((columns + 1, rows), dtype=bool)
+    seen = np.zeros((rows, columns), dtype=bool)
+    row, column = int(draw() * rows), int(draw() * columns)
+    stack = [(row, column)]
+    seen[row, column] = True
+    while stack:
+        row, column = stack[-1]
+        steps = [
+            (row + down, column + right)
+            for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0))
+            if 0 <= row + down < rows
+            and 0 <= column + right < columns
+            and not seen[row + down, column + right]
+        ]
+        if not steps:
+            stack.pop()
+            continue
+        to_row, to_column = steps[int(draw() * len(steps))]
+        if row == to_row:
+            along_y[max(column, to_column), row] = False
+        else:
+            along_x[max(row, to_row), column] = False
+        seen[to_row, to_column] = True
+        stack.append((to_row, to_column))
+    for walls in (along_x, along_y):
+        inner = walls[1:-1]
+        inner &= draw(inner.shape) >= loops
+    along_y[0, int(draw() * rows)] = False
+    along_y[-1, int(draw() * rows)] = False
+    return along_x, along_y
+
+
+def _counts(size: Size) -> Tuple[int, int]:
+    return round(size[0]), round(size[1])
+
+
+def _runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
+    """Return the runs of True in each row: its index, the first element, and the end."""
+    change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
+    (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
+    return [(int(r), int(a), int(b)) for r, a, b in zip(row, first, last)]
+
+
+def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
+    """Return disjoint rectangles that cover the occupied cells, as rows from ``low`` to ``high``
+    and columns from ``left`` to ``right``, without the end. A run of a row continues in the next
+    row if this row has the same run."""
+    done: List[Tuple[int, int, int, int]] = []
+    growing: List[Tuple[int, int, int]] = []
+    runs = _runs(occupied)
+    for row in range(len(occupied) + 1):
+        here = [(left, right) for at, left, right in runs if at == row]
+        done += [
+            (low, row, left, right) for low, left, right in growing if (left, right) not in here
+        ]
+        kept = [one for one in growing if one[1:] in here]
+        new = [(row, *run) for run in here if all(run != one[1:] for one in kept)]
+        growing = kept + new
+    return done
+
+
+def _is_constant(*distributions: Any) -> bool:
+    return all(one.support[0] == one.support[1] for one in distributions)
