@@ -49,6 +49,7 @@ def shared_files() -> "list[tuple[str, list[str]]]":
 setup(
     name="gz_testauto",
     version=version(),
+    license="BSD-3-Clause",  # no form in pyproject.toml suits all releases of setuptools
     package_dir={"": "src"},
     packages=find_packages("src"),
     package_data={"gz_testauto": data_inside_package()},

@@ -4,7 +4,8 @@
     ./bootstrap exec python3 docs/reference/generate.py --check  # exit status 1 if one is outdated
 
 The source is the code, and for ROS also the launch files. ROS is not needed. Each extra has a page
-of its own name, so that it can be deleted with the extra.
+of its own name, so that it can be deleted with the extra. The JSON schemas in the package are
+written, too.
 """
 
 import argparse
@@ -18,6 +19,10 @@ import xml.etree.ElementTree as ElementTree
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple, Type
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import json_schemas
 
 import gz_testauto.extras
 from gz_testauto.actors.creation import PluginActorSpec
@@ -252,6 +257,7 @@ def pages() -> Dict[str, str]:
             ],
         ),
     }
+    result["json_files.md"] = json_page()
     for extra in extra_names():
         sections = [command(name) for name in VERBS.names() if of_extras.get(name) == extra]
         sections += map(section, classes_of_extra(extra))
@@ -287,6 +293,58 @@ def extras() -> Path:
 def extra_names() -> List[str]:
     """Return the names of the installed extras, sorted."""
     return sorted(path.parent.name for path in extras().glob("*/__init__.py"))
+
+
+# ---- JSON files
+
+
+def json_page() -> str:
+    """Return the page of the JSON files: the fields of each object."""
+    sections = []
+    for file, written in json_schemas.SCHEMAS.items():
+        schema = json_schemas.schema_of(written, file)
+        objects = dict(schema.get("$defs", {}))
+        if "title" in schema:
+            objects = {schema["title"]: schema, **objects}
+        first = [ref["$ref"].rsplit("/", 1)[1] for ref in schema.get("anyOf", ())]
+        name = file.rpartition("/")[2]
+        sections += [f"## `{name}`", "", f"In the package: `gz_testauto/{file}`.", ""]
+        for title in OrderedDict.fromkeys([*first, *objects]):
+            sections += json_section(title, objects[title])
+    return page(
+        "JSON files",
+        "The fields of `manifest.json` and of the output of `report --json`, `run --json` and "
+        "`compare --json`. The package contains a JSON schema of each. "
+        "[Results](../results.md#json) shows how to validate a file.",
+        sections,
+    )
+
+
+def json_section(title: str, schema: Mapping[str, Any]) -> List[str]:
+    """Return the section of an object: its description and a table of its fields."""
+    if "enum" in schema:
+        return [f"### {title}", "", f"One of {type_text(schema)}.", ""]
+    properties = list(schema["properties"].items())
+    has_meaning = any("description" in value for _, value in properties)
+    if has_meaning:  # without the fields of a base class, which its own section describes
+        properties = [(key, value) for key, value in properties if "description" in value]
+    rows = [
+        (f"`{key}`", nullable_text(value), *([meaning_text(value)] if has_meaning else []))
+        for key, value in properties
+    ]
+    header = "field | type | meaning" if has_meaning else "field | type"
+    return [f"### {title}", "", meaning_text(schema), "", *table(header, rows), ""]
+
+
+def meaning_text(schema: Mapping[str, Any]) -> str:
+    """Return the description of a schema as Markdown."""
+    return cell(" ".join(schema.get("description", "").split()))
+
+
+def nullable_text(schema: Mapping[str, Any]) -> str:
+    """Return a type as readers name it, with ``null`` if the value can be null."""
+    is_nullable = any(one.get("type") == "null" for one in schema.get("anyOf", ()))
+    return type_text(schema) + (" or null" if is_nullable else "")
 
 
 # ---- metrics
@@ -381,16 +439,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page differs")
     check = parser.parse_args(arguments).check
-    texts = pages()
+    texts = {FOLDER / name: text for name, text in pages().items()}
+    texts.update({PACKAGE / name: text for name, text in json_schemas.schema_texts().items()})
     outdated = [
-        name
-        for name, text in texts.items()
-        if not (FOLDER / name).is_file() or (FOLDER / name).read_text("utf-8") != text
+        path
+        for path, text in texts.items()
+        if not path.is_file() or path.read_text("utf-8") != text
     ]
-    for name in outdated:
-        print(f"{name}: {'differs from the code' if check else 'written'}")
+    for path in outdated:
+        print(f"{path.name}: {'differs from the code' if check else 'written'}")
         if not check:
-            (FOLDER / name).write_text(texts[name], "utf-8")
+            path.write_text(texts[path], "utf-8")
     return int(check and bool(outdated))
 
 

@@ -102,7 +102,8 @@ def test_the_identity_is_that_of_the_inputs(smoke, monkeypatch):
     assert first == Manifest.of(smoke, {"code": "1"}).content["identity"]
     assert first != Manifest.of(smoke, {"code": "2"}).content["identity"]
     assert first.startswith(SHA256) and len(first) == len(SHA256) + 64
-    monkeypatch.setattr(manifests, "software", lambda libraries: {"gz_testauto": "9"})
+    other = {**manifests.software(()), "gz_testauto": "9"}
+    monkeypatch.setattr(manifests, "software", lambda libraries: other)
     assert first == Manifest.of(smoke, {"code": "1"}).content["identity"]
 
 

@@ -3,7 +3,8 @@
 CSV contains one row per finished trial. The columns are the identification of the trial, its
 outcome, the published numbers of its world (``world_…``), and all metrics sorted by name. Unknown
 values are empty. JSON also contains summaries and comparisons, and null for numbers that are not
-finite.
+finite. Its fields are those of :class:`CampaignExport`, from which ``export.v1.schema.json`` is
+generated.
 """
 
 import csv
@@ -11,19 +12,31 @@ import dataclasses
 import io
 import json
 import math
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, ClassVar, Mapping, Optional, Tuple, Union
 
-from gz_testauto.analysis.early_stop import EarlyStop
-from gz_testauto.analysis.overview import Analysis
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import Literal
+
+from gz_testauto.analysis.across import ComparedCampaign, PairedCampaigns
+from gz_testauto.analysis.comparison import Comparisons
+from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
+from gz_testauto.analysis.overview import Analysis, WorldGroup
+from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.notes import notes
-from gz_testauto.results.records import CampaignResults, Runner
+from gz_testauto.results.records import (
+    AttemptRecord,
+    CampaignResults,
+    Runner,
+    RunningTrial,
+    TrialRecord,
+)
 from gz_testauto.results.schema import TRIALS, WORLDS
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
-
-FORMAT = 1
 
 _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
@@ -51,55 +64,183 @@ def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = No
     return stream.getvalue()
 
 
-def to_json(analysis: Analysis, **further: Any) -> str:
+@dataclass(frozen=True)
+class MetricDeclaration:
+    """The declaration of a metric in the JSON export; the fields are those of ``Metric``."""
+
+    better: str
+    completed_only: bool
+    description: str
+    heading: str
+    unit: str
+    decimals: int
+    shown_unit: str
+    shown_factor: float
+    in_table: bool
+    in_comparison: bool
+    in_agreement: bool
+    smallest_relevant: float
+
+    @classmethod
+    def of(cls, metric: Metric) -> "MetricDeclaration":
+        """Return the declaration of a metric."""
+        values = {one.name: getattr(metric, one.name) for one in dataclasses.fields(cls)}
+        heading = metric.heading or metric.name
+        return cls(**{**values, "heading": heading, "shown_unit": metric.label_unit})
+
+
+@dataclass(frozen=True)
+class ExportedWorld:
+    """A world in the JSON export. Unknown values are null or empty.
+
+    ``published`` contains the published numbers of the world. ``missing`` are files that do not
+    exist and that the campaign allows to be missing. ``unmeasured`` are elements of the world that
+    are ignored in clearance, collisions and shortest paths.
+    """
+
+    world_index: int
+    name: str
+    path: Path
+    sha256: str
+    shortest_path_m: Optional[float]
+    published: Mapping[str, Union[float, str]]
+    missing: Tuple[str, ...]
+    unmeasured: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExportedRunner:
+    """The process that runs the campaign, with its running trials. Times are in UTC, ISO 8601.
+
+    ``silent_s`` is the wall time since the last heartbeat. ``stale`` is true if the process was
+    killed or stopped.
+    """
+
+    process: int
+    host: str
+    started_at: str
+    heartbeat_at: str
+    trials: Tuple[RunningTrial, ...]
+    silent_s: float
+    stale: bool
+
+    @classmethod
+    def of(cls, runner: Runner) -> "ExportedRunner":
+        """Return the record of a process, with the age of its heartbeat."""
+        return cls(**vars(runner), silent_s=runner.silent_s(), stale=runner.is_stale())
+
+
+@dataclass(frozen=True)
+class ExportedStop:
+    """The decisions of a campaign with early stop, after ``worlds`` of at most ``max_worlds``
+    worlds.
+    """
+
+    rule: StopSpec
+    decided: bool
+    worlds: int
+    max_worlds: int
+    pairs: Tuple[PairDecision, ...]
+
+    @classmethod
+    def of(cls, stop: EarlyStop) -> "ExportedStop":
+        """Return the decisions on all pairs, and whether all are decided."""
+        return cls(stop.rule, stop.decided, stop.worlds, stop.max_worlds, stop.pairs)
+
+
+@dataclass(frozen=True)
+class CampaignExport:
+    """The JSON export of the commands ``report`` and ``run``.
+
+    Numbers that are unknown, or not finite, are null. Suffixes of names state units.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+
+    format: Literal[1]
+    """Version of the schema."""
+    campaign: str
+    """Name of the campaign."""
+    planned: int
+    """Number of trials in the plan of the campaign."""
+    early_stop: Optional[ExportedStop]
+    """Decisions of the early stop, or null for a campaign without it."""
+    running: Optional[ExportedRunner]
+    """Process that runs the campaign, or null if the campaign is not running."""
+    metrics: Mapping[str, MetricDeclaration]
+    """Declarations of the metrics, by their names."""
+    worlds: Tuple[ExportedWorld, ...]
+    """Worlds in the order of the campaign."""
+    trials: Tuple[TrialRecord, ...]
+    """Finished trials in the order of the plan."""
+    invalid_attempts: Tuple[AttemptRecord, ...]
+    """Invalid attempts, without those whose worker process died."""
+    worker_deaths: Tuple[AttemptRecord, ...]
+    """Attempts whose worker process died."""
+    planners: Tuple[PlannerSummary, ...]
+    """Statistics of each planner."""
+    comparison: Comparisons
+    """Comparisons of all pairs of planners."""
+    worlds_by_winner: Tuple[WorldGroup, ...]
+    """Worlds in which every planner has a valid trial, grouped by the planners that succeeded."""
+    notes: Tuple[str, ...]
+    """Sentences below the tables of the report."""
+
+    @classmethod
+    def of(cls, analysis: Analysis, **further: Any) -> "CampaignExport":
+        """Return the export of results and statistics.
+
+        ``further`` are the fields that a subclass adds.
+        """
+        results = analysis.results
+        stop, running = analysis.early_stop, results.running
+        worlds = ({name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds)
+        return cls(
+            format=1,
+            campaign=results.name,
+            planned=results.planned,
+            early_stop=None if stop is None else ExportedStop.of(stop),
+            running=None if running is None else ExportedRunner.of(running),
+            metrics={
+                metric.name: MetricDeclaration.of(metric)
+                for metric in sorted(analysis.metrics, key=attrgetter("name"))
+            },
+            worlds=tuple(ExportedWorld(**world) for world in worlds),
+            trials=results.trials,
+            invalid_attempts=results.invalid_attempts,
+            worker_deaths=results.worker_deaths,
+            planners=analysis.summaries,
+            comparison=analysis.comparisons,
+            worlds_by_winner=analysis.winners,
+            notes=tuple(str(note) for note in notes(analysis)),
+            **further,
+        )
+
+
+@dataclass(frozen=True)
+class ComparisonExport(CampaignExport):
+    """The JSON export of the command ``compare``: the trials in the common worlds of several
+    campaigns, as those of one campaign.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+
+    directories: Tuple[ComparedCampaign, ...]
+    """Compared campaigns."""
+    only_in: Mapping[str, Tuple[str, ...]]
+    """Worlds that not all campaigns contain, by the label of the campaign."""
+
+
+def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str:
     """Return trials, declarations of the metrics, summaries and comparisons as JSON text.
 
-    The JSON object starts with the values in ``further``.
+    ``across`` are the campaigns that ``analysis`` combines, if there are several.
     """
-    results = analysis.results
-    metrics = sorted(analysis.metrics, key=attrgetter("name"))
-    document = {
-        **further,
-        "format": FORMAT,
-        "campaign": results.name,
-        "planned": results.planned,
-        "early_stop": _early_stop(analysis.early_stop),
-        "running": _running(results.running),
-        "metrics": {metric.name: _declaration(metric) for metric in metrics},
-        "worlds": [{name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds],
-        "trials": results.trials,
-        "invalid_attempts": results.invalid_attempts,
-        "worker_deaths": results.worker_deaths,
-        "planners": analysis.summaries,
-        "comparison": analysis.comparisons,
-        "worlds_by_winner": analysis.winners,
-        "notes": [str(note) for note in notes(analysis)],
-    }
-    return json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n"
-
-
-def _running(runner: Optional[Runner]) -> Optional[Dict[str, Any]]:
-    if runner is None:
-        return None
-    return {**vars(runner), "silent_s": runner.silent_s(), "stale": runner.is_stale()}
-
-
-def _early_stop(end: Optional[EarlyStop]) -> Optional[Dict[str, Any]]:
-    if end is None:
-        return None
-    return {
-        "rule": end.rule.model_dump(),
-        "decided": end.decided,
-        "worlds": end.worlds,
-        "max_worlds": end.max_worlds,
-        "pairs": end.pairs,
-    }
-
-
-def _declaration(metric: Metric) -> Dict[str, Any]:
-    values = {one.name: getattr(metric, one.name) for one in dataclasses.fields(metric)}
-    del values["name"], values["compute"]
-    return {**values, "heading": metric.heading or metric.name, "shown_unit": metric.label_unit}
+    if across is None:
+        exported = CampaignExport.of(analysis)
+    else:
+        exported = ComparisonExport.of(analysis, directories=across.sides, only_in=across.only)
+    return json.dumps(_plain(exported), indent=2, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
@@ -116,6 +257,8 @@ def _plain(value: Any) -> Any:
         return {str(_plain(key)): _plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump())
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

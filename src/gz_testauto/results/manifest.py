@@ -6,12 +6,16 @@ names (not its path), this package's version and the simulator. Error messages l
 Limits on attempts, timeouts and limits on speed (:data:`PATIENCE`) are not compared.
 """
 
+import dataclasses
 import hashlib
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from pydantic import ConfigDict
+from typing_extensions import Final, Literal
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import ResultsError
@@ -29,7 +33,7 @@ from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.executor import SimulatorIdentity
 
-FORMAT = 1
+FORMAT: Final = 1
 
 PATIENCE = (
     "limits.max_attempts",
@@ -73,9 +77,47 @@ def _content(path: Path) -> Iterator[Tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class _SimulatorVersion:
+class SimulatorVersion:
+    """Name and version of a simulator in a manifest."""
+
     name: str
     version: str
+
+
+@dataclass(frozen=True)
+class ManifestFile:
+    """The content of ``manifest.json``: the inputs and the software of a campaign.
+
+    ``manifest.v1.schema.json`` is generated from these fields.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+
+    format: Literal[1]
+    """Version of the schema."""
+    campaign: str
+    """Name of the campaign."""
+    identity: str
+    """SHA-256 of all inputs, with the prefix ``sha256:``."""
+    seed: Optional[int]
+    """Seed of the campaign, or null for imported trials."""
+    inputs: Mapping[str, str]
+    """Inputs by name. A value is the JSON text of a field, the hash of a file with the prefix
+    ``sha256:``, or a description."""
+    gz_testauto: str
+    """Version of this package that ran or imported the trials."""
+    python: str
+    """Version of Python, empty for imported trials."""
+    platform: str
+    """Operating system, empty for imported trials."""
+    libraries: Mapping[str, str]
+    """Versions of Python libraries that results depend on, empty for imported trials."""
+    simulator: Optional[SimulatorVersion]
+    """Simulator of the trials, or null before its first start."""
+
+    def content(self) -> Dict[str, Any]:
+        """Return the content as a JSON object."""
+        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
@@ -85,7 +127,7 @@ class _Used:
     campaign: str
     inputs: Mapping[str, str]
     gz_testauto: str
-    simulator: Optional[_SimulatorVersion]
+    simulator: Optional[SimulatorVersion]
 
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -108,17 +150,16 @@ class Manifest:
             **campaign_inputs(spec),
             **{name: _as_input(told) for name, told in files.items()},
         }
-        return cls(
-            {
-                "format": FORMAT,
-                "campaign": spec.name,
-                "identity": _identity(inputs),
-                "seed": spec.seed,
-                "inputs": dict(sorted(inputs.items())),
-                **software(LIBRARIES),
-                "simulator": None,
-            }
+        file = ManifestFile(
+            format=FORMAT,
+            campaign=spec.name,
+            identity=_identity(inputs),
+            seed=spec.seed,
+            inputs=dict(sorted(inputs.items())),
+            **software(LIBRARIES),
+            simulator=None,
         )
+        return cls(file.content())
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
@@ -128,18 +169,19 @@ class Manifest:
         version of their simulator, empty if unknown.
         """
         inputs = {IMPORTED: SHA256 + file_sha256(source)}
-        known = {"name": simulator, "version": ""} if simulator else None
-        return cls(
-            {
-                "format": FORMAT,
-                "campaign": name,
-                "identity": _identity(inputs),
-                "inputs": inputs,
-                "gz_testauto": __version__,
-                "platform": "",
-                "simulator": known,
-            }
+        file = ManifestFile(
+            format=FORMAT,
+            campaign=name,
+            identity=_identity(inputs),
+            seed=None,
+            inputs=inputs,
+            gz_testauto=__version__,
+            python="",
+            platform="",
+            libraries={},
+            simulator=SimulatorVersion(simulator, "") if simulator else None,
         )
+        return cls(file.content())
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":

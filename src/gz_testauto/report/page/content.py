@@ -6,6 +6,7 @@ from :mod:`gz_testauto.analysis`. All texts are plain text, which the template e
 
 import shlex
 from collections import Counter
+from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA
@@ -324,29 +325,40 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
     }
 
 
-def reproduction(manifest: Optional[Manifest], place: str) -> Dict[str, Any]:
+def _known(value: Any) -> str:
+    """Return the text of a value in a manifest."""
+    return "not known" if value in (None, "") else str(value)
+
+
+def reproduction(
+    manifest: Optional[Manifest], place: str, is_packed: bool = False
+) -> Dict[str, Any]:
     """Return the versions, the seed, the inputs and the commands that reproduce the results.
 
-    ``place`` is the path of the results directory as it is written in a command.
+    ``place`` is the path of the results directory, or of their pack, as it is written in a command.
     """
     directory = shlex.quote(place)
+    unpacked, unpack = directory, ""
+    if is_packed:
+        unpacked = shlex.quote(str(Path(place).with_suffix("")))
+        unpack = f"gz_testauto unpack {directory} --out {unpacked} && "
     facts: List[Tuple[str, str]] = []
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
     inputs: List[Tuple[str, str]] = []
     if manifest is not None:
         content, lidar = manifest.content, manifest.inputs.get(SELECTED_LIDAR)
         facts += [
-            ("campaign", str(content.get("campaign", "not known"))),
-            ("seed", str(content.get("seed", "not known"))),
+            ("campaign", _known(content.get("campaign"))),
+            ("seed", _known(content.get("seed"))),
             ("simulator", manifest.simulator or "not known"),
             *([("lidar", lidar)] if lidar else []),
             ("gz_testauto", manifest.gz_testauto),
-            ("Python", str(content.get("python", "not known"))),
+            ("Python", _known(content.get("python"))),
             ("platform", manifest.platform or "not known"),
             ("identity of the inputs", str(content.get("identity", ""))),
         ]
         libraries = content.get("libraries")
-        if isinstance(libraries, Mapping):
+        if isinstance(libraries, Mapping) and libraries:
             named = ", ".join(f"{name} {version}" for name, version in libraries.items())
             facts.append(("libraries", named))
         inputs = sorted((str(name), str(value)) for name, value in manifest.inputs.items())
@@ -354,7 +366,7 @@ def reproduction(manifest: Optional[Manifest], place: str) -> Dict[str, Any]:
             commands += [
                 (
                     "the whole campaign again, in a new directory",
-                    f"gz_testauto run {directory}/campaign.json --out {directory}_again",
+                    f"{unpack}gz_testauto run {unpacked}/campaign.json --out {unpacked}_again",
                 ),
                 (
                     "one trial again, to check that it is identical",
