@@ -14,11 +14,12 @@ COPY . /source
 RUN /source/docker/install /opt/gz_testauto "$EXTRAS"
 
 FROM debian:12-slim
-# hadolint ignore=DL3008
+ARG PACKAGES=""
+# hadolint ignore=DL3008,SC2086
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       procps python3-actionlib python3-move-base-msgs python3-rosbag python3-rostest \
-      python3-tf2-ros rosbash \
+      python3-tf2-ros rosbash $PACKAGES \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 user
 COPY --from=build /opt/gz_testauto /opt/gz_testauto

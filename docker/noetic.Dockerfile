@@ -2,11 +2,12 @@
 #   docker build -f docker/noetic.Dockerfile -t gz_testauto:noetic .
 #   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto:noetic roslaunch gz_testauto campaign.launch
 FROM ros:noetic-ros-base-focal AS runtime
-# hadolint ignore=DL3008
+ARG PACKAGES=""
+# hadolint ignore=DL3008,SC2086
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       procps ros-noetic-actionlib ros-noetic-gazebo-ros ros-noetic-move-base-msgs \
-      ros-noetic-rostest ros-noetic-tf2-ros \
+      ros-noetic-rostest ros-noetic-tf2-ros $PACKAGES \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 user
 
