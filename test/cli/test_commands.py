@@ -17,6 +17,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.report import plots
 from gz_testauto.report.sources import Source
 from gz_testauto.results import inputs
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.store import load_campaign
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.kinematic import KinematicSimulator
@@ -130,7 +131,7 @@ def test_plots_do_not_depend_on_the_number_of_worker_processes(finished, tmp_pat
     results = load_campaign(finished).results
     drawn = {
         workers: plots.plot_worlds(
-            [Source.of(finished, results.planners)],
+            [Source.of(OpenedResults(finished), results.planners)],
             results,
             tmp_path / str(workers),
             workers=workers,

@@ -14,6 +14,7 @@ examples:
 """
 
 import argparse
+import contextlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -35,8 +36,9 @@ from gz_testauto.cli.outputs import (
 from gz_testauto.report.compared import compared_campaigns
 from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.plain import indented, plain_table, report_console
-from gz_testauto.report.sources import compared_sources
+from gz_testauto.report.sources import Source, compared_sources
 from gz_testauto.report.table import report
+from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.store import load_campaign
 
 EXIT_LEFT_OUT = 1
@@ -45,7 +47,11 @@ EXIT_LEFT_OUT = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     parser.add_argument(
-        "directories", type=Path, nargs="+", metavar="DIR", help="two or more results directories"
+        "directories",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="two or more results directories, or packs",
     )
     parser.add_argument(
         "--ignore-differences",
@@ -63,19 +69,25 @@ def run(arguments: argparse.Namespace) -> int:
     paths: List[Path] = arguments.directories
     if len(paths) < 2:
         raise SpecError("compare requires two or more results directories; add a directory")
-    campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
+    with contextlib.ExitStack() as stack:
+        return _compare([stack.enter_context(open_results(path)) for path in paths], arguments)
+
+
+def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> int:
+    labels = _labels([one.typed for one in opened])
+    campaigns = [load_campaign(one.path, label) for one, label in zip(opened, labels)]
     across = pair_campaigns(campaigns, arguments.ignore_differences, with_trials=True)
     analysis = analyze(across.results, across.pairs)
     of_planners = {shown: label for (label, _), shown in across.names.items()}
     if arguments.csv == "-":
         print_text(to_csv(across.results, of_planners))
     elif arguments.json:
-        print_text(to_json(analysis, directories=across.sides, only_in=across.only))
+        print_text(to_json(analysis, across))
     else:
         _print(across, analysis)
-    sources = compared_sources(paths, across)
+    sources = compared_sources(opened, across)
     if len(sources) > 1:
-        write_page = partial(_write_page, paths, across)
+        write_page = partial(_write_page, sources, across)
         write_outputs(arguments, sources, analysis, write_page, of_planners)
     elif requests_outputs(arguments):
         print("no file was written, since no campaign remains to compare", file=sys.stderr)
@@ -87,10 +99,10 @@ def _labels(paths: Sequence[Path]) -> List[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
-def _write_page(paths: Sequence[Path], across: PairedCampaigns, out: Path) -> Iterable[str]:
+def _write_page(sources: Sequence[Source], across: PairedCampaigns, out: Path) -> Iterable[str]:
     from gz_testauto.report.page.page import write_comparison_page
 
-    return write_comparison_page(paths, across, out)
+    return write_comparison_page(sources, across, out)
 
 
 def _print(across: PairedCampaigns, analysis: Analysis) -> None:

@@ -35,6 +35,7 @@ from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import options_taken
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
@@ -48,7 +49,7 @@ from gz_testauto.workers.interface import ExecutorFactory
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("directory", type=Path, help="results directory of a campaign")
+    parser.add_argument("directory", type=Path, help="results directory, or pack, of a campaign")
     parser.add_argument("world", help="name or number of the world")
     parser.add_argument("planner", help="name of the planner")
     parser.add_argument(
@@ -79,7 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the trial and compare it with the stored trial; return the exit status."""
-    directory = CampaignDirectory(arguments.directory)
+    with open_results(arguments.directory) as opened:
+        return _replay(opened, arguments)
+
+
+def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
+    directory = CampaignDirectory(opened.path)
     with ResultStore.read(directory) as store:
         campaign = open_for_replay(directory, store)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
@@ -100,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
                 result = run_once(campaign, trial, _on_stack(campaign, arguments), stop)
             else:
                 if arguments.gui:
-                    _require_window(campaign, directory, trial)
+                    _require_window(campaign, opened, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
                 result = run_once(campaign, trial, executor, _paced(stop, campaign, speed))
@@ -178,7 +184,7 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     )
 
 
-def _require_window(campaign: PreparedCampaign, directory: CampaignDirectory, trial: Trial) -> None:
+def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Trial) -> None:
     """Raise ``SpecError`` if the simulator cannot show the trial in a window."""
     assert isinstance(campaign.spec, BuiltinCampaignSpec), "a stack is handled before"
     simulator = campaign.spec.simulator
@@ -191,10 +197,9 @@ def _require_window(campaign: PreparedCampaign, directory: CampaignDirectory, tr
         reason = f"--gui is not supported: the simulator {simulator!r} has no window"
     from gz_testauto.report.page.page import PAGE  # takes time to import
 
-    page = directory.path / PAGE
-    command = (
-        f"gz_testauto report {shlex.quote(str(directory.path))} --html {shlex.quote(str(page))}"
-    )
+    page = opened.path.absolute() / PAGE if opened.pack is None else Path(PAGE).absolute()
+    typed = opened.typed.absolute()
+    command = f"gz_testauto report {shlex.quote(str(typed))} --html {shlex.quote(str(page))}"
     written = "" if page.is_file() else f" (written by `{command}`)"
     raise SpecError(
         f"{reason}; instead, open the page {page}#w{trial.world_index}{written} in a browser and "

@@ -26,13 +26,14 @@ from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.sources import Source
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("directory", type=Path, help="results directory of a campaign")
+    parser.add_argument("directory", type=Path, help="results directory, or pack, of a campaign")
     add_output_arguments(parser)
     parser.add_argument(
         "--serve",
@@ -67,9 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print and write the report; return 1 if ``--complete`` is set and the campaign is
     incomplete.
     """
+    with open_results(arguments.directory) as opened:
+        return _report(opened, arguments)
+
+
+def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     if arguments.serve:
-        return _serve(arguments.directory, arguments.port)
-    with ResultStore.read(CampaignDirectory(arguments.directory)) as store:
+        return _serve(opened, arguments.port)
+    with ResultStore.read(CampaignDirectory(opened.path)) as store:
         results = store.results()
     analysis = analyze(results)
     if arguments.csv == "-":
@@ -78,17 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
         print_text(to_json(analysis))
     else:
         print_report(analysis)
-    sources = [Source.of(arguments.directory, results.planners)]
-    write_outputs(arguments, sources, analysis, partial(_write_page, arguments.directory))
+    sources = [Source.of(opened, results.planners)]
+    write_outputs(arguments, sources, analysis, partial(_write_page, opened))
     if arguments.animate:
         _animate(results, sources[0], *arguments.animate)
     return int(arguments.complete and not _is_complete(results))
 
 
-def _write_page(directory: Path, out: Path) -> Iterable[str]:
+def _write_page(opened: OpenedResults, out: Path) -> Iterable[str]:
     from gz_testauto.report.page.page import write_page
 
-    return write_page(directory, out)
+    return write_page(opened, out)
 
 
 def _animate(results: CampaignResults, source: Source, world: str, file: str) -> None:
@@ -104,11 +110,11 @@ def _is_complete(results: CampaignResults) -> bool:
     return valid >= results.planned or (end is not None and end.decided)
 
 
-def _serve(directory: Path, port: int) -> int:
+def _serve(opened: OpenedResults, port: int) -> int:
     from gz_testauto.report.page.server import PageServer
 
     try:
-        server = PageServer(directory, port)
+        server = PageServer(opened, port)
     except (OSError, OverflowError) as error:
         raise ResultsError(
             f"--port is {port}, which cannot be used: {error}; use a different port"

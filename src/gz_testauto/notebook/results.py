@@ -1,7 +1,9 @@
 """Results of campaigns for notebooks: tables for pandas, recordings, drawings and replays."""
 
+import contextlib
 import csv
 import io
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
@@ -25,6 +27,7 @@ from gz_testauto.notebook.drawing import Animation, Picture, animate, picture
 from gz_testauto.report.export import to_csv
 from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import open_results
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.trial.outcome import Outcome
@@ -44,9 +47,10 @@ columns.
 
 
 def load(directory: Union[str, Path]) -> "Results":
-    """Return the results in a directory, as they are now; the campaign can still be running.
+    """Return the results in a directory, as they are now, or those in a file of ``pack``.
 
-    Raises ``ResultsError`` if the directory contains no results.
+    The campaign can still be running. Raises ``ResultsError`` if the directory contains no results,
+    or if the file is damaged or unsafe.
 
     Example::
 
@@ -68,8 +72,9 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
         monday, friday = gz_testauto.load("results/monday"), gz_testauto.load("results/friday")
         gz_testauto.compare(monday, friday).to_pandas()
     """
-    names = [one.directory.absolute().name for one in results]
-    labels = names if len(set(names)) == len(names) else [str(one.directory) for one in results]
+    typed = [one._opened.typed for one in results]
+    names = [path.absolute().name for path in typed]
+    labels = names if len(set(names)) == len(names) else list(map(str, typed))
     campaigns = [load_campaign(one.directory, label) for one, label in zip(results, labels)]
     across = pair_campaigns(campaigns, ignore_differences, with_trials=True)
     for side in across.sides:
@@ -91,20 +96,23 @@ class Replay:
 
 
 class Results:
-    """The results of a campaign in a directory.
+    """The results of a campaign in a directory or pack.
 
     ``trials``, ``trajectories`` and ``comparisons`` are tables with a method ``to_pandas``.
     """
 
     def __init__(self, directory: Union[str, Path]) -> None:
-        self.directory = Path(directory)
-        """The results directory."""
+        closing = contextlib.ExitStack()
+        self._opened = closing.enter_context(open_results(Path(directory)))
+        weakref.finalize(self, closing.close)
+        self.directory = self._opened.path
+        """The results directory. That of a pack is a copy, which exists as long as this object."""
         self._results = load_campaign(self.directory).results
 
     def __repr__(self) -> str:
         results = self._results
         return (
-            f"<gz_testauto results of {results.name!r} in {str(self.directory)!r}: "
+            f"<gz_testauto results of {results.name!r} in {str(self._opened.typed)!r}: "
             f"{len(results.trials)} of {results.planned} trials>"
         )
 
@@ -131,7 +139,7 @@ class Results:
     @property
     def trajectories(self) -> "RecordedTrajectories":
         """The recordings of the valid trials."""
-        return RecordedTrajectories(self.directory, self._results)
+        return RecordedTrajectories(self)
 
     @property
     def comparisons(self) -> "PlannerComparisons":
@@ -173,7 +181,7 @@ class Results:
         return Replay(result.outcome, result.detail, result.recording, same)
 
     def _source(self) -> Source:
-        return Source.of(self.directory, self.planners)
+        return Source.of(self._opened, self.planners)
 
 
 class FinishedTrials(Sequence[TrialRecord]):
@@ -205,8 +213,9 @@ class FinishedTrials(Sequence[TrialRecord]):
 class RecordedTrajectories:
     """The recordings of the valid trials of a campaign."""
 
-    def __init__(self, directory: Path, results: CampaignResults) -> None:
-        self._directory, self._results = directory, results
+    def __init__(self, results: Results) -> None:
+        self._owner = results  # the copy of a pack is removed with its Results object
+        self._directory, self._results = results.directory, results._results
 
     def records(
         self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None
@@ -223,9 +232,8 @@ class RecordedTrajectories:
             if record.repetition == repetition:
                 with ResultStore.read(CampaignDirectory(self._directory)) as store:
                     return store.trajectory(record)
-        raise ResultsError(
-            f"{self._directory}: {world}, {planner}, repetition {repetition}: no valid trial"
-        )
+        place = self._owner._opened.typed
+        raise ResultsError(f"{place}: {world}, {planner}, repetition {repetition}: no valid trial")
 
     def to_pandas(
         self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None

@@ -6,12 +6,12 @@ directories, whose planners and worlds can have other names in the report than i
 
 import contextlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Callable, Iterator, Mapping, Sequence, Tuple
 
 from gz_testauto.analysis.across import PairedCampaigns
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 
@@ -20,32 +20,40 @@ from gz_testauto.results.store import ResultStore
 class Source:
     """One results directory of a report.
 
-    ``typed`` is its path as it is written in a command, and ``label`` its name in the report, empty
-    if the report has only one directory. ``planners`` maps names of planners in the report to those
-    in the directory. ``worlds`` does the same for worlds with another name.
+    ``typed`` is its path, or that of its pack, as it is written in a command. ``label`` is its name
+    in the report, empty if the report has only one directory. ``planners`` maps names of planners
+    in the report to those in the directory. ``worlds`` does the same for worlds with another name.
     """
 
     typed: str
     directory: CampaignDirectory
+    is_packed: bool = False
+    """True if ``directory`` is a temporary copy of a pack."""
     label: str = ""
     planners: Mapping[str, str] = field(default_factory=dict)
     worlds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path, planners: Sequence[str]) -> "Source":
+    def of(cls, opened: OpenedResults, planners: Sequence[str]) -> "Source":
         """Return the only directory of a report."""
-        return cls(str(path), CampaignDirectory(path), planners={name: name for name in planners})
+        own = {name: name for name in planners}
+        return cls(
+            str(opened.typed), CampaignDirectory(opened.path), opened.pack is not None, "", own
+        )
 
 
-def compared_sources(paths: Sequence[Path], across: PairedCampaigns) -> Tuple[Source, ...]:
+def compared_sources(
+    campaigns: Sequence[OpenedResults], across: PairedCampaigns
+) -> Tuple[Source, ...]:
     """Return the directories of the compared campaigns, in order.
 
-    ``paths`` are the directories of all campaigns of ``across``, including excluded ones.
+    ``campaigns`` are all campaigns of ``across``, including excluded ones.
     """
     return tuple(
         Source(
-            str(path),
-            CampaignDirectory(path),
+            str(opened.typed),
+            CampaignDirectory(opened.path),
+            opened.pack is not None,
             side.label,
             {shown: own for (label, own), shown in across.names.items() if label == side.label},
             {
@@ -54,7 +62,7 @@ def compared_sources(paths: Sequence[Path], across: PairedCampaigns) -> Tuple[So
                 if label == side.label and shown != own
             },
         )
-        for path, side in zip(paths, across.sides)
+        for opened, side in zip(campaigns, across.sides)
         if not side.left_out
     )
 

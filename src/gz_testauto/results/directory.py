@@ -70,7 +70,7 @@ class RunDirectory:
             return
         fault = f"the directory contains no {self.CONTENT} (no {self.MARKER})"
         if os.path.isfile(self.path):
-            fault = "this is a file, not a directory"
+            fault = "this is a file, but neither a directory nor a complete pack"
         remedy = f"the --out directory of `{self.COMMAND}`"
         for parent in self.path.parents:
             if os.path.isfile(parent / self.MARKER):

@@ -3,17 +3,21 @@
 import hashlib
 import json
 import os
+import shutil
 import stat
+import tempfile
 import zipfile
 
 import pytest
 
+import gz_testauto
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
 from gz_testauto.extras.pack import archive
 from gz_testauto.extras.pack.archive import pack, unpack
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import open_results
 
 LINK = (stat.S_IFLNK | 0o777) << 16
 
@@ -168,3 +172,98 @@ def test_directory_in_use_or_without_campaign_is_not_packed(campaign, tmp_path):
     with CampaignDirectory(campaign).locked(), pytest.raises(ResultsError, match="in use"):
         pack(campaign, tmp_path / "a.zip")
     assert not list(tmp_path.glob("a.zip*"))
+
+
+# ---- commands that read a pack
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Return the directory for temporary files, which is empty at the end of the test."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield place
+    assert os.listdir(place) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "{}", "--json"),
+        ("report", "{}", "--csv", "-"),
+        ("replay", "{}", "world_0000", "straight"),
+        ("compare", "{}", "{}_copy"),
+    ],
+)
+def test_command_prints_the_same_for_a_pack_as_for_its_directory(
+    campaign, packed, tmp_path, temporary, capsys, command
+):
+    shutil.copy(packed, f"{packed}_copy")
+    (tmp_path / "results_dir").symlink_to(campaign)
+    (tmp_path / "results_dir_copy").symlink_to(campaign)
+    printed = []
+    for path in (tmp_path / "results_dir", packed):
+        capsys.readouterr()
+        assert main([part.format(path) for part in command]) == 0
+        printed.append(capsys.readouterr().out.replace("results_dir", "results.zip"))
+    assert printed[0] == printed[1]
+
+
+def test_page_of_a_pack_names_the_pack_in_its_commands(packed, tmp_path, temporary, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "results.zip", "--html", "page.html"]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "gz_testauto replay results.zip" in page
+    assert "gz_testauto unpack results.zip --out results " in page
+    assert str(temporary) not in page
+
+
+def test_opened_pack_is_read_only_and_is_removed_after_an_error(packed, temporary):
+    def modes(directory):
+        return {stat.S_IMODE(path.stat().st_mode) for path in directory.rglob("*")}
+
+    with pytest.raises(KeyboardInterrupt), open_results(packed) as opened:
+        assert modes(opened.path) == {0o400, 0o500}
+        assert stat.S_IMODE(opened.path.stat().st_mode) == 0o500
+        assert opened.path.parent.parent == temporary
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("verb", ["report", "compare", "replay"])
+def test_command_rejects_an_unsafe_pack_and_leaves_no_file(tmp_path, temporary, capsys, verb):
+    file = written(tmp_path / "unsafe.zip", [("../evil", b"x")])
+    more = {"report": [], "compare": [str(file)], "replay": ["0", "straight"]}[verb]
+    assert main([verb, str(file), *more]) == 2
+    assert "unsafe.zip: the entry '../evil'" in capsys.readouterr().err
+    assert sorted(os.listdir(tmp_path)) == ["temporary", "unsafe.zip"]
+
+
+def test_report_names_a_file_that_is_neither_directory_nor_pack(tmp_path, capsys):
+    (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 the end is missing")
+    assert main(["report", str(tmp_path / "cut.zip")]) == 2
+    error = capsys.readouterr().err
+    assert "cut.zip: " in error and "neither a directory nor a complete pack" in error
+
+
+def test_loaded_pack_exists_as_long_as_its_results(packed, temporary):
+    results = gz_testauto.load(packed)
+    assert "results.zip" in repr(results) and len(results.trials) == 2
+    trajectories = results.trajectories
+    assert results.replay("world_0000", "straight").identical
+    del results
+    assert len(trajectories.of("world_0000", "straight").time_s) > 10
+    del trajectories
+
+
+def test_unpack_requires_free_space_at_the_target(packed, tmp_path, monkeypatch):
+    asked = []
+
+    def disk_usage(path):
+        asked.append(path)
+        return shutil._ntuple_diskusage(1, 1, 10)
+
+    monkeypatch.setattr(archive.shutil, "disk_usage", disk_usage)
+    with pytest.raises(ResultsError, match="only 10 are free"):
+        unpack(packed, tmp_path / "elsewhere" / "out")
+    assert [path.parent for path in asked] == [tmp_path / "elsewhere"]

@@ -8,6 +8,7 @@ from scripted import record
 from gz_testauto.report.page.files import files_of_trials
 from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def directory(tmp_path):
 
 
 def of(directory, page_directory, planner, world="w", **changed):
-    source = dataclasses.replace(Source.of(directory, [planner]), **changed)
+    source = dataclasses.replace(Source.of(OpenedResults(directory), [planner]), **changed)
     return files_of_trials([source], page_directory)(record(world=world, planner=planner))
 
 

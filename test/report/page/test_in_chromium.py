@@ -12,6 +12,7 @@ from scripted import ScriptedExecutor
 
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.report.page.page import write_page
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.trial.outcome import Outcome
 
 sync_api = pytest.importorskip(
@@ -52,7 +53,7 @@ def report(smoke, tmp_path_factory):
         return Outcome.COLLIDED if lost else Outcome.REACHED
 
     run_campaign(smoke, place / "out", lambda campaign: ScriptedExecutor(ended))
-    assert write_page(place / "out", place / "report.html") == ()
+    assert write_page(OpenedResults(place / "out"), place / "report.html") == ()
     return place / "report.html"
 
 
@@ -189,7 +190,7 @@ def test_map_shows_the_plans_of_a_stack_at_the_time_shown(opened, smoke, tmp_pat
     run_campaign(
         smoke, tmp_path / "out", lambda campaign: StackExecutor(lambda trial: Outcome.REACHED)
     )
-    write_page(tmp_path / "out", tmp_path / "report.html")
+    write_page(OpenedResults(tmp_path / "out"), tmp_path / "report.html")
     tab = opened(tmp_path / "report.html", at="#w0")
     plans = [tab.locator(f"#map .{kind}-plan").first for kind in ("global", "local")]
 
@@ -208,7 +209,7 @@ def test_map_shows_the_plans_of_a_stack_at_the_time_shown(opened, smoke, tmp_pat
 
 def test_further_worlds_are_a_link(opened, tmp_path):
     worlds = [f"world_{i:04d}" for i in range(15)]
-    write_page(results(tmp_path / "out", worlds), tmp_path / "report.html")
+    write_page(OpenedResults(results(tmp_path / "out", worlds)), tmp_path / "report.html")
     tab = opened(tmp_path / "report.html")
     tab.fill("#find", "0001")
     tab.get_by_role("link", name="and 3 more").click()
@@ -278,7 +279,7 @@ def test_page_has_no_serious_accessibility_violation(browser, report, scheme):
 
 def test_markup_in_names_is_escaped(opened, tmp_path):
     out = results(tmp_path / "out", (f"w{HOSTILE}", "plain"), ("fgm", f"p{HOSTILE}"), HOSTILE)
-    write_page(out, tmp_path / "report.html")
+    write_page(OpenedResults(out), tmp_path / "report.html")
     tab = opened(tmp_path / "report.html", at="#w0")
     assert tab.locator("#world-name").inner_text() == f"w{HOSTILE}"
     assert tab.locator("img").count() == 0

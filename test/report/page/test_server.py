@@ -9,6 +9,7 @@ from scripted import record
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.report.page.server import PageServer
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 
@@ -18,7 +19,7 @@ LIMIT_S = 30
 @pytest.fixture
 def served(tmp_path):
     out = results(tmp_path / "out")
-    with PageServer(out, 0) as server:
+    with PageServer(OpenedResults(out), 0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server, out
@@ -76,7 +77,7 @@ def test_page_without_a_trial_reports_it(served):
 
 def test_a_directory_without_a_campaign_is_rejected(tmp_path):
     with pytest.raises(ResultsError, match="no campaign"):
-        PageServer(tmp_path, 0)
+        PageServer(OpenedResults(tmp_path), 0)
 
 
 def test_a_disconnected_browser_causes_no_error(served, capsys):

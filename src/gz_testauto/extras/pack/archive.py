@@ -9,6 +9,7 @@ A pack can be from an untrusted source. :func:`unpack` therefore checks all name
 before it writes, writes only into a new directory, and compares all checksums.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ import zlib
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Sequence
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Sequence
 from urllib.parse import quote
 
 from gz_testauto import __version__
@@ -99,6 +100,32 @@ def unpack(file: Path, directory: Path) -> int:
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return count
+
+
+@contextlib.contextmanager
+def unpacked(file: Path) -> Iterator[Path]:
+    """Provide a read-only temporary directory with the files of a pack, and remove it at the end.
+
+    Raises the errors of :func:`unpack`.
+    """
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
+        directory = Path(place) / file.name
+        unpack(file, directory)
+        _set_writable(directory, False)
+        try:
+            yield directory
+        finally:
+            _set_writable(directory, True)
+
+
+def _set_writable(directory: Path, writable: bool) -> None:
+    """Set the permissions of a directory and of all files in it."""
+    os.chmod(directory, 0o700 if writable else 0o500)
+    for folder, folders, files in os.walk(directory):
+        for name in folders:
+            os.chmod(os.path.join(folder, name), 0o700 if writable else 0o500)
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o600 if writable else 0o400)
 
 
 def _files_of(directory: Path) -> List[str]:
@@ -227,7 +254,7 @@ def _json(content: Any) -> str:
 def _extract(file: Path, directory: Path) -> int:
     try:
         with zipfile.ZipFile(file) as archive:
-            entries = _checked_entries(archive, file)
+            entries = _checked_entries(archive, file, directory)
             checksums = _checksums(archive, entries, file)
             for name, entry in entries.items():
                 _extract_entry(archive, entry, directory / name, checksums.get(name), file)
@@ -240,7 +267,9 @@ def _extract(file: Path, directory: Path) -> int:
         raise ResultsError(f"{file}: is damaged: {error}; copy the original again") from error
 
 
-def _checked_entries(archive: zipfile.ZipFile, file: Path) -> Dict[str, zipfile.ZipInfo]:
+def _checked_entries(
+    archive: zipfile.ZipFile, file: Path, directory: Path
+) -> Dict[str, zipfile.ZipInfo]:
     """Return the entries of a pack by name. Raises ``ResultsError`` for an unsafe entry."""
     infos: Sequence[zipfile.ZipInfo] = archive.infolist()
     if len(infos) > MOST_FILES:
@@ -252,9 +281,12 @@ def _checked_entries(archive: zipfile.ZipFile, file: Path) -> Dict[str, zipfile.
             f"{file}: would unpack to {total} bytes, more than {MOST_GROWTH} times its size; it is "
             "not a pack of results"
         )
-    free = shutil.disk_usage(file.parent).free
+    free = shutil.disk_usage(directory).free
     if total > free:
-        raise ResultsError(f"{file}: needs {total} bytes, but only {free} are free; free space")
+        raise ResultsError(
+            f"{file}: needs {total} bytes in {directory.parent}, but only {free} are free; free "
+            "space, or choose another directory (TMPDIR for temporary ones)"
+        )
     entries: Dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         reason = _unsafe(info)

@@ -1,8 +1,9 @@
 """Unpack results into a new directory, and verify all checksums.
 
-The commands report, compare, replay and gate then read the directory as the original one. A file of
-another source cannot write outside of the directory: links, absolute names, names with "..",
-duplicates and entries that are much larger than the pack are rejected.
+The other commands then read the directory as the original one. The commands report, compare and
+replay also read the file itself. A file of another source cannot write outside of the directory:
+links, absolute names, names with "..", duplicates and entries that are much larger than the pack
+are rejected.
 
 Exit status 0: finished. 2: an error, and no directory is created.
 

@@ -16,7 +16,8 @@ def files_of_trials(sources: Sequence[Source], page_directory: Optional[Path]) -
     """Return a function that returns the links to the logs and the bag of a trial, by name.
 
     Links are relative to ``page_directory``. If it is None, as for a page from a server, there are
-    no links. The logs of the last attempt are used.
+    no links. There are none to files of a pack either, whose copy is temporary. The logs of the
+    last attempt are used.
     """
     if page_directory is None:
         return lambda record: {}
@@ -25,6 +26,8 @@ def files_of_trials(sources: Sequence[Source], page_directory: Optional[Path]) -
 
     def files(record: TrialRecord) -> Dict[str, str]:
         source = source_of(sources, record.planner)
+        if source.is_packed:
+            return {}
         world = source.worlds.get(record.world, record.world)
         label = trial_label(world, source.planners[record.planner], record.repetition)
         bag = source.directory.path / "bags" / f"{label}.bag"

@@ -28,9 +28,10 @@ from gz_testauto.report.page.files import files_of_trials
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
-from gz_testauto.report.sources import Source, compared_sources, recordings
+from gz_testauto.report.sources import Source, recordings
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -52,13 +53,13 @@ class Page:
     problems: Tuple[str, ...]
 
 
-def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
-    """Write the page of a results directory to ``out``; return one line per missing part.
+def write_page(opened: OpenedResults, out: Path) -> Tuple[str, ...]:
+    """Write the page of results to ``out``; return one line per missing part.
 
     Raises ``ResultsError`` if the directory contains no results, if the store has another version
     or is damaged, or if the file cannot be written.
     """
-    page = make_page(directory, out.parent)
+    page = PageMaker(opened, out.parent).make()
     write_atomically(out, page.html.encode("utf-8"))
     return page.problems
 
@@ -70,48 +71,49 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
     affect the stored results.
     """
     try:
-        problems = write_page(directory, directory / PAGE)
+        problems = write_page(OpenedResults(directory), directory / PAGE)
     except GzTestautoError as error:
         return (f"no page was written: {error}",)
     return (*(f"not on the page: {problem}" for problem in problems), f"page: {directory / PAGE}")
 
 
-def write_comparison_page(paths: Sequence[Path], across: PairedCampaigns, out: Path) -> List[str]:
+def write_comparison_page(
+    sources: Sequence[Source], across: PairedCampaigns, out: Path
+) -> List[str]:
     """Write the page of compared campaigns to ``out``; return one line per missing part.
 
-    ``paths`` are the directories of the campaigns in ``across``. Raises the errors of
+    ``sources`` are the directories of the campaigns in ``across``. Raises the errors of
     :func:`write_page`.
     """
-    sources = compared_sources(paths, across)
-    maker = PageMaker(sources[0].directory.path, out.parent)
+    first = sources[0].directory.path
+    maker = PageMaker(OpenedResults(first), out.parent)
     analysis = analyze(across.results, across.pairs)
     page = maker.make_of(sources, analysis, compared_campaigns(across))
     write_atomically(out, page.html.encode("utf-8"))
     return list(page.problems)
 
 
-def make_page(directory: Path, page_directory: Optional[Path] = None) -> Page:
-    """Return the page. ``directory`` is the path of the results directory as it is written in a
-    command. ``page_directory`` is the directory of the page, without which the page has no links to
-    files.
+def make_page(directory: Path) -> Page:
+    """Return the page of a results directory, without links to files. ``directory`` is its path as
+    it is written in a command.
     """
-    return PageMaker(directory, page_directory).make()
+    return PageMaker(OpenedResults(directory)).make()
 
 
 class PageMaker:
     """A generator of the page of one results directory.
 
-    It can create the page repeatedly, and caches the data of finished trials. ``directory`` is the
-    path as it is written in a command. ``page_directory`` is the directory in which the page is
-    stored, for links to logs and bags.
+    It can create the page repeatedly, and caches the data of finished trials. ``page_directory`` is
+    the directory in which the page is stored, for links to logs and bags; if it is None, there are
+    no links.
 
     If ``live`` is true, the page shows running trials and polls its server for new results.
     """
 
     def __init__(
-        self, directory: Path, page_directory: Optional[Path] = None, live: bool = False
+        self, opened: OpenedResults, page_directory: Optional[Path] = None, live: bool = False
     ) -> None:
-        self._path = directory
+        self._opened = opened
         self._page_directory = page_directory
         self._live = live
         self._surroundings: Optional[WorldContext] = None
@@ -119,9 +121,9 @@ class PageMaker:
 
     def make(self) -> Page:
         """Return the page with the current results. Raises the errors of :func:`write_page`."""
-        with ResultStore.read(CampaignDirectory(self._path)) as store:
+        with ResultStore.read(CampaignDirectory(self._opened.path)) as store:
             analysis = analyze(store.results())
-        return self.make_of([Source.of(self._path, analysis.results.planners)], analysis)
+        return self.make_of([Source.of(self._opened, analysis.results.planners)], analysis)
 
     def make_of(
         self,
@@ -187,7 +189,7 @@ class PageMaker:
             slopes=content.slopes(results, fitted),
             invalid=content.invalid(results),
             reproductions=[
-                (source.label, content.reproduction(manifest, source.typed))
+                (source.label, content.reproduction(manifest, source.typed, source.is_packed))
                 for source, manifest in zip(sources, manifests)
             ],
             hashes=content.hashes(results),

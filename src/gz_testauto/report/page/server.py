@@ -12,19 +12,19 @@ import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Tuple
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.report.page.page import PageMaker
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.opened import OpenedResults
 
 LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 30.0
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of the page of ``directory`` on ``port`` of the loopback address.
+    """A server of the page of open results on ``port`` of the loopback address.
 
     If ``port`` is 0, a free port is selected.
 
@@ -34,10 +34,10 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, directory: Path, port: int) -> None:
-        self._place = CampaignDirectory(directory)
+    def __init__(self, opened: OpenedResults, port: int) -> None:
+        self._place = CampaignDirectory(opened.path)
         self._place.require_begun()
-        self._maker = PageMaker(directory, live=True)
+        self._maker = PageMaker(opened, live=True)
         self._making = threading.Lock()
         self._made: Tuple[str, bytes] = ("", b"")
         super().__init__((LOOPBACK, port), _Handler)

@@ -1,0 +1,49 @@
+"""Open the results of a campaign for reading: a results directory, or a file of ``pack``.
+
+The extra that reads packs is registered under its file format, so that the core does not import it.
+"""
+
+import contextlib
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Optional
+
+from gz_testauto.base.registry import Registry
+
+PACK_READERS = Registry("pack reader", {})
+"""Context managers that have the file of a pack as a parameter and provide a directory."""
+
+FORMAT = "zip"
+
+
+@dataclass(frozen=True)
+class OpenedResults:
+    """Results that can be read while they are open, in the directory ``path``.
+
+    If ``path`` is a temporary copy of a pack, ``pack`` is the file of the pack.
+    """
+
+    path: Path
+    pack: Optional[Path] = None
+
+    @property
+    def typed(self) -> Path:
+        """The path as it is written in a command."""
+        return self.path if self.pack is None else self.pack
+
+
+@contextlib.contextmanager
+def open_results(path: Path) -> Iterator[OpenedResults]:
+    """Provide the results in a directory, or a read-only temporary copy of a pack.
+
+    The copy is removed at the end. A path that is neither is provided unchanged; reading it raises
+    the error. Raises ``ResultsError`` if the pack is unsafe or damaged.
+    """
+    is_pack = os.path.isfile(path) and zipfile.is_zipfile(path)
+    if not is_pack or FORMAT not in PACK_READERS.names():
+        yield OpenedResults(path)
+        return
+    with PACK_READERS.get(FORMAT)(path) as directory:
+        yield OpenedResults(directory, pack=path)
