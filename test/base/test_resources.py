@@ -92,7 +92,7 @@ def test_missing_package_with_a_similar_name_names_the_similar_package(monkeypat
     with pytest.raises(ResourceError, match="did you mean 'gazebo_ros'"):
         resources.resolve("package://gazebo_rso/launch", Path("/"))
     with pytest.raises(ResourceError) as error:
-        resources.resolve("package://nowhere/launch", Path("/"))
+        resources.resolve("package://gazebo_msgs/launch", Path("/"))
     assert "did you mean" not in str(error.value)
 
 

@@ -56,6 +56,13 @@ def test_drive_lidar_footprint_and_mass_are_shown(capsys):
     assert max(map(len, lines[1:])) <= 80  # the first line is a path
 
 
+def test_robot_can_be_named_by_a_uri(capsys):
+    assert main(["robot", "package://gz_testauto/models/wheelchair", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"].endswith("wheelchair/model.sdf")
+    assert main(["robot", "package://no_such_package/models/rover"]) == 2
+    assert "no_such_package" in capsys.readouterr().err
+
+
 def test_json_has_the_same_values_with_units(capsys):
     _, lines, _ = shown(capsys, WHEELCHAIR, "--json")
     facts = json.loads("\n".join(lines))

@@ -57,13 +57,16 @@ def environment(tmp_path):
     }
 
 
+def write(folder, name, text):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, "utf-8")
+
+
 def follow(page, folder, environment):
     """Do what a page of the tutorial states, in ``folder``."""
     for kind, values in steps(page):
         if kind == "file":
-            name, text = values
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, "utf-8")
+            write(folder, *values)
             continue
         (line,) = values
         expected = STATUS.search(line)
@@ -90,6 +93,9 @@ def test_tutorial_commands_that_need_no_ros_succeed(tmp_path, environment):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_tutorial_commands_that_need_ros_succeed(tmp_path, environment):
+    for kind, values in steps(TUTORIAL / "1_first_campaign.md"):
+        if kind == "file":  # the page uses files of the first one, but not its results
+            write(tmp_path, *values)
     follow(TUTORIAL / "4_robot.md", tmp_path, environment)
 
 

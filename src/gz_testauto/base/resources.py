@@ -23,6 +23,9 @@ from gz_testauto.base.xml_file import read_xml
 PACKAGE = "gz_testauto"
 MODELS = "models"
 """Name of the directory with the models of this package, or of a set of worlds."""
+TYPING_ERROR = 0.8
+"""Least similarity (``difflib``) of a wrong package name to the name that a message suggests. It
+distinguishes typing errors from other packages, such as ``gazebo_ros`` and ``gazebo_msgs``."""
 WORLDS_MANIFEST = "worlds.json"
 """Name of the manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
@@ -219,7 +222,7 @@ def _resolve_package(rest: str, relative_to: Path) -> Path:
         return Path(os.path.normpath(share_directory() / inside))
     directory = ros_packages().get(package) or _neighboring_package(package, relative_to)
     if directory is None:
-        near = difflib.get_close_matches(package, list(ros_packages()), n=1)
+        near = difflib.get_close_matches(package, list(ros_packages()), n=1, cutoff=TYPING_ERROR)
         hint = f"; did you mean {near[0]!r}? Otherwise" if near else ";"
         raise ResourceError(
             f"package://{rest}: the ROS package {package!r} was not found{hint} install or build "

@@ -1,4 +1,4 @@
-"""Find a campaign file that a command line names by a path, a URI, or as an installed example."""
+"""Find files that a command line names by a path, a URI, or as an installed example."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,15 @@ from gz_testauto.base.resources import resolve, share_directory
 SUFFIXES = ("", ".yaml", "_campaign.yaml")
 
 
+def input_path(text: str) -> Path:
+    """Return the path of a file or directory.
+
+    ``text`` is a path, or a URI such as ``package://my_robot/models/rover``. Raises
+    ``ResourceError`` if the file of a URI cannot be found.
+    """
+    return resolve(text, Path.cwd()) if "://" in text else Path(text)
+
+
 def campaign_path(text: str) -> Path:
     """Return the path of a campaign file.
 
@@ -16,9 +25,7 @@ def campaign_path(text: str) -> Path:
     installed example, such as ``example`` for ``config/example_campaign.yaml`` of this package. An
     existing file has priority. Raises ``ResourceError`` if the file of a URI cannot be found.
     """
-    if "://" in text:
-        return resolve(text, Path.cwd())
-    path = Path(text)
+    path = input_path(text)
     if len(path.parts) != 1 or os.path.exists(path):
         return path
     try:

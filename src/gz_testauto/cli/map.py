@@ -18,6 +18,7 @@ from typing import List, Optional
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.cli.input_files import input_path
 from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_repairs
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
@@ -33,7 +34,9 @@ from gz_testauto.worlds.static_map import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("base", metavar="BASE", type=Path, help="world file")
+    parser.add_argument(
+        "base", metavar="BASE", type=input_path, help="world file, or its package:// URI"
+    )
     parser.add_argument(
         "--resolution",
         type=float,
@@ -60,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{DEFAULT_HEIGHT_M:g})",
     )
     height.add_argument(
-        "--robot", type=Path, metavar="SDF", help="robot model whose lidar determines the height"
+        "--robot",
+        type=input_path,
+        metavar="SDF",
+        help="robot model whose lidar determines the height",
     )
     parser.add_argument(
         "--lidar",

@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Optional, Pattern
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.cli.input_files import input_path
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load
@@ -34,9 +35,11 @@ REPAIRS_SHOWN = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
-    parser.add_argument("base", metavar="BASE", type=Path, help="base world file")
     parser.add_argument(
-        "--spec", required=True, type=Path, metavar="YAML", help="obstacle specification"
+        "base", metavar="BASE", type=input_path, help="base world file, or its package:// URI"
+    )
+    parser.add_argument(
+        "--spec", required=True, type=input_path, metavar="YAML", help="obstacle specification"
     )
     parser.add_argument(
         "--count", type=int, default=100, metavar="N", help="number of worlds (default: 100)"

@@ -25,6 +25,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
+from gz_testauto.cli.input_files import input_path
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
@@ -49,9 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     parser.add_argument(
         "model",
-        type=Path,
+        type=input_path,
         metavar="MODEL",
-        help="model file, model directory, or campaign file, whose robot is read with its keys",
+        help="model file, model directory, or campaign file, whose robot is read with its keys; "
+        "a path or a package:// URI",
     )
     parser.add_argument(
         "--lidar",
