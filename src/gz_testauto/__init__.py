@@ -28,6 +28,8 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "GzTestautoError": "gz_testauto.base.errors",
+    "TrialRunner": "gz_testauto.campaign.trial_runner",
+    "TrialSeed": "gz_testauto.campaign.trial_runner",
     "Results": "gz_testauto.notebook.results",
     "compare": "gz_testauto.notebook.results",
     "load": "gz_testauto.notebook.results",

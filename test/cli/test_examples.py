@@ -8,7 +8,7 @@ from gz_testauto.base import installation
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.resources import share_directory
-from gz_testauto.cli.input_files import campaign_path
+from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.cli.main import VERBS, help_text, main
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.base.ros_packages import ros_packages
-from gz_testauto.cli.input_files import campaign_path
+from gz_testauto.campaign.campaign_files import campaign_path
 
 if TYPE_CHECKING:  # a missing library is reported instead of an error at the import
     from gz_testauto.spec.campaign import BuiltinCampaignSpec

@@ -18,7 +18,7 @@ from typing import List, Optional
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.cli.input_files import input_path
+from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_repairs
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot

@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Optional, Pattern
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.cli.input_files import input_path
+from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.sampling.difficulty import Difficulty
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.loader import load

@@ -25,7 +25,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.cli.input_files import input_path
+from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg

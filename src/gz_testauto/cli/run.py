@@ -19,6 +19,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.selection import load_failed
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
@@ -31,7 +32,6 @@ from gz_testauto.cli.campaigns import (
     run_trials,
     world_names,
 )
-from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection

@@ -6,18 +6,15 @@ import types
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
-import yaml
-
+from gz_testauto.campaign.campaign_files import read_campaign_spec
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor, with_simulator
-from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop, progress_listener
 from gz_testauto.cli.workers import processors
 from gz_testauto.notebook.results import Results
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.spec.loader import load, parse
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.processes import local_workers
 
@@ -62,7 +59,7 @@ def run(
         print the progress on standard error
     """
     out = Path(out)
-    spec = _loaded(campaign)
+    spec = read_campaign_spec(campaign)
     if seed is not None:
         spec = spec.model_copy(update={"seed": seed})
     if simulator or isinstance(spec, BuiltinCampaignSpec):
@@ -93,10 +90,3 @@ def _main_module_hidden() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
-
-
-def _loaded(campaign: Union[str, Path, Mapping[str, Any]]) -> CampaignSpec:
-    if not isinstance(campaign, Mapping):
-        return load(campaign_path(str(campaign)), CampaignSpec)
-    text = yaml.safe_dump(dict(campaign), sort_keys=False)
-    return parse(text, CampaignSpec, Path.cwd() / "campaign", called="the campaign")

@@ -138,20 +138,54 @@ class Placer:
             except _UnplaceableError as error:
                 unplaceable = error
                 continue
-            if self._evaluator is None:
-                return ObstacleSet(obstacles)
-            assert self.site.mission is not None, "the evaluator needs it"
-            cut = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
-            obstructing = [outline for outline in cut if not outline.core.is_empty]
-            path = self._evaluator.shortest_path(obstructing)
-            if path is not None or self.spec.solvable is None:
-                covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
-                difficulty = self._evaluator.difficulty(obstructing, covered_m2, path)
-                length_m = None if path is None else path_length_m(path)
-                return ObstacleSet(obstacles, length_m, difficulty, draw)
+            found = self._evaluated(obstacles, draw)
+            if found is not None:
+                return found
         if unplaceable is not None:
             raise PlacementError(str(unplaceable))
         raise PlacementError(self._unsolvable())
+
+    def place_given(self, proposals: Sequence[Proposal]) -> ObstacleSet:
+        """Return the obstacles with exactly the given values, for searches and stored obstacles.
+
+        Raises ``PlacementError`` with the name of the obstacle and the violated constraint, or if a
+        path is required and does not exist.
+        """
+        others = _PlacedShapes(self._constraints)
+        for proposal in proposals:
+            shape = _Shape(proposal)
+            positioned = _PositionedShape(shape, proposal.x_m, proposal.y_m)
+            center, slot = shapely.Point(proposal.x_m, proposal.y_m), proposal.slot
+            violated: Optional[str] = "outside the region"
+            places = places_of(self.spec, slot.group)
+            if slot.group.x_m is not None or places.distance(center) < TOLERANCE_M:  # rounded
+                relations = _Relations(shape, others, self._constraints)
+                violated = others.violated(positioned) or relations.violated(positioned)
+            if violated is not None:
+                raise PlacementError(
+                    f"obstacle {slot.name!r} at ({proposal.x_m:g}, {proposal.y_m:g}) violates a "
+                    f"constraint of the obstacle specification: {violated}; move it"
+                )
+            others.add(positioned)
+        found = self._evaluated(tuple(map(_obstacle, others.placed)), 0)
+        if found is None:
+            raise PlacementError("the given obstacles leave no path from start to goal; move one")
+        return found
+
+    def _evaluated(self, obstacles: Tuple[Obstacle, ...], draw: int) -> Optional[ObstacleSet]:
+        """Return the obstacle set, or None if a path is required and does not exist."""
+        if self._evaluator is None:
+            return ObstacleSet(obstacles)
+        assert self.site.mission is not None, "the evaluator needs it"
+        cut = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
+        obstructing = [outline for outline in cut if not outline.core.is_empty]
+        path = self._evaluator.shortest_path(obstructing)
+        if path is None and self.spec.solvable is not None:
+            return None
+        covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
+        difficulty = self._evaluator.difficulty(obstructing, covered_m2, path)
+        length_m = None if path is None else path_length_m(path)
+        return ObstacleSet(obstacles, length_m, difficulty, draw)
 
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator

@@ -12,6 +12,7 @@ examples.
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     SerializeAsAny,
@@ -46,7 +47,7 @@ from gz_testauto.spec.robot import (
     StackRobotSpec,
 )
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
-from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, WorldsSpec
+from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, RandomNumbers, WorldsSpec
 
 MISSING = ".{key} is missing"
 SET_BY_SOURCE = ".{key} is set by worlds.{source}; remove it"
@@ -204,6 +205,20 @@ STACK_RESOLUTION_M = 0.05
 """Default side length (m) of a grid cell of the static map of a stack."""
 
 
+def _ordered(
+    bounds: Tuple[float, float, float, float],
+) -> Tuple[float, float, float, float]:
+    x_min, y_min, x_max, y_max = bounds
+    if not (x_min < x_max and y_min < y_max):
+        raise ValueError("must be [x_min, y_min, x_max, y_max] with x_min < x_max, y_min < y_max")
+    return bounds
+
+
+Rectangle = Annotated[
+    Tuple[Bounded, Bounded, Bounded, Bounded], BeforeValidator(as_tuple), AfterValidator(_ordered)
+]
+
+
 class GlobalPlanSpec(Spec):
     """Parameters of the global plan, which is computed on the static map."""
 
@@ -213,6 +228,9 @@ class GlobalPlanSpec(Spec):
     margin_m: float = Field(0.2, ge=0)
     """Distance (m) that is added to the circumscribed radius of the footprint to obtain the
     inflation radius of the static map."""
+    bounds_m: Optional[Rectangle] = None
+    """Exact rectangle ``[x_min, y_min, x_max, y_max]`` (m) of the static map. By default, the map
+    contains the models of the world, the start, the goals and the regions of random obstacles."""
 
 
 class StopSpec(Spec):
@@ -309,6 +327,14 @@ class CampaignSpec(LocatedSpec):
         """Return the road of the world with an index. Returns None if it has no road."""
         files = self.worlds.files
         return self.road if not files or files[world].road is None else files[world].road
+
+    def random_numbers(self, world: int, repetition: int) -> RandomNumbers:
+        """Return the identity of the random numbers of a trial: world and repetition by index."""
+        files = self.worlds.files
+        given = files[world].random_numbers if files and world < len(files) else None
+        if given is None:
+            return RandomNumbers(seed=self.seed, world=world, repetition=repetition)
+        return given.model_copy(update={"repetition": given.repetition + repetition})
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:

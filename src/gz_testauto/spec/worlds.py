@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Dict, List, Mapping, Optional, Pattern, Set, T
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     ValidationInfo,
     create_model,
@@ -58,6 +59,21 @@ def _obstacles(value: Any, info: ValidationInfo) -> Any:
     return load(resolve_path(value, info), ObstacleSpec)
 
 
+class RandomNumbers(Spec):
+    """A trial of another campaign whose random numbers are used again: the noise of sensors and
+    planners, actors, and values of ``randomize``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seed: int = Field(ge=0, lt=SEEDS)
+    """Seed of the other campaign."""
+    world: int = Field(0, ge=0, lt=MOST_TRIALS)
+    """Index of the world in the other campaign, from 0."""
+    repetition: int = Field(0, ge=0, lt=MOST_TRIALS)
+    """Index of the repetition in the other campaign, from 0. It is the first repetition in this
+    campaign."""
+
+
 class WorldFileSpec(ViaSpec):
     """A ``.world`` file of the directory, given as a file name or as a mapping with these keys. The
     same file can be listed several times with different names, for several missions. If ``goal`` is
@@ -77,6 +93,10 @@ class WorldFileSpec(ViaSpec):
     """The goal in this world. The default is the goal in the campaign."""
     road: RoadOrFile = None
     """The road of this world, or the path of its file. The default is the road of the campaign."""
+    random_numbers: Optional[RandomNumbers] = None
+    """The trial of another campaign whose random numbers are used in this world, so that a trial is
+    repeated bit by bit. By default, random numbers derive from the seed of the campaign and the
+    position of the world in it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,6 +107,15 @@ class WorldFileSpec(ViaSpec):
     def world(self) -> str:
         """Return the name of the world in results."""
         return self.name or Path(self.file).stem
+
+    @model_validator(mode="after")
+    def _copies_differ(self) -> Self:
+        if self.count > 1 and self.random_numbers is not None:
+            raise ValueError(
+                "'random_numbers' would be the same in each of the 'count' worlds; remove one of "
+                "them"
+            )
+        return self
 
     @property
     def copies(self) -> List["WorldFileSpec"]:

@@ -39,6 +39,7 @@ from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomize import FaultTerm, PushTerm
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
@@ -136,6 +137,11 @@ class ActorContext(NamedTuple):
     repetition: int
     companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
 
+    @property
+    def random_numbers(self) -> RandomNumbers:
+        """Return the identity of the random numbers of the trial."""
+        return self.spec.random_numbers(self.world, self.repetition)
+
     def obstacle_outlines(self) -> ObstacleOutlines:
         """Return the obstacles of the world at the heights at which they obstruct the robot."""
         heights = obstructing_heights(self.spec.robot.height_m or self.robot.height_m)
@@ -148,7 +154,8 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     Raises ``SpecError`` for an invalid actor or randomization term, ``PlacementError`` if no start
     of an actor is free, and ``SdfError`` if the model of an actor cannot be read.
     """
-    spec, world, repetition = context.spec, context.world, context.repetition
+    spec, numbers = context.spec, context.random_numbers
+    seed, world, repetition = numbers.seed, numbers.world, numbers.repetition
     own = world_actors(context.scene)
     if not (spec.changes_worlds or own):
         return TrialActors()
@@ -163,21 +170,21 @@ def prepare_actors(context: ActorContext) -> TrialActors:
             _has_bit_masks(context),
             tuple((start, _radius_m(body)) for body, start in context.companions),
             _outlines(context),
-            spec.road_of(world),
+            spec.road_of(context.world),
         )
-        hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
+        hooks.extend(create_actors((*spec.actors, *own), seed, world, repetition, area))
     if agents is not None:
         if not _has_bit_masks(context):
             _set_contact_groups(agents, len(hooks))
         hooks.append(agents)
-    hooks.extend(create_hooks(spec.hooks, spec.seed, world, repetition))
+    hooks.extend(create_hooks(spec.hooks, seed, world, repetition))
     if spec.effects:
         targets = _effect_targets(context, TrialActors(tuple(hooks)))
-        hooks.extend(create_effects(spec.effects, spec.seed, world, repetition, targets))
+        hooks.extend(create_effects(spec.effects, seed, world, repetition, targets))
     if not spec.randomize:
         return TrialActors(tuple(hooks))
     scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
-    drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
+    drawn = draw_terms(spec.randomize, seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
@@ -245,7 +252,8 @@ def _agents(context: ActorContext) -> Optional[Hook]:
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
-    hook: Hook = source.hook(context.file, context.world, context.repetition, context.robot.name)
+    numbers = context.random_numbers
+    hook: Hook = source.hook(context.file, numbers.world, numbers.repetition, context.robot.name)
     return hook
 
 
@@ -259,13 +267,14 @@ def tracker_of(
     spec = context.spec
     if spec.tracking is None:
         return None
+    numbers = context.random_numbers
     scene = TrackedScene(
         models=(*actors.all_models, *others),
         actors=actors.actors,
         obstacles=context.obstacle_outlines(),
-        seed=spec.seed,
-        world=context.world,
-        repetition=context.repetition,
+        seed=numbers.seed,
+        world=numbers.world,
+        repetition=numbers.repetition,
     )
     return ObjectTracker(spec.tracking, context.robot.name, scene)
 

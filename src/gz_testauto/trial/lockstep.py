@@ -132,6 +132,16 @@ class LockstepExecutor(TrialExecutor):
             tracker,
         )
 
+    def for_campaign(self, campaign: PreparedCampaign) -> "LockstepExecutor":
+        """Return an executor that runs the trials of another campaign in the open simulator.
+
+        Both campaigns must have the same robots and simulator. Close only this executor. Raises
+        the errors of the constructor.
+        """
+        other = LockstepExecutor(campaign, self._open_simulator)
+        other._simulator = self._require_simulator()
+        return other
+
     def recover(self) -> None:
         """Close the simulator and start a new simulator."""
         self.close()

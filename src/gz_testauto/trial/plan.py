@@ -12,6 +12,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.sampling import seeds
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import RandomNumbers
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
     return spec.most_worlds is None or trial.world_index < spec.most_worlds
 
 
+def trial_seed(numbers: RandomNumbers) -> int:
+    """Return the seed (:attr:`Trial.seed`) of a trial with these random numbers."""
+    return seeds.child_seed(numbers.seed, seeds.TRIAL, numbers.world, numbers.repetition)
+
+
 def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
     """Return all trials of a campaign in the worlds with the names ``worlds``, in order of
     execution.
@@ -97,7 +103,7 @@ def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
     trials: List[Trial] = []
     for world_index, world in enumerate(worlds):
         for repetition in range(spec.repetitions):
-            seed = seeds.child_seed(spec.seed, seeds.TRIAL, world_index, repetition)
+            seed = trial_seed(spec.random_numbers(world_index, repetition))
             for planner in spec.planners:
                 trials.append(
                     Trial(len(trials), world, world_index, planner.name, repetition, seed)

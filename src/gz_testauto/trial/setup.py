@@ -7,6 +7,7 @@ and read the world of each trial. :mod:`gz_testauto.trial.checks` rejects invali
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
 from gz_testauto.actors.tracker import ObjectTracker, outline_m
@@ -64,7 +65,8 @@ class PreparedCampaign:
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
         self.static_map = StaticMaps(spec, robot, self.limits, missions)
-        self._cached_world: Optional[Tuple[str, _WorldData]] = None
+        self._worlds = {world.name: world for world in worlds}
+        self._cached_world: Optional[Tuple[Tuple[Path, str], _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickle only the inputs. A worker process reads the worlds and computes the maps again."""
@@ -103,7 +105,7 @@ class PreparedCampaign:
 
     def world(self, trial: Trial) -> WorldRecord:
         """Return the world of a trial."""
-        return self.worlds[trial.world_index]
+        return self._worlds[trial.world]
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
         """Return a new monitor of a trial; ``extra_models`` are models that are not in the world
@@ -160,9 +162,9 @@ class PreparedCampaign:
         return self._world_data(world).scene
 
     def _world_data(self, world: WorldRecord) -> "_WorldData":
-        if self._cached_world is None or self._cached_world[0] != world.name:
-            scene = read_scene(world.path)
-            self._cached_world = (world.name, _WorldData(scene, self.heights))
+        key = (world.path, world.sha256)  # not the name: other content can have the same name
+        if self._cached_world is None or self._cached_world[0] != key:
+            self._cached_world = (key, _WorldData(read_scene(world.path), self.heights))
         return self._cached_world[1]
 
 

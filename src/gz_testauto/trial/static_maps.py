@@ -7,7 +7,7 @@ no path, the map is enlarged by a margin in which a robot can drive around the a
 """
 
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -76,6 +76,11 @@ class StaticMaps:
         self.scan_height_m = _scan_height_m(spec, robot)
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
+    def share_plans(self, other: "StaticMaps") -> None:
+        """Use the plans of ``other``, which must have the same robot and equal keys ``global_plan``
+        and ``worlds``, except for single worlds."""
+        self._plans = other._plans
+
     def waypoints(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the start or the previous goal.
 
@@ -127,13 +132,23 @@ class StaticMaps:
         if self._is_for_stack:
             margin_m += OPEN_MARGIN_M
         scene = self._scene(inputs)
+        if spec.global_plan.bounds_m is not None:
+            return self._plan_within(inputs, scene, (self._given_bounds(inputs),))
         areas = self._required_areas(inputs)
         bounds = bounds_of(scene, resolution, areas, margin_m, MAX_SEARCHED_CELLS)
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + margin_m
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         areas = {"the path around the world": wider}
-        for covered in (bounds, bounds_of(scene, resolution, areas, 0.0, MAX_SEARCHED_CELLS)):
+        widest = bounds_of(scene, resolution, areas, 0.0, MAX_SEARCHED_CELLS)
+        return self._plan_within(inputs, scene, (bounds, widest))
+
+    def _plan_within(
+        self, inputs: MapInputs, scene: WorldScene, tried: Sequence[Bounds]
+    ) -> _GlobalPlan:
+        """Return the plan on the map with the first of the ``tried`` bounds that has one."""
+        limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
+        for covered in tried:
             grid = self._map(scene, covered)
             paths: List[np.ndarray] = []
             for leg in inputs.legs:
@@ -145,6 +160,19 @@ class StaticMaps:
             else:
                 return _GlobalPlan(covered, tuple(paths))
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
+
+    def _given_bounds(self, inputs: MapInputs) -> Bounds:
+        """Return ``global_plan.bounds_m``. Raises ``SpecError`` if a start or goal is outside."""
+        bounds = self._spec.global_plan.bounds_m
+        assert bounds is not None
+        x_min, y_min, x_max, y_max = bounds
+        for pose in (inputs.start, *inputs.goals):
+            if not (x_min <= pose.x_m <= x_max and y_min <= pose.y_m <= y_max):
+                raise SpecError(
+                    f"global_plan.bounds_m is {list(bounds)}, but {inputs.named(pose)} "
+                    f"({pose.x_m:g}, {pose.y_m:g}) is outside of it; enlarge or remove it"
+                )
+        return bounds
 
     @property
     def _is_for_stack(self) -> bool:

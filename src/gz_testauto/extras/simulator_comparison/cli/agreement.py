@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Sequence
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     exit_status,
     load_campaign,
 )
-from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.extras.simulator_comparison.agreement import agreement
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench

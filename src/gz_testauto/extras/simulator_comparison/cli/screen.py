@@ -18,6 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
@@ -26,7 +27,6 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     print_results,
 )
-from gz_testauto.cli.input_files import campaign_path
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import whole_number
 from gz_testauto.extras.simulator_comparison.agreement import confirmation

@@ -1,10 +1,15 @@
-"""Find files that a command line names by a path, a URI, or as an installed example."""
+"""Find and read campaigns and other files that are given by a path, a URI or an example's name."""
 
 import os
 from pathlib import Path
+from typing import Any, Mapping, Union
+
+import yaml
 
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.resources import resolve, share_directory
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load, parse
 
 SUFFIXES = ("", ".yaml", "_campaign.yaml")
 
@@ -34,3 +39,16 @@ def campaign_path(text: str) -> Path:
         return path
     found = (config / f"{text}{suffix}" for suffix in SUFFIXES)
     return next((one for one in found if os.path.isfile(one)), path)
+
+
+def read_campaign_spec(campaign: Union[str, Path, Mapping[str, Any]]) -> CampaignSpec:
+    """Return the specification of a campaign.
+
+    ``campaign`` is the path of a file, a URI, the name of an installed example (see
+    :func:`campaign_path`), or a mapping with the keys of a campaign file, in which paths are
+    relative to the working directory. Raises ``SpecError`` for an invalid campaign.
+    """
+    if not isinstance(campaign, Mapping):
+        return load(campaign_path(str(campaign)), CampaignSpec)
+    text = yaml.safe_dump(dict(campaign), sort_keys=False)
+    return parse(text, CampaignSpec, Path.cwd() / "campaign", called="the campaign")

@@ -1,0 +1,73 @@
+"""A graded score of a trial: how near it came to a failure, for searches and tuning.
+
+The outcome is a poor guide of a search, since most trials have the same one. The score orders
+trials with the same outcome, too. It is no metric of the results: it combines the outcome with
+figures that are metrics of their own.
+"""
+
+from typing import NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.metrics.recording import Recording
+
+WINDOW_S = 15.0
+"""Simulated time (s) over which the progress towards the goal is measured."""
+
+
+class GradedScore(NamedTuple):
+    """The score of a trial. Scores are compared field by field: the greater, the better."""
+
+    success: bool
+    """True if the trial succeeded."""
+    progress_mps: float
+    """Least mean speed (m/s) in the direction of the next goal over 15 s; negative if the robot
+    moved away from it."""
+    remaining_s: float
+    """Simulated time (s) between the end of the trial and its limit."""
+    clearance_m: float
+    """Least clearance (m); infinite in a world without obstacles."""
+
+
+def graded_score(
+    recording: Recording,
+    success: bool,
+    goals_m: Sequence[Tuple[float, float]],
+    timeout_s: float,
+) -> GradedScore:
+    """Return the score of a trial with the ``goals_m`` (x, y in the world frame) of its robot.
+
+    A recording shorter than 15 s is one window. Raises ``ValueError`` for no goals.
+    """
+    if not goals_m:
+        raise ValueError("a score needs at least one goal")
+    time_s = recording.time_s
+    remaining_m = _remaining_m(recording, np.asarray(goals_m, dtype=float))
+    ends = np.searchsorted(time_s, time_s[0] + WINDOW_S - 1e-9)
+    if ends >= len(time_s):  # no complete window
+        first, last = np.array([0]), np.array([len(time_s) - 1])
+    else:
+        last = np.arange(ends, len(time_s))
+        first = np.searchsorted(time_s, time_s[last] - WINDOW_S - 1e-9)
+    duration_s = time_s[last] - time_s[first]
+    speeds = (remaining_m[first] - remaining_m[last]) / np.where(duration_s > 0, duration_s, np.inf)
+    clearance_m = recording.clearance_m[~np.isnan(recording.clearance_m)]
+    return GradedScore(
+        bool(success),
+        float(speeds.min()),
+        float(timeout_s - time_s[-1]),
+        float(clearance_m.min()) if len(clearance_m) else float("inf"),
+    )
+
+
+def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
+    """Return the straight distance (m) to the last goal through the goals before it, (n,)."""
+    times_s = recording.goal_times_s
+    reached = np.zeros(len(recording.time_s), dtype=int)
+    if times_s is not None:
+        known = times_s[:-1][~np.isnan(times_s[:-1])]
+        reached = np.searchsorted(np.sort(known), recording.time_s, side="right")
+    legs_m = np.hypot(*np.diff(goals_m, axis=0).T) if len(goals_m) > 1 else np.zeros(0)
+    after_m = np.concatenate([np.cumsum(legs_m[::-1])[::-1], [0.0]])
+    offset = recording.pose[:, :2] - goals_m[reached]
+    return np.asarray(np.hypot(offset[:, 0], offset[:, 1]) + after_m[reached])
