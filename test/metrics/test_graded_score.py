@@ -23,7 +23,7 @@ def recording(x_m, period_s=1.0, clearance_m=0.4, **fields):
 
 
 def test_worst_window_of_fifteen_seconds_counts():
-    stops = [*range(0, 31), *[30] * 15, *range(31, 61)]  # stands for 15 s in between
+    stops = [*range(0, 31), *[30] * 15, *range(31, 61)]  # 15 s without motion
     score = graded_score(recording(stops), True, [(100.0, 0.0)], timeout_s=120.0)
     assert score == GradedScore(True, 0.0, 120.0 - 75.0, 0.4)
 
@@ -40,8 +40,8 @@ def test_short_recording_is_one_window():
 
 def test_progress_continues_behind_an_intermediate_goal():
     x_m = [*range(0, 11), *range(9, -11, -1)]  # to 10 and back to -10
-    there = recording(x_m, goal_times_s=np.array([10.0, 30.0]))
-    score = graded_score(there, True, [(10.0, 0.0), (-10.0, 0.0)], 60.0)
+    recorded = recording(x_m, goal_times_s=np.array([10.0, 30.0]))
+    score = graded_score(recorded, True, [(10.0, 0.0), (-10.0, 0.0)], 60.0)
     assert score.progress_mps == pytest.approx(1.0)
 
 
