@@ -1,0 +1,1 @@
+"""The standard set: scenario classes with fixed worlds, score cards, and their verification."""

@@ -1,0 +1,334 @@
+"""The score card of one planner on the standard set, and its experiment ID.
+
+A card is a JSON file with everything on which the results depend, and the results: the version of
+the set, the hashes of campaign files, worlds and further files, the planner with its parameters and
+code, the versions of the software, and the outcome and the bits of each trial. The experiment ID is
+a hash of exactly these fields. It contains no path, no time and nothing about the machine; those
+are in the field ``about``, which is not hashed.
+"""
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+import numpy as np
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.extras.standard_set.classes import StandardSet
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.results.comparability import SHA256, file_sha256
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.manifest import campaign_inputs
+from gz_testauto.results.recordings import read_trajectory
+from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
+from gz_testauto.trial.outcome import Outcome
+
+FORMAT = 1
+SHOWN_METRICS = ("spl", "time_s", "clearance_min_m")
+"""Metrics that a card contains for each trial."""
+CAMPAIGN_FILE = "campaign file"
+WORLD_FILES = "worlds.directory/"
+"""Prefix of the inputs with the files of a directory of worlds, of which a class can use a part."""
+DIGITS = 12
+"""Number of hexadecimal digits in an experiment ID."""
+
+
+@dataclass(frozen=True)
+class CardTrial:
+    """The result of one trial. ``bits`` is a hash of the recorded trajectory, empty for an invalid
+    trial. ``metrics`` has None for a value that the recording does not determine."""
+
+    world_sha256: str
+    outcome: Outcome
+    bits: str
+    metrics: Mapping[str, Optional[float]]
+
+    @property
+    def is_valid(self) -> bool:
+        """Return whether the trial is a measurement of the planner."""
+        return self.outcome.valid
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """The results of a planner in one class. ``planned`` is the number of worlds of the class,
+    ``files`` are hashes and descriptions of the inputs, and ``trials`` the results by world."""
+
+    planned: int
+    files: Mapping[str, str]
+    trials: Mapping[str, CardTrial]
+
+    @property
+    def valid(self) -> List[CardTrial]:
+        """Return the valid trials."""
+        return [one for one in self.trials.values() if one.is_valid]
+
+
+@dataclass(frozen=True)
+class PlannerIdentity:
+    """A planner with its parameters, in which files are replaced by their hashes, and its code."""
+
+    name: str
+    plugin: str
+    parameters: Mapping[str, Any]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """The results of one planner on the standard set.
+
+    ``versions`` are those of this package, Python, libraries and the simulator. ``about`` describes
+    the machine and the run, and has no influence on the ID.
+    """
+
+    format: int
+    set_version: int
+    planner: PlannerIdentity
+    versions: Mapping[str, str]
+    classes: Mapping[str, ClassResult]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def id_of(self, standard: StandardSet) -> str:
+        """Return the experiment ID: the version of the set, the digits of the classes in the order
+        of the set, ``w`` and the largest number of worlds if a class is incomplete, and a hash."""
+        digits = "".join(
+            str(number) for number, name in enumerate(standard.classes, 1) if name in self.classes
+        )
+        subset = f"w{self.most_worlds}" if self.is_subset else ""
+        return f"std{self.set_version}-{digits}{subset}-{self.digest[:DIGITS]}"
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all fields except ``about``, in a canonical form."""
+        content = _as_json(self)
+        del content["about"]
+        text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @property
+    def is_subset(self) -> bool:
+        """Return whether a class has fewer trials than worlds."""
+        return any(len(one.trials) < one.planned for one in self.classes.values())
+
+    @property
+    def most_worlds(self) -> int:
+        """The largest number of worlds of a class in which the planner ran."""
+        return max((len(one.trials) for one in self.classes.values()), default=0)
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Return a success rate with Wilson's score interval; unknown if there are no trials.
+
+    Source: E. B. Wilson, JASA 22 (1927), as scipy computes it.
+    """
+    if trials == 0:
+        return Estimate.unknown()
+    from scipy.stats import binomtest
+
+    interval = binomtest(successes, trials).proportion_ci(LEVEL, "wilson")
+    return Estimate(successes / trials, float(interval.low), float(interval.high), "Wilson")
+
+
+def success(trials: List[CardTrial]) -> Estimate:
+    """Return the success rate of the valid trials in ``trials``, with Wilson's interval."""
+    valid = [one for one in trials if one.is_valid]
+    return wilson(sum(one.outcome.success for one in valid), len(valid))
+
+
+def recording_bits(recording: Recording) -> str:
+    """Return 16 hexadecimal digits of a hash of what happened in a trial: times, poses, commands,
+    clearance and series, without wall times. Equal digits mean equal bits."""
+    digest = hashlib.sha256()
+    names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
+    arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
+    arrays.update({f"series {name}": array for name, array in recording.series.items()})
+    for name, array in sorted(arrays.items()):
+        if array is None:
+            continue
+        plain = np.ascontiguousarray(array)
+        if plain.dtype.kind == "f":  # NaN has several representations
+            plain = np.where(np.isnan(plain), np.nan, plain)
+        digest.update(f"{name} {plain.dtype.str} {plain.shape}".encode())
+        digest.update(plain.tobytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class ClassRun:
+    """The finished campaign of one class and one planner, with its campaign file and directory."""
+
+    file: Path
+    spec: BuiltinCampaignSpec
+    loaded: LoadedCampaign
+    directory: Path
+
+
+def class_result(run: ClassRun, count: Optional[int]) -> ClassResult:
+    """Return the results of a class in its first ``count`` worlds."""
+    loaded = run.loaded
+    hashes = {world.name: world.sha256 for world in loaded.results.worlds}
+    trajectories = CampaignDirectory(run.directory).trajectories
+    trials = {}
+    for record in loaded.results.trials:
+        if count is not None and record.world_index >= count:
+            continue
+        valid = record.outcome.valid
+        bits = recording_bits(read_trajectory(trajectories / record.trajectory)) if valid else ""
+        metrics = {name: _finite(record.metrics.get(name)) for name in SHOWN_METRICS}
+        trials[record.world] = CardTrial(
+            hashes[record.world], record.outcome, bits, metrics if valid else {}
+        )
+    return ClassResult(len(hashes), class_files(run.file, run.spec, loaded.manifest.inputs), trials)
+
+
+def planner_identity(planner: BuiltinPlannerSpec, inputs: Mapping[str, str]) -> PlannerIdentity:
+    """Return the identity of a planner from the inputs of a campaign with this planner."""
+    parameters = {name: _without_path(value) for name, value in planner.parameters.items()}
+    files = {name: value for name, value in inputs.items() if _is_of_planner(name)}
+    return PlannerIdentity(planner.name, planner.plugin, parameters, files)
+
+
+def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
+    """Return the versions of the software in a manifest."""
+    simulator = content["simulator"] or {}
+    return {
+        "gz_testauto": str(content["gz_testauto"]),
+        "python": str(content["python"]),
+        **{name: str(version) for name, version in content["libraries"].items()},
+        f"simulator {simulator.get('name', '')}": str(simulator.get("version", "")),
+    }
+
+
+def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
+    """Return the inputs of a class that are files or descriptions.
+
+    The hash of the campaign file ``file`` replaces the fields of the campaign.
+    """
+    fields = {name for name, value in campaign_inputs(spec).items() if not _is_hash(value)}
+    return {
+        CAMPAIGN_FILE: SHA256 + file_sha256(file),
+        **{
+            name: value
+            for name, value in inputs.items()
+            if name not in fields and not _is_of_planner(name) and not name.startswith(WORLD_FILES)
+        },
+    }
+
+
+def _is_hash(value: str) -> bool:
+    return value.startswith(SHA256)
+
+
+def _is_of_planner(name: str) -> bool:
+    return name.startswith(("planner ", "code of planner ", "planners["))  # see results/inputs.py
+
+
+def _without_path(value: Any) -> Any:
+    is_file = isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)
+    return SHA256 + file_sha256(Path(value)) if is_file else value
+
+
+def _finite(value: Optional[float]) -> Optional[float]:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _as_json(card: ScoreCard) -> Dict[str, Any]:
+    content = asdict(card)
+    for one in content["classes"].values():
+        for trial in one["trials"].values():
+            trial["outcome"] = trial["outcome"].value
+    return content
+
+
+def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
+    """Return the content of a card's file, with one line per trial."""
+    content = _as_json(card)
+    classes = content.pop("classes")
+    head = json.dumps({"id": card.id_of(standard), **content}, indent=1, ensure_ascii=False)
+    return (
+        head[:-2] + ',\n "classes": {\n' + ",\n".join(_class_lines(classes)) + "\n }\n}\n"
+    ).encode()
+
+
+def _class_lines(classes: Mapping[str, Any]) -> Iterator[str]:
+    for name, one in classes.items():
+        rows = ",\n".join(
+            f"    {json.dumps(world)}: {json.dumps(trial)}"
+            for world, trial in one["trials"].items()
+        )
+        yield (
+            f'  {json.dumps(name)}: {{"planned": {one["planned"]},\n'
+            f'   "files": {json.dumps(one["files"])},\n   "trials": {{\n{rows}\n   }}}}'
+        )
+
+
+def read_card(path: Path, standard: StandardSet) -> ScoreCard:
+    """Read a card. Raises ``ResultsError`` if the file is not a card, is damaged, or is a card of
+    another version of the set."""
+    content = read_json_object(path, ResultsError)
+    if "set_version" not in content or "id" not in content:
+        raise ResultsError(
+            f"{path}: the file is not a score card; specify a card.json of `gz_testauto benchmark`"
+        )
+    if (content.get("format"), content["set_version"]) != (FORMAT, standard.version):
+        raise ResultsError(
+            f"{path}: the card has format {content.get('format')} and version "
+            f"{content['set_version']} of the standard set, but this installation has format "
+            f"{FORMAT} and version {standard.version}; install the version of gz_testauto that "
+            f"wrote the card"
+        )
+    stated = content.pop("id")
+    card = validate_as(ScoreCard, content, str(path), ResultsError)
+    found = card.id_of(standard)
+    if found != stated:
+        raise ResultsError(
+            f"{path}: the card is damaged: its content has the ID {found}, but the file states "
+            f"{stated!r}; copy the original card again"
+        )
+    return card
+
+
+def card_of(
+    standard: StandardSet,
+    planner: BuiltinPlannerSpec,
+    runs: Mapping[str, ClassRun],
+    count: Optional[int],
+    about: Mapping[str, Any],
+) -> ScoreCard:
+    """Return the card of a planner from the campaigns of its classes.
+
+    Raises ``ResultsError`` if the campaigns have different versions of software.
+    """
+    versions: Dict[str, str] = {}
+    first = ""
+    for name, run in runs.items():
+        now = versions_of(run.loaded.manifest.content)
+        if versions and now != versions:
+            changed = sorted(key for key in {*now, *versions} if now.get(key) != versions.get(key))
+            raise ResultsError(
+                f"{run.directory}: class {name} was run with another version of {changed[0]} than "
+                f"class {first}; specify a new directory with --out"
+            )
+        versions, first = now, first or name
+    some = next(iter(runs.values())).loaded
+    return ScoreCard(
+        FORMAT,
+        standard.version,
+        planner_identity(planner, some.manifest.inputs),
+        versions,
+        {name: class_result(run, count) for name, run in runs.items()},
+        about,
+    )
+
+
+def write_card(path: Path, card: ScoreCard, standard: StandardSet) -> None:
+    """Write a card atomically."""
+    write_atomically(path, card_bytes(card, standard))

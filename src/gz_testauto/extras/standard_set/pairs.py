@@ -1,0 +1,124 @@
+"""Paired comparison of the planners of several score cards.
+
+Two planners are compared in all worlds in which both have a valid trial, over all classes together.
+The tests are those of :mod:`gz_testauto.analysis.comparison`.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+from gz_testauto.analysis.comparison import (
+    ALPHA,
+    PairedCounts,
+    holm,
+    mcnemar,
+    rate_difference,
+)
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.standard_set.card import ScoreCard
+from gz_testauto.report.plain import joined
+from gz_testauto.results.comparability import differing_names
+
+Key = Tuple[str, str, str]
+"""A world: its class, name and hash."""
+
+
+@dataclass(frozen=True)
+class PlannerPair:
+    """The comparison of two planners over all worlds in which both have a valid trial.
+
+    ``difference`` is the success rate of ``first`` minus that of ``second``. ``p_value`` is that of
+    the exact McNemar test, and ``p_adjusted`` is Holm-adjusted over all pairs.
+    """
+
+    first: str
+    second: str
+    counts: PairedCounts
+    difference: Estimate
+    p_value: float
+    p_adjusted: float
+
+    @property
+    def significant(self) -> bool:
+        """Return whether the success rates differ significantly."""
+        return self.p_adjusted < ALPHA
+
+
+def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> None:
+    """Raise ``ResultsError`` unless the planners have different names, and the cards have the same
+    campaign file and robot in each common class.
+
+    ``paths`` are the files of the last cards, for messages.
+    """
+    named = [*([""] * (len(cards) - len(paths))), *map(str, paths)]
+    seen: Dict[str, Mapping[str, str]] = {}
+    names: List[str] = []
+    for card, path in zip(cards, named):
+        if card.planner.name in names:
+            raise ResultsError(
+                f"{path}: the planner {card.planner.name!r} appears twice; omit the card, or set "
+                "another 'name' in the file of your planner"
+            )
+        names.append(card.planner.name)
+        for name, one in card.classes.items():
+            known = seen.setdefault(name, one.files)
+            different = [key for key in differing_names(known, one.files) if not _is_code(key)]
+            if different:
+                raise ResultsError(
+                    f"{path}: class {name} was run with another {different[0]}, so its trials "
+                    "cannot be paired; run the planner again with this version"
+                )
+
+
+def version_note(cards: Sequence[ScoreCard]) -> str:
+    """Return a sentence on the versions and code in which the cards differ, empty if there is no
+    difference."""
+    found = set()
+    for one, other in itertools.combinations(cards, 2):
+        found.update(differing_names(one.versions, other.versions))
+        for name in one.classes.keys() & other.classes.keys():
+            files = one.classes[name].files, other.classes[name].files
+            found.update(key for key in differing_names(*files) if _is_code(key))
+    if not found:
+        return ""
+    return (
+        f"The cards differ in {joined(sorted(found))}, so a difference of planners can also be one "
+        "of versions."
+    )
+
+
+def _is_code(name: str) -> bool:
+    return name.startswith("code of ")
+
+
+def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:
+    """Return the comparison of each pair of planners."""
+    outcomes = [_outcomes(card) for card in cards]
+    pairs = []
+    for (first, one), (second, other) in itertools.combinations(zip(cards, outcomes), 2):
+        common = [key for key in one if key in other]
+        cells = [(one[key], other[key]) for key in common]
+        counts = PairedCounts(
+            cells.count((True, True)),
+            cells.count((True, False)),
+            cells.count((False, True)),
+            cells.count((False, False)),
+        )
+        p_value = mcnemar(counts) if common else float("nan")
+        difference = rate_difference(counts) if common else Estimate.unknown()
+        names = first.planner.name, second.planner.name
+        pairs.append(PlannerPair(*names, counts, difference, p_value, p_value))
+    adjusted = holm([pair.p_value for pair in pairs])
+    return [replace(pair, p_adjusted=p) for pair, p in zip(pairs, adjusted)]
+
+
+def _outcomes(card: ScoreCard) -> Dict[Key, bool]:
+    return {
+        (name, world, trial.world_sha256): trial.outcome.success
+        for name, one in card.classes.items()
+        for world, trial in one.trials.items()
+        if trial.is_valid
+    }

@@ -1,0 +1,249 @@
+"""Score cards as a table for the terminal, as Markdown and as JSON."""
+
+import json
+import math
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from rich.console import Console
+from rich.text import Text
+
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.extras.standard_set.card import (
+    CardTrial,
+    ClassResult,
+    ScoreCard,
+    success,
+)
+from gz_testauto.extras.standard_set.classes import StandardSet
+from gz_testauto.extras.standard_set.pairs import PlannerPair
+from gz_testauto.report.plain import joined, number_text, p_text, plain_table
+
+TOTAL = "all classes"
+METHODS = (
+    "Success rates have 95 % Wilson intervals. SPL counts failures as 0; time and least clearance "
+    "are means over trials that reached the goal."
+)
+PAIRED = (
+    "Differences of success in percentage points, over the worlds of all classes in which both "
+    "planners have a valid trial: 95 % interval of Gaffke, exact McNemar test, p-values adjusted "
+    "by Holm over all pairs."
+)
+
+
+def class_rows(card: ScoreCard) -> Iterator[Tuple[str, List[CardTrial]]]:
+    """Yield the name and the trials of each class, and then those of all classes together."""
+    for name, one in card.classes.items():
+        yield name, list(one.trials.values())
+    yield TOTAL, [trial for one in card.classes.values() for trial in one.trials.values()]
+
+
+def percent(one: Estimate, with_interval: bool = True) -> str:
+    """Return a rate as percentage with its interval, such as ``87 [79, 92]``."""
+    if math.isnan(one.value):
+        return "-"
+    value = f"{100 * one.value:.1f}"
+    return f"{value} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if with_interval else value
+
+
+def mean_of(trials: Sequence[CardTrial], metric: str, completed: bool) -> float:
+    """Return the mean of a metric over valid trials, or over those that reached the goal; NaN
+    without values."""
+    chosen = [one for one in trials if one.is_valid and (one.outcome.success or not completed)]
+    values = [one.metrics.get(metric) for one in chosen]
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
+    """Return sentences on a subset, on omitted classes and on invalid trials."""
+    found = []
+    if card.is_subset:
+        found.append(
+            f"Subset: the first {card.most_worlds} worlds of each class, not the complete set."
+        )
+    omitted = [name for name in standard.classes if name not in card.classes]
+    if omitted:
+        found.append(f"Not included: {joined(omitted)}.")
+    invalid = {
+        name: len(one.trials) - len(one.valid)
+        for name, one in card.classes.items()
+        if len(one.trials) > len(one.valid)
+    }
+    if invalid:
+        counts = joined([f"{count} in {name}" for name, count in invalid.items()])
+        found.append(f"Invalid trials, which do not count: {counts}. --retry-invalid repeats them.")
+    confirmation = card.about.get("confirmation")
+    if confirmation:
+        found.append(_confirmation_text(confirmation))
+    return found
+
+
+def _confirmation_text(confirmation: Dict[str, Any]) -> str:
+    value, low, high = confirmation["rate"]
+    same = Estimate(value, low, high, "Wilson")
+    of_classes = ", ".join(
+        f"{name} {counts[0]} of {counts[1]}" for name, counts in confirmation["classes"].items()
+    )
+    return (
+        f"Confirmed in {confirmation['simulator']} with the first {confirmation['worlds']} worlds "
+        f"of each class: {confirmation['same']} of {confirmation['trials']} trials have the same "
+        f"outcome, {percent(same)} % ({of_classes})."
+    )
+
+
+def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None:
+    """Print the card of one planner, at most 80 columns wide."""
+    planner = card.planner
+    title = f"{planner.name}, standard set version {card.set_version}"
+    console.print(Text(escape_text(title), style="bold"))
+    console.print(f"ID {card.id_of(standard)}")
+    simulators = [name for name in card.versions if name.startswith("simulator ")]
+    named = [f"{name[len('simulator ') :]} {card.versions[name]}" for name in simulators]
+    console.print(escape_text(f"{joined(named)}, gz_testauto {card.versions['gz_testauto']}"))
+    headings = ("worlds", "success %", "95 % CI", "collided", "other", "SPL", "time s", "clear. m")
+    table = plain_table("class", *headings)
+    for name, trials in class_rows(card):
+        table.add_row(name, *_cells(trials))
+    console.print(table)
+    for note in (METHODS, *notes(card, standard)):
+        console.print(Text(escape_text(note)))
+
+
+def _cells(trials: Sequence[CardTrial]) -> List[str]:
+    valid = [one for one in trials if one.is_valid]
+    rate = success(valid)
+    reached = sum(one.outcome.success for one in valid)
+    collided = sum(one.outcome.declaration.crash for one in valid)
+    interval = "-" if math.isnan(rate.value) else f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+    return [
+        str(len(valid)),
+        percent(rate, with_interval=False),
+        interval,
+        str(collided),
+        str(len(valid) - reached - collided),
+        number_text(mean_of(valid, "spl", completed=False), 2),
+        number_text(mean_of(valid, "time_s", completed=True), 1),
+        number_text(mean_of(valid, "clearance_min_m", completed=True), 2),
+    ]
+
+
+def print_pairs(pairs: Sequence[PlannerPair], console: Console) -> None:
+    """Print the comparison of the planners."""
+    console.print(Text("planners, paired by world", style="bold"))
+    table = plain_table(
+        "pair", "worlds", "only 1st", "only 2nd", "difference", "95 % CI", "p (Holm)"
+    )
+    for pair in pairs:
+        table.add_row(escape_text(f"{pair.first} − {pair.second}"), *_pair_cells(pair))
+    console.print(table)
+    console.print(PAIRED)
+
+
+def _pair_cells(pair: PlannerPair) -> List[str]:
+    low, high = (number_text(100 * end, 1, "+") for end in pair.difference[1:3])
+    return [
+        str(pair.counts.worlds),
+        str(pair.counts.first_only),
+        str(pair.counts.second_only),
+        number_text(100 * pair.difference.value, 1, "+"),
+        f"[{low}, {high}]",
+        p_text(pair.p_adjusted, prefix=""),
+    ]
+
+
+def markdown(
+    cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet
+) -> str:
+    """Return the cards as Markdown: success rates by class, IDs, notes and the comparison."""
+    shown = [name for name in standard.classes if any(name in card.classes for card in cards)]
+    lines = [
+        *_row("planner", *shown, TOTAL),
+        *_row(*(["---"] * (len(shown) + 2))),
+    ]
+    for card in cards:
+        cells = [_class_cell(card.classes.get(name)) for name in shown]
+        total = percent(success(list(class_rows(card))[-1][1]))
+        lines += _row(f"`{card.planner.name}`", *cells, total)
+    lines += ["", "| planner | experiment ID | note |", "|---|---|---|"]
+    for card in cards:
+        told = " ".join(notes(card, standard))
+        lines += _row(f"`{card.planner.name}`", f"`{card.id_of(standard)}`", told)
+    if pairs:
+        lines += [
+            "",
+            "| pair | worlds | only first | only second | difference | 95 % interval | p |",
+        ]
+        lines += ["|---|---|---|---|---|---|---|"]
+        for pair in pairs:
+            lines += _row(f"`{pair.first}` − `{pair.second}`", *_pair_cells(pair))
+    return "\n".join(lines) + "\n"
+
+
+def _class_cell(one: Any) -> str:
+    return percent(success(one.valid)) if isinstance(one, ClassResult) else ""
+
+
+def _row(*cells: str) -> List[str]:
+    return [f"| {' | '.join(cells)} |".replace("|  |", "| |")]
+
+
+def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
+    """Return the summary of the cards as JSON, without the single trials."""
+    content = {
+        "set_version": standard.version,
+        "cards": [_summary(card, standard) for card in cards],
+        "pairs": [
+            {
+                "first": pair.first,
+                "second": pair.second,
+                **pair.counts._asdict(),
+                "difference": _json_estimate(pair.difference),
+                "p_value": _number(pair.p_value),
+                "p_adjusted": _number(pair.p_adjusted),
+                "significant": pair.significant,
+            }
+            for pair in pairs
+        ],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
+    classes = {}
+    for name, trials in class_rows(card):
+        valid = [one for one in trials if one.is_valid]
+        outcomes = [one.outcome.value for one in trials]
+        classes[name] = {
+            "worlds": len(valid),
+            "invalid": len(trials) - len(valid),
+            "success": _json_estimate(success(valid)),
+            "outcomes": {one: outcomes.count(one) for one in sorted(set(outcomes))},
+            "spl": _number(mean_of(valid, "spl", completed=False)),
+            "time_s": _number(mean_of(valid, "time_s", completed=True)),
+            "clearance_min_m": _number(mean_of(valid, "clearance_min_m", completed=True)),
+        }
+    total = classes.pop(TOTAL)
+    return {
+        "id": card.id_of(standard),
+        "planner": card.planner.name,
+        "is_subset": card.is_subset,
+        "versions": dict(card.versions),
+        "classes": classes,
+        "total": total,
+        "notes": notes(card, standard),
+        "about": dict(card.about),
+    }
+
+
+def _json_estimate(one: Estimate) -> Dict[str, Any]:
+    return {
+        "value": _number(one.value),
+        "low": _number(one.low),
+        "high": _number(one.high),
+        "method": one.method,
+    }
+
+
+def _number(value: float) -> Any:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,109 @@
+"""Differences between a score card and this installation, as lines of text."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Sequence
+
+from gz_testauto.base.truncation import join_truncated
+from gz_testauto.extras.standard_set.card import (
+    ClassResult,
+    PlannerIdentity,
+    ScoreCard,
+    class_files,
+    planner_identity,
+    versions_of,
+)
+from gz_testauto.results.comparability import list_differences
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
+
+SHOWN_TRIALS = 10
+"""Largest number of differing trials that are listed."""
+
+
+def differing_class(
+    name: str,
+    stored: ClassResult,
+    file: Path,
+    spec: BuiltinCampaignSpec,
+    manifest: Manifest,
+    hashes: Mapping[str, str],
+) -> List[str]:
+    """Return the differences between the files of a class and those of a card.
+
+    ``file`` is the campaign file, and ``hashes`` are those of the current worlds by name.
+    """
+    files = list_differences(dict(stored.files), class_files(file, spec, manifest.inputs))
+    changed = [
+        world for world, trial in stored.trials.items() if hashes.get(world) != trial.world_sha256
+    ]
+    lines = [f"class {name}: {line} in the card" for line in files]
+    if changed:
+        count = (
+            f"{len(changed)} of {len(stored.trials)} worlds" if len(changed) > 1 else "the world"
+        )
+        lines.append(f"class {name}: {count} changed: {join_truncated(changed)}")
+    return lines
+
+
+def differing_versions(card: ScoreCard, content: Mapping[str, Any]) -> List[str]:
+    """Return the differing versions of software, before the start of the simulator.
+
+    ``content`` is that of a manifest.
+    """
+    now = versions_of(content)
+    return [
+        version_text(name, now, card.versions)
+        for name in sorted({*now, *card.versions})
+        if not name.startswith("simulator ") and now.get(name) != card.versions.get(name)
+    ]
+
+
+def version_text(name: str, now: Mapping[str, str], stored: Mapping[str, str]) -> str:
+    """Return a line about one version that differs."""
+    absent = "not installed"
+    return (
+        f"version of {name} is {now.get(name, absent)}, was {stored.get(name, absent)} in the card"
+    )
+
+
+def differing_planner(
+    stored: PlannerIdentity, planner: BuiltinPlannerSpec, inputs: Mapping[str, str]
+) -> List[str]:
+    """Return the differences between a planner and that of a card."""
+    current = planner_identity(planner, inputs)
+    return [
+        f"planner {stored.name}: {line} in the card"
+        for line in list_differences(_flat(stored), _flat(current))
+    ]
+
+
+def differing_trials(card: ScoreCard, again: ScoreCard) -> List[str]:
+    """Return a line for each trial with another outcome, other bits or other metrics."""
+    lines = []
+    for name, one in card.classes.items():
+        current = again.classes[name].trials
+        for world, before in one.trials.items():
+            now = current.get(world)
+            if now == before:
+                continue
+            if now is None:
+                text = "did not run"
+            elif now.outcome is not before.outcome:
+                text = f"{now.outcome.value}, was {before.outcome.value} in the card"
+            elif now.bits != before.bits:
+                text = f"{now.outcome.value} in both, but the trajectory differs"
+            else:
+                text = f"{now.outcome.value} in both, but the metrics differ"
+            lines.append(f"trial {name} {world}: {text}")
+    return lines
+
+
+def summarized(lines: Sequence[str]) -> List[str]:
+    """Return the first lines, and the number of the others."""
+    more = len(lines) - SHOWN_TRIALS
+    return [*lines[:SHOWN_TRIALS], *([f"and {more} more trials"] if more > 0 else [])]
+
+
+def _flat(identity: PlannerIdentity) -> Dict[str, Any]:
+    parameters = {f"parameters.{name}": value for name, value in identity.parameters.items()}
+    return {"plugin": identity.plugin, **parameters, **identity.files}
