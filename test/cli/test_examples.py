@@ -1,5 +1,6 @@
 """Examples by name and as copies, help texts, and commands that install extras."""
 
+import re
 import sys
 
 import pytest
@@ -20,6 +21,21 @@ def test_copied_example_is_a_campaign_with_its_own_worlds(tmp_path, capsys):
     spec = load(out / "config" / "example_campaign.yaml", CampaignSpec)
     assert spec.worlds.base == out / "worlds" / "arena.world"
     assert str(out) in capsys.readouterr().out
+
+
+def test_copied_examples_find_all_files_that_they_name(tmp_path):
+    out = tmp_path / "mine"
+    assert main(["init", str(out)]) == 0
+    named = [
+        (path, name)
+        for path in sorted((share_directory() / "config").rglob("*.yaml"))
+        for name in re.findall(r"(?:\.\./)+[\w./-]+", path.read_text(encoding="utf-8"))
+        if (path.parent / name).exists()
+    ]
+    assert len(named) > 10
+    for path, name in named:
+        copy = out / path.relative_to(share_directory())
+        assert (copy.parent / name).exists(), f"{copy}: {name}"
 
 
 def test_copies_of_examples_overwrite_no_file(tmp_path, capsys):

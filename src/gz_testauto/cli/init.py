@@ -1,7 +1,7 @@
-"""Copy the example campaigns and their worlds to a directory.
+"""Copy the example campaigns with their worlds and models to a directory.
 
-The directory then contains config/ and worlds/ of this package. Change the copies for your own
-campaigns. Existing files are never overwritten.
+The directory then contains config/, models/ and worlds/ of this package. Change the copies for
+your own campaigns. Existing files are never overwritten.
 
 example:
   gz_testauto init my_campaigns
@@ -19,7 +19,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.resources import share_directory
 from gz_testauto.results.directory import reporting_disk
 
-COPIED = ("config", "worlds")
+COPIED = ("config", "models", "worlds")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
