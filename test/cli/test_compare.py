@@ -91,6 +91,15 @@ def test_compare_pairs_worlds_by_hash_and_lists_unpaired_worlds(tmp_path, capsys
     assert " was +100.0 percentage points" in text
 
 
+def test_error_for_campaigns_without_common_worlds_names_different_seeds(
+    run, smoke, tmp_path, capsys
+):
+    specs = {seed: smoke.model_copy(update={"seed": seed}) for seed in (7, 8)}
+    one, other = (run(out=tmp_path / str(seed), spec=spec) for seed, spec in specs.items())
+    assert main(["compare", str(one.out), str(other.out)]) == 2
+    assert unwrapped(capsys.readouterr().err).rstrip().endswith("; the seeds are 7, 8")
+
+
 def test_error_for_campaigns_without_common_worlds_has_remedies(run, tmp_path, capsys):
     one = run(out=tmp_path / "one")
     other = store_table("world,planner,outcome\nworld_0000,fgm,reached\n", tmp_path / "theirs")

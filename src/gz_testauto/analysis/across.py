@@ -163,6 +163,9 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -
         reason = "the files with the same hash have another start or goal"
     else:
         reason = "no two files have the same hash"
+        seeds = [one.manifest.inputs.get("seed", "unknown") for one in campaigns]
+        if len(set(seeds)) > 1:
+            reason += f"; the seeds are {', '.join(seeds)}"
     return f"{labels}: have no world in common: {reason}"
 
 

@@ -11,6 +11,8 @@ class GateParameters(CampaignParameters):
     """The parameters of the ``gate`` node: the campaign or its results, the questions, and the
     allowed differences."""
 
+    out: str = ""
+    """Results directory. The default is a new temporary directory, which the log names."""
     results: OptionalPath = None
     """Results directory to evaluate, instead of ``~campaign``."""
     baseline: OptionalPath = None
