@@ -18,8 +18,11 @@ ARG PACKAGES=""
 # hadolint ignore=DL3008,SC2086
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
-      procps python3-actionlib python3-move-base-msgs python3-rosbag python3-rostest \
-      python3-tf2-ros rosbash $PACKAGES \
+      procps python3-actionlib python3-actionlib-msgs python3-diagnostic-msgs \
+      python3-geometry-msgs python3-move-base-msgs python3-nav-msgs python3-rosbag \
+      python3-rosgraph-msgs python3-rostest python3-sensor-msgs python3-std-msgs python3-std-srvs \
+      python3-tf2-msgs python3-tf2-ros python3-trajectory-msgs python3-visualization-msgs rosbash \
+      $PACKAGES \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 user
 COPY --from=build /opt/gz_testauto /opt/gz_testauto

@@ -24,7 +24,7 @@ from typing import Any, List
 # the development space finds; processes that are started by ours come here without it.
 __path__ = extend_path(__path__, __name__)
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _NAMES = {
     "GzTestautoError": "gz_testauto.base.errors",

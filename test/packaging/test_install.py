@@ -6,12 +6,16 @@ installation omits.
 
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from completed_commands import NOT_SOURCE, run
+
+from gz_testauto.results.store import load_campaign
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCE = CHECKOUT / "src"
@@ -36,7 +40,7 @@ def shared_files(*folders):
 
 @pytest.fixture(scope="module")
 def install(tmp_path_factory):
-    """Prefix of a catkin install made with the system's Python, as a user's workspace does."""
+    """Prefix of a catkin install with a Python that has the libraries, as in docs/install.md."""
     place = tmp_path_factory.mktemp("catkin")
     run(
         *("cmake", "-S", CHECKOUT, "-B", place / "build", "-DCATKIN_ENABLE_TESTING=OFF"),
@@ -44,7 +48,7 @@ def install(tmp_path_factory):
             f"-DCATKIN_DEVEL_PREFIX={place / 'devel'}",
             f"-DCMAKE_INSTALL_PREFIX={place / 'install'}",
         ),
-        "-DPYTHON_EXECUTABLE=/usr/bin/python3",
+        f"-DPYTHON_EXECUTABLE={sys.executable}",
         env={**os.environ, "ROS_LANG_DISABLE": "gencpp:geneus:genlisp:gennodejs"},
     )
     run("cmake", "--build", place / "build", "--target", "install")
@@ -91,6 +95,92 @@ def test_launch_files_are_found_after_catkin_install(install):
     for name in names:
         found = in_install(install, "roslaunch", "--files", "gz_testauto", name)
         assert str(install / "share" / "gz_testauto" / "launch" / name) in found
+
+
+@pytest.fixture
+def master_address(monkeypatch, tmp_path):
+    """Return the port of a ROS master of this test, which no other test uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("ROS_IP", "127.0.0.1")
+    monkeypatch.setenv("ROS_HOME", str(tmp_path / "ros_home"))
+    return port
+
+
+GATE = """
+<launch>
+  <test pkg="gz_testauto" type="gate" test-name="gate" time-limit="120.0">
+    <param name="results" value="{results}"/>
+    <param name="planner" value="fgm"/>
+    <param name="baseline_planner" value="straight"/>
+    <param name="not_worse_than" value="0.99"/>
+  </test>
+</launch>
+"""
+
+
+@pytest.mark.ros
+def test_installed_nodes_run_a_campaign_and_its_gate(install, master_address, tmp_path):
+    out = tmp_path / "out"
+    campaign = install / "share" / "gz_testauto" / "config" / "smoke_campaign.yaml"
+    in_install(
+        install,
+        *("timeout", 240, "roslaunch", "-p", master_address, "gz_testauto", "campaign.launch"),
+        *(f"campaign:={campaign}", "simulator:=kinematic", f"out:={out}"),
+    )
+    assert len(load_campaign(out).results.trials) == 4
+    robot = tmp_path / "my_robot"
+    robot.mkdir()
+    (robot / "gate.launch").write_text(GATE.format(results=out))
+    (robot / "package.xml").write_text("<package><name>my_robot</name></package>")
+    program = 'ROS_PACKAGE_PATH="$1:$ROS_PACKAGE_PATH" timeout 150 rostest --text "$1/gate.launch"'
+    printed = subprocess.run(
+        ["bash", "-c", f'. "{install}/setup.bash" && {program}', "bash", str(robot)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    ).stdout
+    assert "PASSED: the success rate of fgm" in printed
+
+
+SPAWNER = """
+<launch>
+  <node pkg="gz_testauto" type="simulator" name="simulator">
+    <param name="simulator" value="kinematic"/>
+    <param name="world" value="$(find gz_testauto)/worlds/room.world"/>
+    <param name="real_time_factor" value="1.0"/>
+  </node>
+  <include file="$(find gz_testauto)/launch/spawner.launch">
+    <arg name="base_world" value="$(find gz_testauto)/worlds/room.world"/>
+  </include>
+</launch>
+"""
+TWO_BOXES = (
+    "{spec: 'obstacles: [{type: box, count: 2, size_x_m: 0.4, size_y_m: 0.4, size_z_m: 1.0}]\n\n"
+    "region: {rectangle: {x_m: [-2, 2], y_m: [-2, 2]}}', seed: 3}"
+)
+
+
+@pytest.mark.ros
+def test_installed_spawner_spawns_obstacles(install, master_address, tmp_path):
+    (tmp_path / "spawner.launch").write_text(SPAWNER)
+    command = f'. "{install}/setup.bash" && exec roslaunch -p {master_address} "$0"'
+    launched = subprocess.Popen(
+        ["bash", "-c", command, str(tmp_path / "spawner.launch")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        offered = "until rosservice list | grep -q /obstacle_spawner/spawn; do sleep 0.5; done"
+        in_install(install, "timeout", "120", "bash", "-c", offered)
+        call = ("timeout", "120", "rosservice", "call", "/obstacle_spawner/spawn", TWO_BOXES)
+        assert "success: True" in in_install(install, *call)
+    finally:
+        launched.terminate()
+        launched.wait(60)
 
 
 def test_the_instructions_for_a_workspace_upgrade_pip_before_the_build():

@@ -5,10 +5,14 @@ import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
+import yaml
+
 import gz_testauto
 from gz_testauto.cli import doctor
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+CHANGELOG = (CHECKOUT / "CHANGELOG.md").read_text()
+NEWEST = r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$"
 MANIFEST = ElementTree.parse(str(CHECKOUT / "package.xml"))
 # Python 3.8 has no TOML reader; a requirement is a quoted string alone on its line, or in a list.
 REQUIREMENT = re.compile(r'"([\w_]+)(>=[\w.]+)?(,<[\w.]+)?(?:; python_version [^"]+)?"')
@@ -20,11 +24,26 @@ def requirements(first, last):
 
 
 def test_all_metadata_files_state_the_same_version():
-    changelog = (CHECKOUT / "CHANGELOG.md").read_text()
-    newest = re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1)
-    assert {gz_testauto.__version__, MANIFEST.findtext("version"), newest} == {
-        gz_testauto.__version__
+    newest, date = re.search(NEWEST, CHANGELOG, re.MULTILINE).groups()
+    citation = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text())
+    images = (CHECKOUT / "docs" / "containers.md").read_text()
+    found = {
+        "package.xml": MANIFEST.findtext("version"),
+        "CHANGELOG.md": newest,
+        "CITATION.cff": citation["version"],
+        **{f"image {name}": name for name in re.findall(r"gz_testauto:([\d.]+)", images)},
     }
+    assert found == dict.fromkeys(found, gz_testauto.__version__)
+    assert len(found) == 4
+    assert str(citation["date-released"]) == date
+
+
+def test_changelog_has_the_sections_of_keep_a_changelog():
+    text = CHANGELOG[re.search(NEWEST, CHANGELOG, re.MULTILINE).start() :]
+    release = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+    sections = re.findall(r"^### (.+)$", release, re.MULTILINE)
+    assert sections
+    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_every_dependency_has_a_lower_and_an_upper_bound():

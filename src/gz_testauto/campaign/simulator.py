@@ -39,6 +39,20 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     return spec.model_copy(update={"simulator": chosen, "simulator_options": options})
 
 
+def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
+    """Return the campaign with the simulator ``name``, and check its options before worlds are
+    generated.
+
+    A campaign with a ``stack`` is returned unchanged if ``name`` is empty. Raises the errors of
+    :func:`with_simulator` and :func:`simulator_options`.
+    """
+    if not name and not isinstance(spec, BuiltinCampaignSpec):
+        return spec
+    selected = with_simulator(spec, name)
+    simulator_options(selected)
+    return selected
+
+
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """Return the options for the constructor of the campaign's simulator; ``more`` override them.
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.selection import load_failed
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import simulator_options, with_simulator
+from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     add_selection_arguments,
@@ -33,7 +33,6 @@ from gz_testauto.cli.campaigns import (
     world_names,
 )
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 
 
@@ -84,9 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         failed_in = load_failed(arguments.failed_of, arguments.out)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
-            spec = with_simulator(spec, arguments.simulator or "")
-            simulator_options(spec)  # raises its error before worlds are generated
+        spec = select_simulator(spec, arguments.simulator or "")
         results = run_trials(
             spec, arguments.out, arguments, selection, stop, arguments.resume, failed_in
         )

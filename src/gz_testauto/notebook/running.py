@@ -10,11 +10,10 @@ from gz_testauto.campaign.campaign_files import read_campaign_spec
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import chosen_executor, with_simulator
+from gz_testauto.campaign.simulator import chosen_executor, select_simulator
 from gz_testauto.cli.progress import announce_stop, progress_listener
 from gz_testauto.cli.workers import processors
 from gz_testauto.notebook.results import Results
-from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.processes import local_workers
 
@@ -62,8 +61,7 @@ def run(
     spec = read_campaign_spec(campaign)
     if seed is not None:
         spec = spec.model_copy(update={"seed": seed})
-    if simulator or isinstance(spec, BuiltinCampaignSpec):
-        spec = with_simulator(spec, simulator)
+    spec = select_simulator(spec, simulator)
     with StopSignals(on_first=announce_stop) as stop, _main_module_hidden():
         run_campaign(
             spec,

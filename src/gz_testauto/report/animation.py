@@ -12,7 +12,6 @@ import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
 from gz_testauto.report.plots import (
     COLORS,
@@ -21,11 +20,12 @@ from gz_testauto.report.plots import (
     draw_mission,
     draw_scene,
     figure_class,
+    read_prepared,
+    world_of,
 )
 from gz_testauto.report.sources import Source, recordings
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.results.store import ResultStore
 
 SUFFIXES = (".gif", ".mp4")
 FRAMES_PER_S = 20
@@ -48,9 +48,8 @@ def write_animation(
     """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
     writer = _writer(path)
-    with ResultStore.read(source.directory) as store:
-        campaign = open_for_replay(source.directory, store)
-    world = next(one for one in campaign.worlds if one.name == trials[0].world)
+    campaign = read_prepared(source)
+    world = world_of(campaign, trials)
     with recordings([source]) as read:
         drawn = [(record, read(record)) for record in trials]
     axes = figure.add_subplot()

@@ -65,8 +65,7 @@ def plot_worlds(
     cannot be read or written, and ``ResourceError`` if a process died.
     """
     figure_class()
-    with ResultStore.read(sources[0].directory) as store:
-        campaign = open_for_replay(sources[0].directory, store)
+    campaign = read_prepared(sources[0])
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
     artist = _Artist(sources, campaign, results.planners, out, file_format)
@@ -117,10 +116,23 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     the campaign has changed.
     """
     figure_class()
-    with ResultStore.read(source.directory) as store:
-        campaign = open_for_replay(source.directory, store)
-    world = next(one for one in campaign.worlds if one.name == trials[0].world)
+    campaign = read_prepared(source)
+    world = world_of(campaign, trials)
     return _figure([source], campaign, planners, world, trials)
+
+
+def read_prepared(source: Source) -> PreparedCampaign:
+    """Return the campaign of a results directory, for its worlds and robot.
+
+    Raises ``ResultsError`` if an input of the campaign has changed.
+    """
+    with ResultStore.read(source.directory) as store:
+        return open_for_replay(source.directory, store)
+
+
+def world_of(campaign: PreparedCampaign, trials: Sequence[TrialRecord]) -> WorldRecord:
+    """Return the world of trials that are all in one world."""
+    return next(one for one in campaign.worlds if one.name == trials[0].world)
 
 
 def _figure(
