@@ -5,7 +5,7 @@ import pytest
 from finished import results
 
 from gz_testauto.actors.hook import Hook, HookResults
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.base.parameters import Positive
 from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
@@ -15,7 +15,7 @@ from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.effects import HOOKS
 from gz_testauto.spec.loader import parse
-from gz_testauto.trial.actors import check_actors
+from gz_testauto.trial.actors import TrialActors, check_actors
 from gz_testauto.trial.plan import plan_trials
 from gz_testauto.trial.setup import prepare, read_body
 from gz_testauto.worlds.record import WorldRecord
@@ -176,3 +176,13 @@ def test_hook_of_another_package_runs_in_each_trial_of_a_campaign(tmp_path):
     assert len({record.metrics["drawn_by_hook"] for record in trials}) == 2
     inputs = Manifest.read(CampaignDirectory(out)).inputs
     assert any("code of hook draws" in name for name in inputs)
+
+
+def test_exception_in_the_results_of_a_hook_names_the_hook():
+    class Fails(Draws):
+        def results(self):
+            raise ValueError("no passages")
+
+    actors = TrialActors((Fails("h"),))
+    with pytest.raises(SceneError, match=r"hook 'h' .*ValueError: no passages"):
+        actors.complete(None)

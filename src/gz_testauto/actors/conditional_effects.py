@@ -151,6 +151,7 @@ class _Conditional(Hook):
 
     def __init__(self, spec: spec_of.EffectSpec) -> None:
         self.name = f"effects.{spec.name}"
+        self.numbers = (column_of(spec),)
         self._spec, self._when = spec, spec.when
         self._area = None if spec.when.region is None else union_of(spec.when.region)
         self._held: Dict[str, bool] = {}

@@ -220,8 +220,11 @@ class Hook(abc.ABC):
         return {}
 
     def results(self) -> HookResults:
-        """Return the numbers and time series that the hook adds to the results. This method is
-        called once, at the end of a complete trial."""
+        """Return the numbers and time series that the hook adds to the results.
+
+        This method is called once, at the end of a complete trial. If ``numbers`` is not empty, the
+        simulator node over ROS calls it after each step, and only uses the numbers.
+        """
         return HookResults()
 
     def close(self) -> None:

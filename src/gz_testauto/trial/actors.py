@@ -22,11 +22,16 @@ from gz_testauto.actors.conditional_effects import (
     kind_of,
 )
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
-from gz_testauto.actors.hook import Hook
+from gz_testauto.actors.hook import Hook, HookResults
 from gz_testauto.actors.simulation import ActorSimulation, Filter
 from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
-from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import (
+    MissingDependencyError,
+    SceneError,
+    SimulatorError,
+    SpecError,
+)
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
@@ -97,9 +102,15 @@ class TrialActors:
         hook fails.
         """
         for hook in self.hooks:
-            found = hook.results()
+            found = _results_of(hook)
             result = result.with_values(found.numbers, found.series)
         return result.with_values(self.numbers)
+
+    def numbers_so_far(self) -> Dict[str, float]:
+        """Return the numbers that hooks have recorded up to now, from the hooks that declare
+        ``numbers``. Raises ``SceneError`` if a hook fails."""
+        recorded = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
+        return {name: float(value) for numbers in recorded for name, value in numbers.items()}
 
     def scene(self, scene: Scene) -> Scene:
         """Return the scene with :attr:`models` added."""
@@ -119,6 +130,18 @@ class TrialActors:
         """Close the hooks at the end of the trial. Idempotent."""
         for hook in self.hooks:
             hook.close()
+
+
+def _results_of(hook: Hook) -> HookResults:
+    try:
+        return hook.results()
+    except SimulatorError:
+        raise
+    except Exception as error:  # a hook of another package raises any exception
+        raise SceneError(
+            f"hook {hook.name!r} ({type(hook).__name__}) failed in results(): "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 class ActorContext(NamedTuple):

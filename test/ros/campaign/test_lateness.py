@@ -9,7 +9,7 @@ DRIVING = Twist2D(0.5, 0.0)
 
 
 def period(late, held, command=DRIVING):
-    return PeriodSnapshot(Snapshot(16.1, {}, {}), command, 16_100_000_000, late, held)
+    return PeriodSnapshot(Snapshot(16.1, {}, {}), command, 16_100_000_000, late, held, {})
 
 
 @pytest.fixture

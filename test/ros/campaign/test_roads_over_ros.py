@@ -1,4 +1,4 @@
-"""A campaign with a road and tracked objects has the same trials over ROS and in-process."""
+"""A campaign with a road, tracks and effects has the same trials over ROS and in-process."""
 
 import functools
 
@@ -29,6 +29,9 @@ def file(tmp_path_factory):
     data["goal"]["x_m"] = 70.0
     data["planners"] = [data["planners"][1]]
     data["tracking"] = {"delay_s": 0.2, "occlusion": True, "noise": {"position_m": 0.1}}
+    near = {"trigger_distance_m": 20.0}
+    color = {"name": "near", "effect": "color", "target": "pedestrian", "color": [1, 0, 0]}
+    data["effects"] = [{**color, "when": near}]
     data["simulator"] = "embedded"
     written = tmp_path_factory.mktemp("road") / "campaign.yaml"
     written.write_text(yaml.safe_dump(data))
@@ -55,3 +58,6 @@ def test_trials_on_a_road_equal_those_without_ros_bit_by_bit(file, tmp_path):
     assert there.completed
     assert there.metrics["object_distance_min_m"] == here.metrics["object_distance_min_m"]
     assert compare_recordings(first, second).identical
+    active_s = here.metrics["effect_near_s"]
+    assert 0.0 < active_s < here.metrics["time_s"]
+    assert there.metrics["effect_near_s"] == active_s

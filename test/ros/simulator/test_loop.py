@@ -3,6 +3,7 @@ import time
 
 import pytest
 
+from gz_testauto.actors.hook import Hook, HookResults
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
@@ -11,6 +12,7 @@ from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.step_scheduler import LockstepScheduler, RealTimeScheduler
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.trial.actors import TrialActors
 
 FOREVER_S = 3600.0
 PATIENCE_S = 60.0
@@ -242,6 +244,34 @@ def test_contacts_of_a_requested_snapshot_are_repeated_in_the_next_period(runnin
     running.loop.command(Twist2D())
     running.await_periods(1)
     assert running.periods[0].snapshot.contacts == (touch,)
+
+
+class Counts(Hook):
+    numbers = ("steps",)
+    steps = 0
+
+    def before_step(self, context):
+        self.steps += 1
+
+    def results(self):
+        return HookResults({"steps": 1 / (3 - self.steps)})
+
+
+@held()
+def test_periods_contain_the_numbers_of_hooks_at_their_ends(running):
+    actors = TrialActors((Counts("counts"),))
+    running.loop.perform(lambda: running.loop.load(Scene("any.world"), actors))
+    for count in (1, 2):
+        running.loop.command(Twist2D())
+        running.await_periods(count)
+    found = [period.numbers for period in (*running.scenes, *running.periods)]
+    assert found == [{"steps": 1 / 3}, {"steps": 1 / 2}, {"steps": 1.0}]
+    running.loop.command(Twist2D())
+    deadline = time.monotonic() + PATIENCE_S
+    while not running.failures and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "hook 'counts'" in str(running.failures[0])
+    assert "ZeroDivisionError" in str(running.failures[0])
 
 
 @free

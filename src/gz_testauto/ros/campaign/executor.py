@@ -167,7 +167,7 @@ class RosTrialExecutor(TrialExecutor):
         planner.move_base.end()  # recover() stops all planners after an error
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = monitor.result(verdict, cycles, time.monotonic() - began_s)
-        return result.with_values({**lateness.numbers, **actors.numbers})
+        return result.with_values({**lateness.numbers, **last.numbers, **actors.numbers})
 
     def recover(self) -> None:
         """Stop all planner nodes, since their state is unknown, and wait for the simulator node.

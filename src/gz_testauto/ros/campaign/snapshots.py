@@ -6,7 +6,7 @@ that it cannot change the result.
 
 import queue
 import threading
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, Mapping, NamedTuple, Optional
 
 import numpy as np
 from std_msgs.msg import String
@@ -26,7 +26,8 @@ class PeriodSnapshot(NamedTuple):
 
     ``command`` is the command in effect during the period, or None before the first command.
     ``late`` is True if the period started without a new command of the planner, and ``held`` is
-    True if time was held for this command.
+    True if time was held for this command. ``numbers`` are those that effects and hooks have
+    recorded since the start of the trial.
     """
 
     snapshot: Snapshot
@@ -34,6 +35,7 @@ class PeriodSnapshot(NamedTuple):
     stamp_ns: int
     late: bool
     held: bool
+    numbers: Mapping[str, float]
 
 
 class TrialInbox:
@@ -146,5 +148,10 @@ def _received(message: SnapshotMessage) -> PeriodSnapshot:
     )
     command = ros_messages.command_of(message.command) if message.commanded else None
     return PeriodSnapshot(
-        snapshot, command, message.header.stamp.to_nsec(), message.late, message.held
+        snapshot,
+        command,
+        message.header.stamp.to_nsec(),
+        message.late,
+        message.held,
+        dict(zip(message.number_names, message.numbers)),
     )

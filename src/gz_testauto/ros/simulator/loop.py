@@ -9,7 +9,7 @@ import dataclasses
 import queue
 import time
 from concurrent.futures import Future, wait
-from typing import Any, Callable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Mapping, Optional, Tuple, TypeVar
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
@@ -29,7 +29,8 @@ class Period:
 
     ``command`` is the velocity command during the period, or None before the first command.
     ``late`` is True if the period started without a new command of the controller, and ``held`` is
-    True if time was held for this command.
+    True if time was held for this command. ``numbers`` are those that hooks have recorded since
+    the start of the scene.
     """
 
     scene: int
@@ -37,6 +38,7 @@ class Period:
     command: Optional[Twist2D] = None
     late: bool = False
     held: bool = False
+    numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 class SimulationLoop:
@@ -125,7 +127,13 @@ class SimulationLoop:
         self.scene_number += 1
         self.paused = False
         self._scheduler.start_scene(time.monotonic())
-        self._on_scene(scene, Period(self.scene_number, snapshot, held=self._scheduler.holds))
+        first = Period(
+            self.scene_number,
+            snapshot,
+            held=self._scheduler.holds,
+            numbers=actors.numbers_so_far(),
+        )
+        self._on_scene(scene, first)
         return snapshot
 
     def set_scheduler(self, scheduler: StepScheduler) -> None:
@@ -173,7 +181,14 @@ class SimulationLoop:
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
         self._on_period(
-            Period(self.scene_number, snapshot, self._command, late, self._scheduler.holds)
+            Period(
+                self.scene_number,
+                snapshot,
+                self._command,
+                late,
+                self._scheduler.holds,
+                self._actors.numbers_so_far(),
+            )
         )
 
     def _enqueue(self, call: Callable[[], Any]) -> "Future[Any]":

@@ -189,6 +189,8 @@ class ScenePublisher:
             scan=self._time(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
             late=period.late,
             held=period.held,
+            number_names=list(period.numbers),
+            numbers=list(period.numbers.values()),
         )
         message.header.stamp, message.header.frame_id = stamp, ros_messages.WORLD_FRAME
         self._snapshot.publish(message)
