@@ -104,15 +104,22 @@ def draw(results, planner, out):
     from gz_testauto.results.store import load_campaign
 
     images = []
-    for name in CLASSES:
+    for name, (_, _, needs) in CLASSES.items():
         directory = results / planner / name
-        if not directory.is_dir():
+        if needs or not directory.is_dir():  # the worlds of BARN have another license
             continue
         trials = load_campaign(directory).results.trials[:1]
+        files = CampaignDirectory(directory)
+        source = Source(str(directory), files, planners={planner: planner})
         stream = io.BytesIO()
-        figure = figure_of(Source(str(directory), CampaignDirectory(directory)), trials, [planner])
-        figure.axes[0].set_title(name)
-        figure.savefig(stream, dpi=110)
+        figure = figure_of(source, trials, [planner])
+        axes = figure.axes[0]
+        for legend in filter(None, [axes.get_legend(), *figure.legends]):
+            legend.remove()
+        for place in ("left", "right"):
+            axes.set_title("", loc=place)
+        axes.set_title(name)
+        figure.savefig(stream, dpi=110, bbox_inches="tight")
         image = Image.open(stream).convert("RGB")
         height = round(image.height * WIDTH_PIXELS / image.width)
         images.append(image.resize((WIDTH_PIXELS, height)))
