@@ -3,6 +3,9 @@
 The trial runs with the campaign, world, robot, seed and simulator of the results directory. If one
 of these has changed, the difference is printed and no trial runs. If the code of the planner has
 changed, a line reports the change, and the trial shows its effect. The results do not change.
+With --perturb N, the outcome is repeated N times with small changes instead, which shows whether
+it is robust.
+
 Exit status 0: the outcome and the trajectory are identical, bit by bit; 1: they differ.
 
 A trial with your own navigation stack rarely has an identical trajectory; exit status 0 then means
@@ -22,29 +25,34 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable, Sequence, Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
+from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.campaign.trial_runner import TrialSeed
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.opened import OpenedResults, open_results
+from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import options_taken
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.launch_files import launch_files
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import low_factor_cause
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
 from gz_testauto.workers.interface import ExecutorFactory
+from gz_testauto.worlds.edited import EditedWorld
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FACTOR",
         help="highest real-time factor (default: 1 with --gui, otherwise unlimited)",
     )
-
+    parser.add_argument(
+        "--perturb",
+        type=int,
+        metavar="N",
+        help="instead of a comparison, run N repeats with small changes, and print the share with "
+        "the stored outcome: obstacles and start move by 1 to 10 mm, the lidar has noise of 10 mm, "
+        "and every second repeat has half of the physics step, if the simulator has this option",
+    )
     parser.add_argument(
         "--yes",
         action="store_true",
@@ -99,6 +114,8 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         print(notice, file=sys.stderr, flush=True)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
+    if arguments.perturb is not None:
+        return _print_robustness(campaign, trial, stored, arguments)
     stop = StopSignals()
     with stop:
         try:
@@ -137,6 +154,39 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
             f"{agreement.samples[1]} now)"
         )
     return 0 if on_stack and stored.outcome is result.outcome else 1
+
+
+def _print_robustness(
+    campaign: PreparedCampaign,
+    trial: Trial,
+    stored: Optional[TrialRecord],
+    arguments: argparse.Namespace,
+) -> int:
+    """Run perturbed repeats of a trial and print the share with the stored outcome."""
+    where = f"{escape_text(trial.world)} {trial.planner}"
+    if arguments.gui or arguments.speed:
+        raise SpecError("--gui and --speed are not supported with --perturb; remove them")
+    if stored is None or not stored.outcome.valid:
+        raise ResultsError(
+            f"{where}: the campaign has no valid result of this trial; run it first, or choose "
+            "another trial"
+        )
+    numbers = campaign.spec.random_numbers(trial.world_index, trial.repetition)
+    perturbed = PerturbedTrial(
+        EditedWorld(campaign.world(trial).path, campaign.spec.worlds.obstacle_pattern),
+        trial.planner,
+        TrialSeed(numbers.seed, numbers.world, numbers.repetition),
+        campaign.missions.start_in(trial.world),
+        tuple(campaign.missions.goals_in(trial.world)),
+    )
+
+    def report(number: int, outcome: Optional[Outcome]) -> None:
+        word = "no valid scene" if outcome is None else outcome.value
+        print(f"{number} of {arguments.perturb}: {word}", file=sys.stderr, flush=True)
+
+    found = measure_robustness(campaign.spec, perturbed, stored.outcome, arguments.perturb, report)
+    print(f"{where}: {found.summary}")
+    return 0
 
 
 def _require_trust(spec: CampaignSpec) -> None:

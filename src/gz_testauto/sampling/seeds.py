@@ -50,6 +50,9 @@ PROBE = "probe"
 """Purpose: the probes of a terrain. The path continues with the name of the terrain."""
 LAYOUT = "layout"
 """Purpose: the cells of a maze or a cave, below the number of the layout."""
+PERTURBATION = "perturbation"
+"""Purpose: the small changes of a repeated trial. The path continues with the number of the
+repeat."""
 SCENARIO = "scenario"
 """Purpose: random numbers that Python draws while a Scenic program is compiled."""
 

@@ -104,6 +104,10 @@ class StaticMaps:
         missions, base = self._missions, self._spec.worlds.base or world.path
         return MapInputs(base, missions.start_in(world.name), missions.goals_in(world.name))
 
+    def bounds(self, world: WorldRecord) -> Bounds:
+        """Return the rectangle of the map of ``world``. Raises the errors of :meth:`waypoints`."""
+        return self._plan(self.inputs(world)).bounds
+
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
         """Return the map of a base world at the height of the lidar.
 

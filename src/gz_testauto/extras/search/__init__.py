@@ -1,0 +1,1 @@
+"""Small worlds that reproduce a failure of a planner."""

@@ -1,0 +1,108 @@
+"""A campaign of one trial: the file, the world and the picture that shrinking writes."""
+
+from pathlib import Path
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+import shapely
+import yaml
+
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.campaign.trial_runner import REMOVABLE, MeasuredTrial, TrialSeed
+from gz_testauto.extras.search.shrink import Candidate
+from gz_testauto.results.directory import write_atomically
+from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
+from gz_testauto.trial.clearance import ObstacleField, footprint_at
+from gz_testauto.worlds.static_map import Bounds
+
+WORLD, CAMPAIGN, PICTURE = "shrunk.world", "campaign.yaml", "before_and_after.png"
+
+_KEPT = ("obstacle_names", "plugins", "allow_missing")
+
+
+def one_trial_spec(
+    spec: BuiltinCampaignSpec, planner: BuiltinPlannerSpec, bounds: Bounds, directory: Path
+) -> BuiltinCampaignSpec:
+    """Return the campaign with one planner whose world is in ``directory``. ``bounds`` (m) keep the
+    static map, and with it the waypoints, when obstacles are removed."""
+    worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
+    data = {
+        **spec.model_dump(mode="json"),
+        "planners": [planner.model_dump(mode="json")],
+        "repetitions": 1,
+        "stop": None,
+        "worlds": {"directory": str(directory), "files": [WORLD], **worlds},
+    }
+    data["global_plan"] = {**data["global_plan"], "bounds_m": list(bounds)}
+    return BuiltinCampaignSpec.model_validate(data)
+
+
+def campaign_text(spec: BuiltinCampaignSpec, candidate: Candidate, seed: TrialSeed) -> str:
+    """Return the campaign file of the trial, which is in the directory of its world."""
+    data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
+    for key in REMOVABLE:
+        entries = [one for one in data.get(key, ()) if one["name"] not in candidate.without]
+        data[key] = entries
+        if not entries:
+            del data[key]
+    *via, goal = (pose._asdict() for pose in candidate.goals)
+    entry: Dict[str, Any] = {
+        "file": WORLD,
+        "start": candidate.start._asdict(),
+        "goal": goal,
+        "random_numbers": seed._asdict(),
+    }
+    if via:
+        entry["via"] = via
+    data["worlds"] = {**data["worlds"], "directory": ".", "files": [entry]}
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return text
+
+
+def draw(
+    before: MeasuredTrial,
+    after: MeasuredTrial,
+    worlds: Dict[str, bytes],
+    starts: Dict[str, Candidate],
+    footprint_m: np.ndarray,
+    height_m: Tuple[float, float],
+    path: Path,
+) -> Optional[Path]:
+    """Draw both worlds with their trajectories into a PNG file. Return None without matplotlib."""
+    try:
+        from gz_testauto.report.plots import figure_class
+
+        figure = figure_class()(figsize=(10.0, 5.0), layout="constrained")
+    except MissingDependencyError:
+        return None
+    heights = obstructing_heights(height_m)
+    for number, (name, trial) in enumerate((("before", before), ("after", after))):
+        axes = figure.add_subplot(1, 2, number + 1)
+        scene_path = path.with_name(f".{name}.world")
+        write_atomically(scene_path, worlds[name])
+        scene = read_scene(scene_path)
+        scene_path.unlink()
+        outlines = ObstacleField(scene, heights).outlines().values()
+        parts = [one for one in shapely.get_parts(list(outlines)) if one.geom_type == "Polygon"]
+        for part in sorted(parts, key=lambda one: -len(one.interiors)):  # walls around others first
+            axes.fill(*np.asarray(part.exterior.coords).T, color="0.45")
+            for hole in part.interiors:
+                axes.fill(*np.asarray(hole.coords).T, color="white")
+        poses = trial.recording.pose
+        axes.plot(poses[:, 0], poses[:, 1], color="#0072b2")
+        end = footprint_at(footprint_m, Pose2D(*map(float, poses[-1])))
+        axes.plot(*np.asarray(end.exterior.coords).T, color="#0072b2")
+        axes.plot(*poses[-1, :2], "x", color="#d55e00")
+        candidate = starts[name]
+        axes.plot(candidate.start.x_m, candidate.start.y_m, "o", color="0.2")
+        for goal in candidate.goals:
+            axes.plot(goal.x_m, goal.y_m, "*", color="0.2")
+        axes.set_aspect("equal")
+        axes.set_title(f"{name}: {len(candidate.kept)} obstacles, {trial.outcome.value}")
+        axes.set_xlabel("x (m)")
+        axes.set_ylabel("y (m)")
+    figure.savefig(path, dpi=100)
+    return path

@@ -1,0 +1,50 @@
+"""Worlds that differ from a world file in their random obstacles: some are removed or moved."""
+
+from pathlib import Path
+from typing import Dict, Mapping, Optional, Pattern, Sequence
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.edit import remove_model, set_model_pose
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import WorldScene, read_scene
+
+
+class EditedWorld:
+    """A world file, and the worlds that result from fewer or moved random obstacles.
+
+    ``obstacles`` maps the name of each random obstacle to its pose, in the order of the file.
+    ``pattern`` matches their full names, by default those that the spawner assigns. Raises
+    ``SdfError`` if the file cannot be read.
+    """
+
+    def __init__(self, path: Path, pattern: Optional[Pattern[str]] = None) -> None:
+        document = SdfDocument.read(path)
+        self.scene: WorldScene = read_scene(document)
+        if self.scene.document.world is None:
+            raise SdfError(f"{path}: has no <world>")
+        self._document = self.scene.document.copy()
+        ModelLibrary().make_paths_absolute(self._document)
+        self.obstacles: Dict[str, Pose] = {
+            name: model.pose
+            for name, model in self.scene.models.items()
+            if is_obstacle(name, pattern)
+        }
+
+    def content(self, kept: Sequence[str], moved: Mapping[str, Pose2D]) -> bytes:
+        """Return the content of the world file with only the obstacles ``kept``.
+
+        ``moved`` maps names to new positions and headings; height, roll and pitch stay. The same
+        arguments give the same bytes.
+        """
+        document = self._document.copy()
+        for name, pose in self.obstacles.items():
+            if name not in kept:
+                remove_model(document, name)
+            elif name in moved:
+                to, (roll, pitch, _) = moved[name], pose.rpy
+                new = Pose.from_rpy(to.x_m, to.y_m, pose.position[2], roll, pitch, to.yaw_rad)
+                set_model_pose(document, name, new)
+        return document.to_bytes()

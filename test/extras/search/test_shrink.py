@@ -1,0 +1,158 @@
+"""A failed trial shrinks to a smallest world, which repeats bit by bit and survives kills."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.cli.main import main
+from gz_testauto.extras.search.journal import Journal
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def failed(smoke, tmp_path_factory):
+    """The results of a campaign in which the planner ``straight`` collides in world 0."""
+    obstacles = {
+        "obstacles": [
+            {"type": "box", "count": 1, "size_z_m": 1.2, "x_m": 0.03, "y_m": 0.07},
+            {"type": "cylinder", "count": 5, "radius_m": 0.2, "length_m": 1.2, "name": "post"},
+        ],
+        "region": {"rectangle": {"x_m": [-2.0, 2.0], "y_m": [-2.6, 2.6]}},
+        "keep_out": [{"rectangle": {"x_m": [-4, -1], "y_m": [-0.7, 0.7]}}],
+        "min_gap_m": 0.1,
+    }
+    data = smoke.model_dump(mode="json")
+    data["worlds"] = {**data["worlds"], "obstacles": obstacles, "count": 1}
+    data["simulator"] = "kinematic"
+    data["planners"] = ["straight", "fgm"]
+    spec = CampaignSpec.kind_of(data).model_validate(data)
+    out = tmp_path_factory.mktemp("failed") / "results"
+    run_campaign(spec, out, chosen_executor(spec, out))
+    return out
+
+
+def stored(out, planner="straight"):
+    with ResultStore.read(CampaignDirectory(out)) as store:
+        (record,) = (one for one in store.results().trials if one.planner == planner)
+        return record, store.trajectory(record)
+
+
+def shrink(failed, out, *options):
+    arguments = [str(failed), "0", "straight", "--out", str(out), "--perturb", "0", *options]
+    return main(["shrink", *arguments])
+
+
+@pytest.fixture(scope="module")
+def shrunk(failed, tmp_path_factory):
+    out = tmp_path_factory.mktemp("shrunk") / "out"
+    assert shrink(failed, out) == 0
+    return out
+
+
+def test_shrunk_world_has_fewer_obstacles_and_the_same_failure(failed, shrunk):
+    result = json.loads((shrunk / "shrunk.json").read_text())
+    record, _ = stored(failed)
+    assert result["outcome"] == record.outcome.value == "collided"
+    assert result["original_repeated_bit_by_bit"]
+    assert len(result["obstacles"]) < result["obstacles_before"] == 6
+    assert result["simulations_of_removal"] <= result["simulations"]
+
+
+def test_each_obstacle_of_the_shrunk_world_is_necessary(shrunk):
+    answers = [json.loads(line) for line in (shrunk / "journal.jsonl").read_text().splitlines()[1:]]
+    same = sum(one["answer"]["same"] for one in answers)
+    assert 0 < same < len(answers)
+    result = json.loads((shrunk / "shrunk.json").read_text())
+    assert result["obstacles"] == ["obstacle_box_0"]
+
+
+def test_campaign_of_the_shrunk_trial_repeats_it_bit_by_bit(shrunk, tmp_path):
+    spec = load(shrunk / "campaign.yaml", CampaignSpec)
+    recordings = []
+    for name in ("one", "two"):
+        run_campaign(spec, tmp_path / name, chosen_executor(spec, tmp_path / name))
+        record, recording = stored(tmp_path / name)
+        assert record.outcome.value == "collided"
+        recordings.append(recording)
+    assert compare_recordings(*recordings).identical
+    places = [
+        json.loads(line)["answer"].get("place_m")
+        for line in (shrunk / "journal.jsonl").read_text().splitlines()[1:]
+    ]
+    assert recordings[0].pose[-1, :2].tolist() in places
+
+
+def test_killed_command_continues_and_has_the_same_result(failed, shrunk, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "gz_testauto.cli.main", "shrink", str(failed), "0", "straight"]
+    command += ["--out", str(out), "--perturb", "0"]
+    for lines in (1, 3):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < deadline:
+            journal = out / "journal.jsonl"
+            if journal.exists() and journal.read_text().count("\n") > lines:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+            time.sleep(0.01)
+        process.communicate(timeout=120)
+    assert shrink(failed, out) == 0
+    for name in ("shrunk.world", "campaign.yaml", "shrunk.json", "journal.jsonl"):
+        assert (out / name).read_bytes() == (shrunk / name).read_bytes().replace(
+            str(shrunk).encode(), str(out).encode()
+        ), name
+
+
+def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, {"seed": 1})
+    journal.add("a", {"same": True})
+    with open(path, "a") as file:
+        file.write('{"key": "b", "ans')
+    again = Journal(path, {"seed": 1})
+    assert again.get("a") == {"same": True} and again.get("b") is None
+    again.add("b", {"same": False})
+    assert Journal(path, {"seed": 1}).get("b") == {"same": False}
+    with pytest.raises(ResultsError, match=r"journal\.jsonl.*--out"):
+        Journal(path, {"seed": 2})
+
+
+@pytest.mark.parametrize(
+    ("world", "planner", "message"),
+    [
+        ("0", "fgm", "succeeded"),
+        ("7", "straight", "unknown world '7'"),
+        ("0", "strait", "'straight'"),
+    ],
+)
+def test_trial_without_a_failure_is_an_error_of_one_line(
+    failed, tmp_path, capsys, world, planner, message
+):
+    options = ["--out", str(tmp_path / "out")]
+    assert main(["shrink", str(failed), world, planner, *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_failure_that_does_not_repeat_is_an_error(failed, tmp_path, capsys):
+    copy = tmp_path / "results"
+    subprocess.run(["cp", "-r", str(failed), str(copy)], check=True)
+    with sqlite3.connect(copy / "results.sqlite") as table:
+        table.execute("update trials set outcome = 'stuck' where planner = 'straight'")
+    assert shrink(copy, tmp_path / "out") == 2
+    assert "does not repeat" in capsys.readouterr().err
