@@ -1,4 +1,4 @@
-"""Copy the example campaigns with their worlds and models to a directory.
+"""Copy example campaigns, worlds and models to a directory.
 
 The directory then contains config/, models/ and worlds/ of this package. Change the copies for
 your own campaigns. Existing files are never overwritten.
