@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import shapely
+import shapely.affinity
 
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.search import path_length_m
@@ -209,10 +210,12 @@ def test_tortuosity_is_the_length_of_the_path_over_the_distance_of_its_ends():
 
 
 def test_a_path_that_touches_an_obstacle_is_free():
-    touching = [Outline(shapely.box(-6, -1.5, 6, -0.5))]
-    found = difficulty(touching)
-    assert found.dispersion >= 0
-    assert found.characteristic_dimension_m >= 0
+    for side in (-1, 1):  # covers the centers of the cells along the path
+        touching = shapely.box(-6, 0.41, 6, 1.5)
+        touching = shapely.affinity.scale(touching, 1, side, origin=(0, 0))
+        found = difficulty([Outline(touching)])
+        assert found.dispersion >= 0
+        assert found.characteristic_dimension_m >= 0
 
 
 def test_grid_measures_are_omitted_for_paths_over_very_large_areas():

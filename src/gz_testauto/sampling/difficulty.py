@@ -12,7 +12,6 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.grid.occupancy import cells_with_center_inside
-from gz_testauto.grid.path_measures import path_measures
 from gz_testauto.grid.search import path_length_m
 from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
@@ -122,6 +121,8 @@ class DifficultyEvaluator:
     def _grid_measures(
         self, outlines: Sequence[Outline], path: np.ndarray
     ) -> Tuple[Optional[float], ...]:
+        from gz_testauto.grid.path_measures import path_measures  # loads numba
+
         points = _points_along(path)
         origin = points.min(axis=0) - SIGHT_M - CELL_M
         extent = points.max(axis=0) + SIGHT_M + CELL_M - origin

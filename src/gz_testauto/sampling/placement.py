@@ -408,9 +408,7 @@ class _PlacedShapes:
         away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
             return False
-        has_discs = (
-            one.inner_m > 0.0 and two.inner_m > 0.0
-        )  # 0: the origin is outside, as in a room
+        has_discs = one.inner_m > 0.0 and two.inner_m > 0.0  # not if the origin is outside
         if has_discs and away_m < gap_m + one.inner_m + two.inner_m - TOLERANCE_M:
             return True
         near_m = gap_m + one.outline.radius_m + two.outline.radius_m
