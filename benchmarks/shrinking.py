@@ -36,13 +36,16 @@ def run_stored(spec, out):
         return record, store.trajectory(record)
 
 
-def checked(out):
-    """Return whether the small world is 1-minimal, and repeats bit by bit."""
+def checked(out, place):
+    """Return whether the small world is 1-minimal, and repeats bit by bit.
+
+    ``place`` is the place of the failure in the complete world.
+    """
     spec = load(out / "campaign.yaml", CampaignSpec)
     record, recording = run_stored(spec, out / "first")
     _, again = run_stored(spec, out / "second")
     entry, world = spec.worlds.files[0], EditedWorld(out / "shrunk.world")
-    place, minimal = place_of(record.outcome, recording), True
+    minimal = True
     for name in world.obstacles:
         rest = world.content([other for other in world.obstacles if other != name], {})
         with TrialRunner(spec) as runner:
@@ -87,7 +90,7 @@ def main():
         command += [record.world, record.planner, "--out", str(out), "--perturb", arguments.perturb]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         result = json.loads((out / "shrunk.json").read_text())
-        minimal, identical, outcome = checked(out)
+        minimal, identical, outcome = checked(out, np.array(result["place_m"]))
         line = {
             "world": record.world,
             "planner": record.planner,

@@ -69,7 +69,7 @@ class RandomNumbers(Spec):
     """Seed of the other campaign."""
     world: int = Field(0, ge=0, lt=MOST_TRIALS)
     """Index of the world in the other campaign, from 0."""
-    repetition: int = Field(0, ge=0, lt=MOST_TRIALS)
+    repetition: int = Field(0, ge=0, lt=SEEDS)
     """Index of the repetition in the other campaign, from 0. It is the first repetition in this
     campaign."""
 

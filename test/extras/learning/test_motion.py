@@ -109,6 +109,17 @@ def test_repeated_scan_keeps_its_velocities():
     assert np.array_equal(first[1], again[1])
 
 
+def test_other_scan_with_the_same_stamp_has_no_velocities():
+    motion = ScanMotion()
+    estimated([((3.0, 0.5), (-0.8, 0.0))], 6, motion=motion)
+    pose = robot_at(1.0)
+    motion.estimate(observation(1.2, pose, ranges_of_cylinder(pose, 2.2, 0.5), 1.2))
+    other = ranges_of_cylinder(pose, 1.2, 0.5)
+    points_m, velocities_mps = motion.estimate(observation(1.4, pose, other, 1.2))
+    assert len(points_m) == len(velocities_mps)
+    assert not velocities_mps.any()
+
+
 def test_observation_without_a_scan_or_points_has_no_velocities():
     motion = ScanMotion()
     empty = motion.estimate(Observation(0.0, Pose2D(0.0, 0.0, 0.0), Twist2D(), None))

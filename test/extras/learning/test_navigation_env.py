@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.cli.main import main
+from gz_testauto.extras.learning.episode import MOST_REPETITIONS
 from gz_testauto.extras.learning.navigation import ID, NavigationEnv
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
 from gz_testauto.extras.learning.policies.policy import MirroredPolicy
@@ -114,6 +115,14 @@ def test_an_invalid_action_is_rejected(environment, action, says):
     environment.reset(seed=0)
     with pytest.raises(ValueError, match=says):
         environment.step(np.array(action))
+
+
+def test_last_repetition_that_can_be_drawn_has_random_numbers(tmp_path):
+    made = NavigationEnv(written(tmp_path, actors=[WALKER]), tmp_path / "worlds")
+    made.reset(seed=1, options={"world": 0, "repetition": MOST_REPETITIONS - 1})
+    _, _, terminated, truncated, _ = made.step(np.zeros(2, np.float32))
+    made.close()
+    assert not terminated and not truncated
 
 
 def test_reset_with_an_unknown_world_is_rejected(environment):

@@ -1,5 +1,6 @@
 """A failed trial shrinks to a smallest world, which repeats bit by bit and survives kills."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,12 +15,15 @@ from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
+from gz_testauto.extras.search import shrink_cli
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.outcome import Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +99,25 @@ def test_campaign_of_the_shrunk_trial_repeats_it_bit_by_bit(shrunk, tmp_path):
         for line in (shrunk / "journal.jsonl").read_text().splitlines()[1:]
     ]
     assert recordings[0].pose[-1, :2].tolist() in places
+
+
+def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    assert shrink(failed, out, "--simulator-confirm", "embedded") == 0
+    state = json.loads((out / "shrunk.json").read_text())["confirmed_in"]
+    assert state.startswith("confirmed: collided")
+
+    class Stuck(TrialRunner):
+        def run(self, *arguments, **options):
+            return dataclasses.replace(super().run(*arguments, **options), outcome=Outcome.STUCK)
+
+    def runner(spec, *simulator):
+        return (Stuck if simulator else TrialRunner)(spec, *simulator)
+
+    monkeypatch.setattr(shrink_cli, "TrialRunner", runner)
+    assert shrink(failed, out, "--simulator-confirm", "embedded") == 0
+    state = json.loads((out / "shrunk.json").read_text())["confirmed_in"]
+    assert state.startswith("not confirmed: stuck")
 
 
 def test_killed_command_continues_and_has_the_same_result(failed, shrunk, tmp_path):

@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
 import numpy as np
 
@@ -37,9 +37,10 @@ from gz_testauto.extras.search.one_trial import (
     draw,
     one_trial_spec,
 )
-from gz_testauto.extras.search.shrink import Candidate, FailureTest, shrink
+from gz_testauto.extras.search.shrink import Candidate, FailureTest, place_of, shrink
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.setup import PreparedBuiltin
 from gz_testauto.worlds.edited import EditedWorld
 
@@ -146,6 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     result: Dict[str, Any] = {
         "outcome": last.outcome.value,
+        "place_m": place_of(first.outcome, first.recording).tolist(),
         "obstacles_before": len(complete.kept),
         "obstacles": list(found.candidate.kept),
         "simulations_of_removal": found.removal,
@@ -173,7 +175,9 @@ def run(arguments: argparse.Namespace) -> int:
         result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
         print(f"robustness: {robustness.summary}")
     if arguments.simulator_confirm:
-        result["confirmed_in"] = _confirmed(arguments.simulator_confirm, spec, content, found, seed)
+        result["confirmed_in"] = _confirmed(
+            arguments.simulator_confirm, spec, content, found.candidate, last.outcome, seed
+        )
         print(f"{arguments.simulator_confirm}: {result['confirmed_in']}")
     write_atomically(out / "shrunk.json", (json.dumps(result, indent=1) + "\n").encode("utf-8"))
     print(f"repeat: gz_testauto run {out / CAMPAIGN} --out {out / 'results'}")
@@ -196,10 +200,15 @@ def _entries(spec: Any, candidate: Candidate) -> Dict[str, Any]:
     }
 
 
-def _confirmed(simulator: str, spec: Any, content: bytes, found: Any, seed: TrialSeed) -> str:
-    """Return a sentence with the outcome of the shrunk trial in another simulator."""
-    expected: Optional[str] = None
-    candidate = found.candidate
+def _confirmed(
+    simulator: str,
+    spec: Any,
+    content: bytes,
+    candidate: Candidate,
+    outcome: Outcome,
+    seed: TrialSeed,
+) -> str:
+    """Return a sentence on whether the shrunk trial has the same outcome in another simulator."""
     try:
         with TrialRunner(spec, simulator) as runner:
             trial = runner.run(
@@ -212,9 +221,8 @@ def _confirmed(simulator: str, spec: Any, content: bytes, found: Any, seed: Tria
             )
     except GzTestautoError as error:
         return f"not confirmed, no valid trial: {error}"
-    expected = trial.outcome.value
-    state = "confirmed" if trial.failed else "not confirmed"
-    return f"{state}: {expected}, {escape_text(trial.detail)}"
+    state = "confirmed" if trial.outcome is outcome else "not confirmed"
+    return f"{state}: {trial.outcome.value}, {escape_text(trial.detail)}"
 
 
 def _print_progress(line: str) -> None:

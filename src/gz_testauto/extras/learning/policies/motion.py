@@ -53,7 +53,8 @@ class ScanMotion:
 
         The velocity is zero for points of segments that are static, large, or were detected in
         fewer than :data:`FEWEST` scans. Without a scan, n is 0. If the scan is the one of the
-        previous call, its velocities are returned again.
+        previous call, its velocities are returned again. They are zero for another scan with the
+        same stamp.
         """
         scan = observation.scan
         if scan is None:
@@ -65,6 +66,8 @@ class ScanMotion:
             turn = _rotation(pose.yaw_rad)
             world_m = points_m @ turn.T + (pose.x_m, pose.y_m)
             self._velocities_mps = self._track(scan.stamp_s, world_m) @ turn
+        elif len(points_m) != len(self._velocities_mps):
+            self._velocities_mps = np.zeros_like(points_m)
         self._before = observation.time_s, observation.pose
         return points_m, self._velocities_mps
 
