@@ -99,7 +99,8 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(tmp_path):
     assert lines == [
         "forest.yaml:1: min_gap_m is -1; it must be >= 0",
         "forest.yaml:3: obstacles[0].type: unknown type 'boxx'; did you mean 'box'? "
-        "Known: box, cylinder, group, model, room, sphere, wall",
+        "Known: box, cave, chair, cylinder, door_frame, group, l_box, maze, model, pallet, room, "
+        "shelf, sphere, table, u_shape, wall",
         "forest.yaml:4: obstacles[1].count is missing",
         "forest.yaml:5: sampling is \"lsh\"; it must be 'uniform', 'lhs' or 'sobol'",
         "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: "
