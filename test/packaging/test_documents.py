@@ -81,6 +81,13 @@ def test_each_page_of_docs_is_linked_from_the_readme():
     assert "docs/reference/README.md" in linked
 
 
+def test_each_page_of_docs_is_in_the_navigation_of_the_site():
+    docs = CHECKOUT / "docs"
+    navigation = (CHECKOUT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    named = set(re.findall(r"([\w/]+\.md)$", navigation, re.MULTILINE))
+    assert {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} <= named
+
+
 @pytest.mark.parametrize("page", TUTORIAL, ids=lambda page: page.stem)
 def test_tutorial_pages_have_at_most_1200_words(page):
     assert len(page.read_text("utf-8").split()) <= 1200
