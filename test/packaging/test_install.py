@@ -174,8 +174,9 @@ def test_installed_spawner_spawns_obstacles(install, master_address, tmp_path):
         stderr=subprocess.DEVNULL,
     )
     try:
-        offered = "until rosservice list | grep -q /obstacle_spawner/spawn; do sleep 0.5; done"
-        in_install(install, "timeout", "120", "bash", "-c", offered)
+        for service in ("/obstacle_spawner/spawn", "/gazebo/get_world_properties"):
+            offered = f"until rosservice list | grep -q {service}; do sleep 0.5; done"
+            in_install(install, "timeout", "120", "bash", "-c", offered)
         call = ("timeout", "120", "rosservice", "call", "/obstacle_spawner/spawn", TWO_BOXES)
         assert "success: True" in in_install(install, *call)
     finally:

@@ -25,8 +25,6 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.outcome import Outcome
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def failed(smoke, tmp_path_factory):
@@ -68,6 +66,7 @@ def shrunk(failed, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_shrunk_world_has_fewer_obstacles_and_the_same_failure(failed, shrunk):
     result = json.loads((shrunk / "shrunk.json").read_text())
     record, _ = stored(failed)
@@ -77,6 +76,7 @@ def test_shrunk_world_has_fewer_obstacles_and_the_same_failure(failed, shrunk):
     assert result["simulations_of_removal"] <= result["simulations"]
 
 
+@pytest.mark.slow
 def test_each_obstacle_of_the_shrunk_world_is_necessary(shrunk):
     answers = [json.loads(line) for line in (shrunk / "journal.jsonl").read_text().splitlines()[1:]]
     same = sum(one["answer"]["same"] for one in answers)
@@ -85,6 +85,7 @@ def test_each_obstacle_of_the_shrunk_world_is_necessary(shrunk):
     assert result["obstacles"] == ["obstacle_box_0"]
 
 
+@pytest.mark.slow
 def test_campaign_of_the_shrunk_trial_repeats_it_bit_by_bit(shrunk, tmp_path):
     spec = load(shrunk / "campaign.yaml", CampaignSpec)
     recordings = []
@@ -101,6 +102,7 @@ def test_campaign_of_the_shrunk_trial_repeats_it_bit_by_bit(shrunk, tmp_path):
     assert recordings[0].pose[-1, :2].tolist() in places
 
 
+@pytest.mark.slow
 def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert shrink(failed, out, "--simulator-confirm", "embedded") == 0
@@ -120,6 +122,7 @@ def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_pat
     assert state.startswith("not confirmed: stuck")
 
 
+@pytest.mark.slow
 def test_killed_command_continues_and_has_the_same_result(failed, shrunk, tmp_path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "gz_testauto.cli.main", "shrink", str(failed), "0", "straight"]
@@ -163,6 +166,7 @@ def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):
         ("0", "strait", "'straight'"),
     ],
 )
+@pytest.mark.slow
 def test_trial_without_a_failure_is_an_error_of_one_line(
     failed, tmp_path, capsys, world, planner, message
 ):
@@ -172,6 +176,7 @@ def test_trial_without_a_failure_is_an_error_of_one_line(
     assert message in line
 
 
+@pytest.mark.slow
 def test_failure_that_does_not_repeat_is_an_error(failed, tmp_path, capsys):
     copy = tmp_path / "results"
     subprocess.run(["cp", "-r", str(failed), str(copy)], check=True)
