@@ -193,7 +193,7 @@ def test_campaign_writes_its_report_page_at_the_end(run):
     assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
     page = Parsed((done.out / PAGE).read_text())
     said = " ".join(page.text.split())
-    assert "The success rates were 100.0 % for straight and 100.0 % for fgm. No planner was" in said
+    assert "The success rates were 100.0 % for straight and 100.0 % for fgm. No planner " in said
     assert "always within 0.25 m of the present position for 10 s" in said
     campaign = json.loads(page.scripts["data"])
     command = {"start": f"gz_testauto replay {done.out}", "worlds": {}}

@@ -65,7 +65,7 @@ def plugins(sdf):
 def test_a_robot_with_plugins_of_gazebo_is_not_changed():
     robot = read_robot(share_directory() / "models" / "wheelchair")
     adapted = adapt_robot(robot)
-    assert adapted.sdf is robot.sdf
+    assert adapted.sdf == robot.sdf
     assert (adapted.linear, adapted.angular) == (1.0, 1.0)
 
 
