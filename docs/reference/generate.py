@@ -4,7 +4,7 @@
     ./bootstrap exec python3 docs/reference/generate.py --check  # exit status 1 if one is outdated
 
 The source is the code, and for ROS also the launch files. ROS is not needed. Each extra has a page
-of its own name, so that it can be deleted with the extra. The JSON schemas in the package are
+with its name, so that it can be deleted with the extra. The JSON schemas in the package are
 written, too.
 """
 

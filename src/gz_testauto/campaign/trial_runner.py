@@ -72,6 +72,12 @@ class TrialSeed(NamedTuple):
     world: int = 0
     repetition: int = 0
 
+    @classmethod
+    def of_trial(cls, spec: CampaignSpec, world: int, repetition: int = 0) -> "TrialSeed":
+        """Return the random numbers of a trial of a campaign. World and repetition are indices."""
+        numbers = spec.random_numbers(world, repetition)
+        return cls(numbers.seed, numbers.world, numbers.repetition)
+
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTrial:
@@ -318,8 +324,7 @@ class TrialRunner:
 
     def _numbers(self, record: WorldRecord, seed: Union[TrialSeed, int, None]) -> TrialSeed:
         if seed is None:
-            numbers = self.spec.random_numbers(record.world_index, 0)
-            return TrialSeed(numbers.seed, numbers.world, numbers.repetition)
+            return TrialSeed.of_trial(self.spec, record.world_index)
         return TrialSeed(seed) if isinstance(seed, int) else seed
 
     def _spec_of(

@@ -171,11 +171,10 @@ def _print_robustness(
             f"{where}: the campaign has no valid result of this trial; run it first, or choose "
             "another trial"
         )
-    numbers = campaign.spec.random_numbers(trial.world_index, trial.repetition)
     perturbed = PerturbedTrial(
         EditedWorld(campaign.world(trial).path, campaign.spec.worlds.obstacle_pattern),
         trial.planner,
-        TrialSeed(numbers.seed, numbers.world, numbers.repetition),
+        TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition),
         campaign.missions.start_in(trial.world),
         tuple(campaign.missions.goals_in(trial.world)),
     )

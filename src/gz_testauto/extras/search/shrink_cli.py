@@ -26,7 +26,7 @@ from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
 from gz_testauto.cli.replay import find_trial
 from gz_testauto.extras.search.journal import JOURNAL, Journal
 from gz_testauto.extras.search.one_trial import (
@@ -105,8 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or _default_out(directory.path, trial.label)
     record = campaign.world(trial)
     world = EditedWorld(record.path, campaign.spec.worlds.obstacle_pattern)
-    numbers = campaign.spec.random_numbers(trial.world_index, trial.repetition)
-    seed = TrialSeed(numbers.seed, numbers.world, numbers.repetition)
+    seed = TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition)
     bounds = campaign.static_map.bounds(record)
     spec = one_trial_spec(campaign.spec, campaign.planner(trial), bounds, out.absolute())
     complete = Candidate(
@@ -192,8 +191,6 @@ def _default_out(results: Path, label: str) -> Path:
 
 
 def _entries(spec: Any, candidate: Candidate) -> Dict[str, Any]:
-    from gz_testauto.campaign.trial_runner import REMOVABLE
-
     return {
         key: tuple(one for one in getattr(spec, key) if one.name not in candidate.without)
         for key in REMOVABLE

@@ -167,8 +167,8 @@ def markdown(
         lines += _row(f"`{card.planner.name}`", *cells, total)
     lines += ["", "| planner | experiment ID | note |", "|---|---|---|"]
     for card in cards:
-        told = " ".join(notes(card, standard))
-        lines += _row(f"`{card.planner.name}`", f"`{card.id_of(standard)}`", told)
+        remarks = " ".join(notes(card, standard))
+        lines += _row(f"`{card.planner.name}`", f"`{card.id_of(standard)}`", remarks)
     if pairs:
         lines += [
             "",
