@@ -115,6 +115,50 @@ def test_bootstrap_and_the_code_find_the_same_gazebo(machine, monkeypatch):
     assert installation.find_gazebo().kind == "system"
 
 
+# Until a file exists, at most a minute.
+AWAIT = 'await() { for _ in $(seq 3000); do [ -e "$1" ] && return; sleep 0.02; done; return 1; }'
+
+
+def test_gazebo_and_python_are_installed_at_the_same_time(machine, tmp_path):
+    machine.provide(
+        "mmdebstrap", f'{AWAIT}; touch "{tmp_path}/gazebo"; await "{tmp_path}/python" && {UNPACKS}'
+    )
+    done = machine.run(
+        f'{AWAIT}; make_environment() {{ await "{tmp_path}/gazebo"; touch "{tmp_path}/python"; }};'
+        'install_dependencies() { mkdir -p "$1"; };'
+        "ensure_gazebo_and_python && have_gazebo && python_is_ready && echo both"
+    )
+    assert done.stdout.endswith("both\n"), done.stdout
+
+
+def test_failed_download_of_a_required_gazebo_ends_the_setup(machine):
+    machine.provide("mmdebstrap", "echo no mirror; exit 1")
+    done = machine.run(
+        'make_environment() { :; }; install_dependencies() { mkdir -p "$1"; };'
+        "ensure_gazebo_and_python; echo went on",
+        GZ_TESTAUTO_REQUIRE_GAZEBO="1",
+    )
+    assert done.returncode == 1
+    assert "no mirror" in done.stdout
+    assert "went on" not in done.stdout and "unexpected" not in done.stdout
+
+
+def test_failed_setup_of_python_stops_the_download_of_gazebo(machine, tmp_path):
+    download = tmp_path / "id"
+    machine.provide(
+        "mmdebstrap",
+        f'echo $$ >"{tmp_path}/part"; mv "{tmp_path}/part" "{tmp_path}/id"; exec sleep 600',
+    )
+    done = machine.run(
+        f'{AWAIT}; make_environment() {{ await "{tmp_path}/id"; return 1; }};'
+        "ensure_gazebo_and_python; echo went on"
+    )
+    assert done.returncode == 1
+    assert "the Python environment could not be created" in done.stdout
+    assert "went on" not in done.stdout
+    wait_for(lambda: not Path(f"/proc/{download.read_text().strip()}").exists())
+
+
 def test_second_bootstrap_waits_for_the_first(machine, tmp_path):
     lock = f'take_lock "{tmp_path}/lock" "waiting"'
     held, message = tmp_path / "held", tmp_path / "message"
