@@ -1,3 +1,4 @@
+import dataclasses
 import re
 import warnings
 
@@ -10,6 +11,7 @@ from gz_testauto.analysis.overview import analyze
 from gz_testauto.cli.main import main
 from gz_testauto.report.figures import write_figures
 from gz_testauto.report.latex import latex_text, to_latex
+from gz_testauto.report.page.difficulty import curves
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import load_campaign
 
@@ -82,3 +84,11 @@ def test_the_command_writes_both(tmp_path, capsys):
     assert (figures / "success_rates.svg").is_file()
     assert "booktabs" in latex.read_text()
     assert "success_rates.svg" in capsys.readouterr().err
+
+
+def test_no_curve_of_success_is_fitted_to_selected_trials():
+    everything = campaign()
+    difficulty = [float(number) for number in range(len(everything.worlds))]
+    assert None not in curves(everything, difficulty)
+    selected = dataclasses.replace(everything, selection="trials that failed in monday")
+    assert curves(selected, difficulty) == [None] * len(everything.planners)

@@ -75,7 +75,12 @@ def figures_of_worlds(
 def curves(
     results: CampaignResults, values: Values, points: int = 61
 ) -> List[Optional[SuccessCurve]]:
-    """Return one curve per planner over one figure, or None where no curve can be fitted."""
+    """Return one curve per planner over one figure, or None where no curve can be fitted.
+
+    Trials that were selected do not represent all worlds, so no curve is fitted to them.
+    """
+    if results.selection:
+        return [None] * len(results.planners)
     ended: Dict[Tuple[str, str], List[bool]] = {}
     for record in results.trials:
         if record.outcome.valid:
