@@ -1,16 +1,19 @@
-"""A turn in place for planners that find no command with a forward speed.
+"""A turn in place for planners that find no command with a forward speed, and the search for
+commands after which the robot can still turn in place.
 
 In the Dynamic Window Approach (D. Fox, W. Burgard, S. Thrun, 1997), the robot also turns until it
 can drive again.
 """
 
 import math
+from typing import Optional
 
 import numpy as np
 
+from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
+from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 CLEAR_AHEAD_M = 0.8
 """Free distance (m) straight ahead at which the turn stops."""
@@ -23,6 +26,15 @@ CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 
 STEPS = 16
 """Number of collision checks along each arc and along each turn."""
+
+PLACES = 20
+"""Number of positions along each arc that are checked for a turn in place."""
+
+TURNING_MARGIN_M = 0.05
+"""Margin (m) that is added to the circle around the outline for a turn in place."""
+
+STANDSTILL = 0.02
+"""Speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill."""
 
 
 class Escape:
@@ -85,3 +97,62 @@ class Escape:
         )
         difference = float(left.sum() - right.sum())
         return math.copysign(1.0, difference if abs(difference) > 1e-9 else goal_bearing_rad)
+
+
+def is_standstill(command: Twist2D) -> bool:
+    """Return whether both speeds of a command are at most :data:`STANDSTILL`."""
+    return max(abs(command.linear_mps), abs(command.angular_radps)) <= STANDSTILL
+
+
+def first_exit(
+    footprint: ConvexFootprint,
+    twists: np.ndarray,
+    safe: np.ndarray,
+    sweep: Sweep,
+    points_m: np.ndarray,
+    reach_m: float,
+    limits: RobotLimits,
+    period_s: float,
+) -> Optional[int]:
+    """Return the index of the first safe command whose arc leads to a position where the outline
+    can turn in place, or None if there is no such command.
+
+    ``twists`` (c, 2) are in m/s and rad/s, with ``safe`` (c,) and the ``sweep`` of their arcs of
+    the length ``reach_m``. ``points_m`` (n, 2) are obstacles in the base frame. Only positions
+    between the stopping distance and the first obstacle are considered, so that the robot can
+    always reach the position.
+    """
+    speed = twists[:, 0]
+    stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
+    free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
+    share = np.linspace(0.0, 1.0, PLACES)
+    driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
+    places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
+    radius_m = footprint.radius_m
+    near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
+    found = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
+    return None if found < 0 else int(found)
+
+
+@compiled
+def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
+    """Return whether all points, shape (n, 2), are farther than ``needed_m`` from (x, y)."""
+    for point in range(len(points_m)):
+        across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
+        if not math.sqrt(across * across + along * along) > needed_m:
+            return False
+    return True
+
+
+@compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
+def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
+    """Return the index of the first safe command whose arc contains a position farther than
+    ``needed_m`` from all points, or -1 if there is none. Shapes: ``safe`` (c,), ``places`` (c, p,
+    3), ``points_m`` (n, 2)."""
+    for command in range(len(safe)):
+        if safe[command]:
+            for place in range(places.shape[1]):
+                x_m, y_m = places[command, place, 0], places[command, place, 1]
+                if _has_room(x_m, y_m, points_m, needed_m):
+                    return command
+    return -1

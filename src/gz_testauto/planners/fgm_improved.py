@@ -23,17 +23,16 @@ from typing import List, Optional
 
 import numpy as np
 
-from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
-from gz_testauto.planners.escape import Escape
+from gz_testauto.planners.escape import STANDSTILL, Escape, first_exit, is_standstill
 from gz_testauto.planners.fgm import Gap, find_gaps, nearest_distance, weighted_heading
 from gz_testauto.planners.interface import Task
 from gz_testauto.planners.limits import DefaultLength
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
-from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
+from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 
 SAMPLES = (5, 13)
 """Size of the grid in the dynamic window: speeds, yaw rates."""
@@ -43,15 +42,6 @@ FIRST_COMMANDS = 8
 
 STEPS = 20
 """Number of collision checks along each arc."""
-
-PLACES = 20
-"""Number of positions along each arc that are checked for a turn in place."""
-
-TURNING_MARGIN_M = 0.05
-"""Margin (m) that is added to the circle around the outline for a turn in place."""
-
-STANDSTILL = 0.02
-"""Speed (m/s) and yaw rate (rad/s) below which a command counts as a standstill."""
 
 
 class ImprovedFollowTheGap(ReactivePlanner):
@@ -155,7 +145,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
         desired = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
         if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
             command = self._nearest_safe(desired, situation)
-            if max(abs(command.linear_mps), abs(command.angular_radps)) > STANDSTILL:
+            if not is_standstill(command):
                 return command
         return self._escape.command(situation.points_m, situation.goal_bearing_rad)
 
@@ -206,7 +196,9 @@ class ImprovedFollowTheGap(ReactivePlanner):
                 self._footprint, twists, situation.points_m, reach_m, self._margin_m / 2, STEPS
             )
             safe = stoppable(twists, sweep, limits, period_s)
-            exit_index = self._first_exit(twists, safe, sweep, situation.points_m, reach_m)
+            exit_index = first_exit(
+                self._footprint, twists, safe, sweep, situation.points_m, reach_m, limits, period_s
+            )
             if exit_index is not None:
                 return Twist2D(*twists[exit_index].tolist())
             trapped.append(twists[safe])
@@ -217,53 +209,3 @@ class ImprovedFollowTheGap(ReactivePlanner):
             slowest = dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9
             dead_ends = dead_ends[slowest]
         return Twist2D(*dead_ends[0].tolist())
-
-    def _first_exit(
-        self,
-        twists: np.ndarray,
-        safe: np.ndarray,
-        sweep: Sweep,
-        points_m: np.ndarray,
-        reach_m: float,
-    ) -> Optional[int]:
-        """Return the index of the first safe command whose arc leads to a position where the
-        outline can turn in place, or None if there is no such command.
-
-        Only positions between the stopping distance and the first obstacle are considered, so that
-        the robot can always reach the position.
-        """
-        limits, period_s = self.limits, self.task.control_period_s
-        speed = twists[:, 0]
-        stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
-        free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
-        share = np.linspace(0.0, 1.0, PLACES)
-        driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
-        places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
-        radius_m = self._footprint.radius_m
-        near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
-        found = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
-        return None if found < 0 else int(found)
-
-
-@compiled
-def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return whether all points, shape (n, 2), are farther than ``needed_m`` from (x, y)."""
-    for point in range(len(points_m)):
-        across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
-        if not math.sqrt(across * across + along * along) > needed_m:
-            return False
-    return True
-
-
-@compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
-def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return the index of the first safe command whose arc contains a position farther than
-    ``needed_m`` from all points, or -1 if there is none. Shapes: ``safe`` (c,), ``places`` (c, p,
-    3), ``points_m`` (n, 2)."""
-    for command in range(len(safe)):
-        if safe[command]:
-            for place in range(places.shape[1]):
-                x_m, y_m = places[command, place, 0], places[command, place, 1]
-                if _has_room(x_m, y_m, points_m, needed_m):
-                    return command
-    return -1

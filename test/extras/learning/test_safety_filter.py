@@ -68,8 +68,39 @@ def test_the_nearest_safe_command_passes_a_post_that_blocks_the_desired_one():
     assert command.linear_mps > 0.7
 
 
-def test_the_robot_stops_if_no_command_is_safe():
-    assert begun().apply(FULL, FULL, seen(walls=[0.5])) == (0.0, 0.0)
+def test_the_robot_turns_in_place_if_no_command_leads_forward():
+    command = begun().apply(FULL, FULL, seen(walls=[0.5]))
+    assert command.linear_mps == 0.0
+    assert abs(command.angular_radps) == pytest.approx(0.75)
+
+
+def test_the_robot_stops_if_it_can_neither_drive_nor_turn():
+    ranges = 0.34 / np.maximum(np.abs(np.cos(ANGLES)), np.abs(np.sin(ANGLES)))
+    scan = LaserScan(0.0, ANGLES[0], ANGLES[-1], 0.1, 10.0, ranges)  # a box of 0.68 m
+    observation = Observation(0.0, Pose2D(0.0, 0.0, 0.0), FULL, scan)
+    assert begun().apply(FULL, FULL, observation) == (0.0, 0.0)
+
+
+def test_a_turn_in_place_keeps_its_side_and_ends_when_the_path_is_free():
+    made, still = begun(), Twist2D(0.0, 0.0)
+    first = made.apply(Twist2D(0.2, 0.2), still, seen(walls=[0.48]))
+    other = made.apply(Twist2D(0.2, -0.2), still, seen(walls=[0.48], time_s=PERIOD_S))
+    assert first == other == Twist2D(0.0, first.angular_radps)
+    free = Twist2D(0.2, -0.2)
+    assert made.apply(free, still, seen(walls=[3.0], time_s=2 * PERIOD_S)) is free
+
+
+def test_a_stop_that_the_policy_commands_is_not_replaced():
+    stop = Twist2D(0.0, 0.0)
+    assert begun().apply(stop, FULL, seen(walls=[0.5])) is stop
+
+
+@pytest.mark.parametrize("last_m, changed", [(0.8, False), (2.8, True)])
+def test_the_robot_brakes_before_a_passage_without_a_place_to_turn(last_m, changed):
+    # between the posts, 0.8 m apart, the square of 0.6 m can drive but not turn
+    places = np.arange(0.8, last_m + 0.01, 0.2)
+    posts = [(x, y) for x in places for y in (-0.5, 0.5)]
+    assert (begun().apply(FULL, FULL, seen(points=posts)) != FULL) is changed
 
 
 def test_all_commands_are_safe_without_a_scan():
@@ -101,6 +132,11 @@ def test_the_replacement_of_a_car_respects_its_steering_angle():
     assert abs(command.angular_radps) <= command.linear_mps * math.tan(0.3) + 1e-9
 
 
+def test_a_car_stops_instead_of_turning_in_place():
+    car = task(wheelbase_m=1.0, max_steer_rad=0.3)
+    assert begun(car).apply(FULL, FULL, seen(walls=[0.5])) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("wall_m, changed", [(0.5, False), (-0.5, True)])
 def test_reverse_commands_are_checked_behind_the_robot(wall_m, changed):
     back = Twist2D(-1.0, 0.0)
@@ -123,6 +159,7 @@ def test_a_policy_at_full_speed_collides_only_without_the_filter(tmp_path, filte
         outcomes.add(episode.agents[0].verdict.outcome.value)
     runner.close()
     assert ("collided" in outcomes) is not filtered
+    assert "stuck" not in outcomes
 
 
 def test_the_card_stores_the_filter_and_the_planner_applies_it(tmp_path):

@@ -1,27 +1,31 @@
-"""The safety filter of a policy, which replaces commands from which the robot could not stop.
+"""The safety filter of a policy, which replaces commands from which the robot could not stop, and
+commands into places that it could not leave.
 
 The condition is the one of the dynamic window approach (D. Fox, W. Burgard, S. Thrun, "The dynamic
 window approach to collision avoidance", IEEE Robotics and Automation Magazine 4(1), 1997), checked
 for the outline of the robot. To replace an action by the nearest safe one is called a safety filter
-or a shield (M. Alshiekh et al., "Safe Reinforcement Learning via Shielding", AAAI 2018).
+or a shield (M. Alshiekh et al., "Safe Reinforcement Learning via Shielding", AAAI 2018). The filter
+uses the turn in place and the exits of the planners (:mod:`gz_testauto.planners.escape`).
 """
 
 import math
-from typing import Sequence
+from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.learning.policies.motion import ScanMotion
 from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
+from gz_testauto.planners.escape import STANDSTILL, Escape, first_exit
 from gz_testauto.planners.interface import Observation, Task
+from gz_testauto.planners.limits import DefaultLength, value_for_robot
 from gz_testauto.planners.sweep import APPROACH_M, ConvexFootprint, sweep_arcs
 from gz_testauto.spec.model import NotNegative, Spec
 
 SAMPLES = (5, 13)
 """Numbers of speeds and yaw rates of the dynamic window from which a command is selected."""
 
-STEPS = 20
+STEPS = 32
 """Number of collision checks along each arc."""
 
 PREDICTION_S = 0.1
@@ -29,6 +33,12 @@ PREDICTION_S = 0.1
 
 BEYOND_M = 0.5
 """Length (m) of the checked arc beyond the stopping distance from full speed."""
+
+PASSAGE_M = DefaultLength(2.0)
+"""Length (m) of the checked arc, at least, on which the robot must find a place for a turn."""
+
+TURNING_SHARE = 0.5
+"""Fraction of the margin that the outline keeps during a turn in place."""
 
 
 class SafetyFilterSpec(Spec):
@@ -46,10 +56,17 @@ class SafetyFilter:
     """A filter of the commands of one robot.
 
     A command is safe if the outline of the robot, on the arc of the command, can stop before it is
-    within the margin of a point. A command that is not safe is replaced by the nearest safe command
-    of the dynamic window, or by a stop if no command is safe. Without a scan, all commands are
-    safe. Predicted positions within the margin of the current outline do not count: no command
-    could avoid them, and the positions before them block the motion towards the object.
+    within the margin of a point. Without a scan, all commands are safe. Predicted positions within
+    the margin of the current outline do not count: no command could avoid them, and the positions
+    before them block the motion towards the object.
+
+    A command leads to an exit if the robot, on the rest of its arc, reaches a place where it can
+    turn in place. A command that is unsafe or leads to no exit is replaced by the nearest safe
+    command of the dynamic window that leads to an exit. If there is none, a moving robot brakes as
+    much as it can, and a standing robot receives the nearest safe command. If the replacement has
+    no forward speed, the robot turns in place until the path ahead is free. Otherwise it could
+    remain in front of an obstacle that it cannot turn away from. A robot with car-like steering
+    cannot turn in place, so its commands only have to be safe.
     """
 
     def __init__(self, spec: SafetyFilterSpec) -> None:
@@ -59,11 +76,13 @@ class SafetyFilter:
     def begin(self, task: Task) -> None:
         """Start a task, and discard the estimated velocities."""
         limits = task.limits
-        self._limits, self._period_s = limits, task.control_period_s
+        self._task, self._limits, self._period_s = task, limits, task.control_period_s
         self._footprint, self._motion = ConvexFootprint(limits.footprint_m), ScanMotion()
-        driven_m = limits.max_linear_mps * task.control_period_s
-        braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
-        self._reach_m = BEYOND_M + driven_m + braking_m
+        self._can_turn_in_place = limits.wheelbase_m == 0.0
+        self._escape = Escape(limits, self._footprint, TURNING_SHARE * self._margin_m)
+        speed, braking = limits.max_linear_mps, limits.max_linear_accel_mps2
+        stop_m = speed * task.control_period_s + speed**2 / (2 * braking)
+        self._reach_m = max(BEYOND_M + stop_m, value_for_robot(PASSAGE_M, speed, braking))
 
     def apply(self, command: Twist2D, before: Twist2D, observation: Observation) -> Twist2D:
         """Return ``command`` if it is safe, or its replacement. ``before`` is the previous command.
@@ -71,10 +90,24 @@ class SafetyFilter:
         points_m, predicted_m = self._motion.predict(observation, self._ahead_s)
         outside = self._distances_m(predicted_m) > self._margin_m + APPROACH_M
         obstacles_m = (points_m, predicted_m[outside])
-        desired = np.array([command])
-        if self._are_safe(desired, obstacles_m)[0]:
-            return command
+        goal = self._task.goal
+        needed_m = observation.pose.distance_to(goal.x_m, goal.y_m)
+        if self._escape.try_to_end(points_m, needed_m):
+            nearest = self._nearest_safe(command, before, obstacles_m)
+            drives = abs(nearest.linear_mps) > STANDSTILL or nearest is command
+            if drives or not self._can_turn_in_place:
+                return nearest
+        return self._escape.command(points_m, command.angular_radps)
+
+    def _nearest_safe(
+        self, command: Twist2D, before: Twist2D, obstacles_m: Sequence[np.ndarray]
+    ) -> Twist2D:
+        """Return the safe command that leads to an exit and is nearest to ``command``, or a
+        replacement if there is none."""
         limits = self._limits
+        desired = np.array([command])
+        if self._check(desired, obstacles_m)[1] is not None:
+            return command
         window = dynamic_window(before, limits, self._period_s, SAMPLES)
         if limits.wheelbase_m > 0.0:
             rate = window[:, 0] * math.tan(limits.max_steer_rad) / limits.wheelbase_m
@@ -82,20 +115,47 @@ class SafetyFilter:
         largest = (limits.max_linear_mps, limits.max_angular_radps)
         error = (np.abs(window - desired) / largest).sum(axis=1)
         window = window[np.argsort(error, kind="stable")]
-        safe = self._are_safe(window, obstacles_m)
-        return Twist2D(*window[np.argmax(safe)].tolist()) if safe.any() else Twist2D(0.0, 0.0)
+        safe, first = self._check(window, obstacles_m)
+        if first is not None:
+            return Twist2D(*window[first].tolist())
+        dead_ends = window[safe]
+        if len(dead_ends) == 0:
+            return Twist2D(0.0, 0.0)
+        if before.linear_mps > STANDSTILL:
+            dead_ends = dead_ends[dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9]
+        return Twist2D(*dead_ends[0].tolist())
 
     def _distances_m(self, points_m: np.ndarray) -> np.ndarray:
         """Return the distance (m) of each point (n, 2) from the outline, shape (n,)."""
         footprint = self._footprint
         return np.asarray((points_m @ footprint.normals.T - footprint.offsets_m).max(axis=1))
 
-    def _are_safe(self, twists: np.ndarray, obstacles_m: Sequence[np.ndarray]) -> np.ndarray:
-        """Return whether each command (c, 2) is safe, shape (c,), for several arrays of points."""
-        safe = np.ones(len(twists), dtype=bool)
-        for points_m in obstacles_m:
-            sweep = sweep_arcs(
-                self._footprint, twists, points_m, self._reach_m, self._margin_m, STEPS
-            )
-            safe &= stoppable(twists, sweep, self._limits, self._period_s)
-        return safe
+    def _check(
+        self, twists: np.ndarray, obstacles_m: Sequence[np.ndarray]
+    ) -> Tuple[np.ndarray, Optional[int]]:
+        """Return whether each command (c, 2) is safe, shape (c,), for several arrays of points, and
+        the index of the first safe command that leads to an exit among the points of the first
+        array. Reverse commands, and those of a robot that cannot turn in place, only have to be
+        safe."""
+        limits, period_s = self._limits, self._period_s
+        sweeps = [
+            sweep_arcs(self._footprint, twists, points_m, self._reach_m, self._margin_m, STEPS)
+            for points_m in obstacles_m
+        ]
+        checks = [stoppable(twists, sweep, limits, period_s) for sweep in sweeps]
+        safe = np.logical_and.reduce(checks)
+        if not safe.any():
+            return safe, None
+        if not self._can_turn_in_place or twists[0, 0] < 0.0:
+            return safe, int(np.argmax(safe))
+        exit_index = first_exit(
+            self._footprint,
+            twists,
+            safe,
+            sweeps[0],
+            obstacles_m[0],
+            self._reach_m,
+            limits,
+            period_s,
+        )
+        return safe, exit_index
