@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import shortest_path
+from gz_testauto.sampling.constraints import Constraints, PlacedShapes, PositionedShape, Shape
 from gz_testauto.sampling.draws import ObstacleSampler
 from gz_testauto.sampling.naming import (
     ObstacleName,
@@ -21,13 +22,7 @@ from gz_testauto.sampling.naming import (
     obstacle_name,
     parse_obstacle_name,
 )
-from gz_testauto.sampling.placement import (
-    Placer,
-    _Constraints,
-    _PlacedShapes,
-    _PositionedShape,
-    _Shape,
-)
+from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sampling.site import RequiredMission, Site
 from gz_testauto.sdf.floor import Heights
@@ -293,13 +288,11 @@ region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
 min_gap_m: 0.2
 """
     sampler = ObstacleSampler.of_spec(spec_of(text))
-    placed = _PlacedShapes(_Constraints(sampler.spec, Site(), sampler))
+    placed = PlacedShapes(Constraints(sampler.spec, Site(), sampler))
     decided = set()
     for seed in range(20):
         numbers = np.random.default_rng(seed).random(sampler.dimensions)
-        shapes = [
-            _PositionedShape(_Shape(one), one.x_m, one.y_m) for one in sampler.propose(numbers)
-        ]
+        shapes = [PositionedShape(Shape(one), one.x_m, one.y_m) for one in sampler.propose(numbers)]
         for one, other in itertools.combinations(shapes, 2):
             distance_m = one.outline.distance_m(other.outline)
             assert placed._is_too_near(one, other) == (distance_m < 0.2), (seed, distance_m)

@@ -8,15 +8,9 @@ import pytest
 import shapely
 
 from gz_testauto.base.errors import PlacementError
+from gz_testauto.sampling.constraints import Constraints, PlacedShapes, PositionedShape, Shape
 from gz_testauto.sampling.draws import ObstacleSampler
-from gz_testauto.sampling.placement import (
-    MAX_DRAWS,
-    Placer,
-    _Constraints,
-    _PlacedShapes,
-    _PositionedShape,
-    _Shape,
-)
+from gz_testauto.sampling.placement import MAX_DRAWS, Placer
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import Heights
@@ -38,15 +32,15 @@ class Positions:
     def __init__(self, text, site=None):
         spec = spec_of(text)
         self.sampler = ObstacleSampler.of_spec(spec)
-        self.placed = _PlacedShapes(_Constraints(spec, site or Site(), self.sampler))
+        self.placed = PlacedShapes(Constraints(spec, site or Site(), self.sampler))
         numbers = np.full(self.sampler.dimensions, 0.5)
-        self.shapes = [_Shape(one) for one in self.sampler.propose(numbers)]
+        self.shapes = [Shape(one) for one in self.sampler.propose(numbers)]
 
     def put(self, x_m, y_m, shape=0):
-        self.placed.add(_PositionedShape(self.shapes[shape], x_m, y_m))
+        self.placed.add(PositionedShape(self.shapes[shape], x_m, y_m))
 
     def violated(self, x_m, y_m, shape=0):
-        return self.placed.violated(_PositionedShape(self.shapes[shape], x_m, y_m))
+        return self.placed.violated(PositionedShape(self.shapes[shape], x_m, y_m))
 
 
 @pytest.mark.parametrize(
