@@ -1,0 +1,85 @@
+"""Choose the worlds of a search: plain worlds, and worlds that were screened for difficulty.
+
+The failure rate in the plain worlds, the first ones of the campaign, is not biased. Of each group
+of :data:`GROUP` further worlds, only the one with the longest shortest path is simulated, since
+planners fail more often on longer paths. Worlds without a path for the robot are not chosen.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import List, Sequence, Tuple
+
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.base.errors import SpecError
+from gz_testauto.worlds.record import WorldRecord
+
+GROUP = 5
+"""Number of worlds of which one is chosen."""
+
+PLAIN_SHARE = 0.25
+"""Share of the simulations that are used for plain worlds."""
+
+RANDOM = "random"
+"""Name of the strategy with plain worlds only."""
+
+STRATEGIES = ("screened", RANDOM)
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """The numbers of plain and screened worlds that are simulated."""
+
+    plain: int
+    screened: int
+
+    @classmethod
+    def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
+        """Return the plan for at most ``budget`` simulations with a number of planners.
+
+        Raises ``SpecError`` if the budget is too small for a plain and a screened world.
+        """
+        worlds = budget // planners
+        least = 1 if strategy == RANDOM else 2
+        if worlds < least:
+            raise SpecError(
+                f"--budget is {budget}; the strategy {strategy!r} needs at least "
+                f"{least * planners} simulations with {planners} planners"
+            )
+        plain = worlds if strategy == RANDOM else max(1, round(PLAIN_SHARE * worlds))
+        return cls(plain, worlds - plain)
+
+    @property
+    def worlds(self) -> int:
+        """Return the number of worlds that are generated."""
+        return self.plain + GROUP * self.screened
+
+    def chosen(self, worlds: Sequence[WorldRecord]) -> List[WorldRecord]:
+        """Return the screened worlds, in order. There is none for a group without any path."""
+        found = []
+        for first in range(self.plain, self.worlds, GROUP):
+            group = worlds[first : first + GROUP]
+            with_path = [one for one in group if one.shortest_path_m is not None]
+            if with_path:
+                found.append(max(with_path, key=lambda one: one.shortest_path_m or 0.0))
+        return found
+
+
+def ratio_of_rates(first: Tuple[int, int], second: Tuple[int, int]) -> Estimate:
+    """Return the ratio of two rates of events, each given as the numbers of events and of trials.
+
+    The interval is exact for Poisson counts: given their sum, the events of the first are binomial
+    (Przyborowski and Wilenski, Biometrika 31, 1940). It is conservative for shares. The estimate is
+    unknown without any event or without trials.
+    """
+    (events, trials), (other_events, other_trials) = first, second
+    total = events + other_events
+    if not (total and trials and other_trials):
+        return Estimate.unknown()
+    from scipy.stats import binomtest
+
+    share = binomtest(events, total).proportion_ci(LEVEL, "exact")
+    value, low, high = (
+        math.inf if one == 1.0 else one / (1.0 - one) * other_trials / trials
+        for one in (events / total, float(share.low), float(share.high))
+    )
+    return Estimate(value, low, high, "conditional binomial")

@@ -1,0 +1,241 @@
+"""Search random worlds for those in which planners fail, and check that the failures are robust.
+
+A quarter of the simulations are in the first worlds of the campaign, in which the failure rate is
+not biased. The others are in screened worlds: of each five further worlds, only the one with the
+longest shortest path is simulated. Each failure is repeated with small changes, as with
+`gz_testauto replay --perturb`, and is robust if at least 80 % of the repeats end in the same way.
+
+The results directory contains an ordinary campaign, and search.json with the failures. The same
+command continues after a stop or a kill.
+
+Exit status 0: failures were found. 1: none was found, or trials are invalid. 2: an error.
+130, 143: stopped by Ctrl-C, by SIGTERM.
+
+examples:
+  gz_testauto search config/example_campaign.yaml --budget 200 --out results/search
+  gz_testauto search config/example_campaign.yaml --for stuck --budget 400 \\
+      --simulator-confirm gazebo --out results/stuck
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Set
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.campaign.campaign_files import campaign_path
+from gz_testauto.campaign.resume import open_for_replay
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import select_simulator
+from gz_testauto.cli.campaigns import (
+    EXIT_INVALID,
+    add_campaign_arguments,
+    load_campaign,
+    run_trials,
+)
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.extras.search.failures import (
+    Failure,
+    FailureExaminer,
+    search_report,
+    searched_campaign,
+)
+from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
+from gz_testauto.report.plain import number_text, plain_table, report_console
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.store import ResultStore
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import TrialSelection
+from gz_testauto.worlds.manifest import read_worlds
+
+ANY = "failed"
+"""Value of --for for all outcomes without success."""
+
+PERTURBED = 10
+"""Default number of perturbed trials per failure."""
+
+REPORT = "search.json"
+JOURNAL = "search.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument(
+        "campaign",
+        type=campaign_path,
+        help="campaign file (YAML) with random obstacles; its numbers of worlds and repetitions "
+        "are not used",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="results directory; a search in this directory is continued",
+    )
+    parser.add_argument(
+        "--budget", type=int, required=True, metavar="N", help="largest number of trials"
+    )
+    parser.add_argument(
+        "--for",
+        dest="wanted",
+        default=ANY,
+        metavar="OUTCOME",
+        help="outcome to search for, such as collided or stuck (default: %(default)s, which is "
+        "all of them)",
+    )
+    parser.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default=STRATEGIES[0],
+        help="screened: a quarter of the trials in plain worlds, and the others in worlds with a "
+        "long shortest path; random: only plain worlds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--simulator",
+        metavar="NAME",
+        help="simulator that replaces the simulator of the campaign",
+    )
+    parser.add_argument(
+        "--perturb",
+        type=int,
+        default=PERTURBED,
+        metavar="N",
+        help="perturbed trials per failure, which do not count for the budget; 0: none "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--simulator-confirm",
+        metavar="NAME",
+        help="also run each robust failure in this simulator, such as gazebo",
+    )
+    parser.add_argument("--json", action="store_true", help="print search.json instead of a table")
+    add_campaign_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the search, write the report and print it; return the exit status."""
+    if arguments.perturb < 0:
+        raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
+    wanted = _outcomes(arguments.wanted)
+    spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
+    plan = SearchPlan.of_budget(arguments.budget, len(spec.planners), arguments.strategy)
+    spec = searched_campaign(spec, plan)
+    directory = CampaignDirectory(arguments.out)
+    with StopSignals(on_first=announce_stop) as stop:
+        first = TrialSelection(worlds=plan.plain)
+        results = run_trials(spec, arguments.out, arguments, first, stop)
+        worlds = {one.name: one for one in read_worlds(directory.worlds)}
+        screened = [one.name for one in plan.chosen(list(worlds.values()))]
+        if screened and not stop():
+            plain = [one.name for one in results.worlds[: plan.plain]]
+            both = TrialSelection(only=(*plain, *screened))
+            results = run_trials(spec, arguments.out, arguments, both, stop)
+        failures = [
+            Failure(record, worlds[record.world], record.world in screened)
+            for record in results.trials
+            if record.outcome in wanted
+        ]
+        if failures and not stop():
+            with ResultStore.read(directory) as store:
+                campaign = open_for_replay(directory, store)
+            examiner = FailureExaminer(
+                campaign,
+                arguments.out / JOURNAL,
+                arguments.perturb,
+                arguments.simulator_confirm or "",
+            )
+            failures = examiner.examine(failures, stop)
+        if stop():
+            print("stopped; the same command continues", file=sys.stderr)
+            return stop.exit_status
+    report = search_report(results, set(screened), failures, arguments.perturb)
+    text = json.dumps({"for": arguments.wanted, **report}, indent=1) + "\n"
+    write_atomically(arguments.out / REPORT, text.encode("utf-8"))
+    if arguments.json:
+        sys.stdout.write(text)
+    else:
+        _print(report["rates"], failures, arguments)
+    if results.invalid:
+        number = len(results.invalid)
+        print(f"{number} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    return 0 if failures and not results.invalid else EXIT_INVALID
+
+
+def _outcomes(name: str) -> Set[Outcome]:
+    failures = {one.value: one for one in Outcome if one.valid and not one.success}
+    if name == ANY:
+        return set(failures.values())
+    if name not in failures:
+        raise SpecError(f"--for: {unknown_name('outcome', name, sorted({ANY, *failures}))}")
+    return {failures[name]}
+
+
+def _print(
+    rates: Sequence[Dict[str, Any]], failures: Sequence[Failure], arguments: argparse.Namespace
+) -> None:
+    """Print the failures, the most robust first, and the rates of each planner."""
+    console = report_console()
+    ordered = sorted(failures, key=lambda one: (-one.share, one.record.trial))
+    if ordered:
+        columns = ["world", "planner", "outcome", "path m", "density %"]
+        columns += ["same outcome"] if arguments.perturb else []
+        columns += [arguments.simulator_confirm] if arguments.simulator_confirm else []
+        table = plain_table(*columns)
+        for one in ordered:
+            difficulty = one.world.difficulty
+            cells = [
+                escape_text(one.record.world),
+                escape_text(one.record.planner),
+                one.record.outcome.value,
+                _shown(one.world.shortest_path_m, 1.0),
+                _shown(None if difficulty is None else difficulty.density, 100.0),
+            ]
+            cells += [f"{one.same} of {one.valid}"] if arguments.perturb else []
+            cells += [one.confirmed or "-"] if arguments.simulator_confirm else []
+            table.add_row(*cells)
+        console.print(table)
+        console.print()
+    table = plain_table("planner", "worlds", "trials", "failed", "% [95 % CI]", "robust")
+    for row in rates:
+        if row["trials"]:
+            value, low, high = (100 * one for one in row["rate"])
+            table.add_row(
+                escape_text(row["planner"]),
+                row["worlds"],
+                str(row["trials"]),
+                str(row["failures"]),
+                f"{value:.1f} [{low:.1f}, {high:.1f}]",
+                "-" if row["robust"] is None else str(row["robust"]),
+            )
+    console.print(table)
+    for line in _ratios(rates, "robust" if arguments.perturb else "failures"):
+        console.print(line)
+    if ordered:
+        best = ordered[0].record
+        world, planner = escape_text(best.world), escape_text(best.planner)
+        console.print(f"next: gz_testauto shrink {arguments.out} {world} {planner}")
+    else:
+        console.print(f"no trial was {arguments.wanted}; raise --budget, or make the worlds harder")
+
+
+def _shown(value: Optional[float], factor: float) -> str:
+    return "-" if value is None else number_text(factor * value, 1)
+
+
+def _ratios(rates: Sequence[Dict[str, Any]], key: str) -> List[str]:
+    """Return a sentence for each planner that compares screened with plain worlds."""
+    what = "robust failures" if key == "robust" else "failures"
+    found = []
+    for plain, screened in zip(rates[::2], rates[1::2]):
+        ratio = ratio_of_rates((screened[key], screened["trials"]), (plain[key], plain["trials"]))
+        if ratio.has_interval:
+            value, low, high = (number_text(one, 1) for one in ratio[:3])
+            found.append(
+                f"{escape_text(plain['planner'])}: {value} times as many {what} per trial in "
+                f"screened as in plain worlds (95 % CI {low} to {high})"
+            )
+    return found
