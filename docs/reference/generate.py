@@ -46,6 +46,7 @@ ROOTS_OF_EXTRAS = {
     "learning": ("EnvironmentCampaignSpec", "gz_testauto.extras.learning.spec"),
     "scenic": ("DescriptorSpec", "gz_testauto.extras.scenic.descriptor"),
     "simulator_comparison": ("BenchSpec", "gz_testauto.extras.simulator_comparison.spec"),
+    "tune": ("SpaceSpec", "gz_testauto.extras.tune.space"),
 }
 """The file format of an extra: its class and module."""
 

@@ -92,6 +92,21 @@ def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
     return {name: one for name, one in parameters.items() if one.kind in named}
 
 
+def schema_of(plugin: Any, name: str) -> Dict[str, Any]:
+    """Return the type and the limits of a parameter that a plug-in declares, as a JSON schema with
+    keys such as ``type``, ``minimum`` and ``enum``.
+
+    It is empty for a parameter that is unknown, has no annotation, or has a type without a schema.
+    """
+    annotation = _annotations(plugin).get(name)
+    if annotation is None:
+        return {}
+    try:
+        return TypeAdapter(annotation).json_schema()
+    except PydanticUserError:
+        return {}
+
+
 def _annotations(plugin: Any) -> Dict[str, Any]:
     function = inspect.unwrap(plugin.__init__) if inspect.isclass(plugin) else plugin
     try:

@@ -53,6 +53,11 @@ LAYOUT = "layout"
 PERTURBATION = "perturbation"
 """Purpose: the small changes of a repeated trial. The path continues with the number of the
 repeat."""
+TUNING = "tuning"
+"""Purpose: a candidate of a tuning. The path continues with the number of the candidate, with
+``TRAINING`` for the seed of the training worlds, or with ``SPLIT`` for the order of listed
+worlds."""
+TRAINING, SPLIT = "training", "split"
 SCENARIO = "scenario"
 """Purpose: random numbers that Python draws while a Scenic program is compiled."""
 

@@ -1,0 +1,1 @@
+"""Parameters of a planner that succeed more often."""

@@ -1,0 +1,286 @@
+"""The result of a tuning: its figures, its table and its files."""
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+import yaml
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from gz_testauto import __version__
+from gz_testauto.analysis.comparison import compare
+from gz_testauto.analysis.intervals import LEVEL
+from gz_testauto.extras.tune.space import Parameter, describe
+from gz_testauto.extras.tune.tuning import Tuning
+from gz_testauto.report.plain import indented, number_text, plain_table
+from gz_testauto.results.directory import write_atomically
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
+from gz_testauto.trial.outcome import Outcome
+
+TIME, CLEARANCE = "time_s", "clearance_min_m"
+
+RESULT, PLANNER, CAMPAIGN = "result.json", "planner.yaml", "campaign.yaml"
+"""Names of the files of the result."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a planner in the worlds in which all compared planners have valid trials.
+
+    ``success`` and ``collided`` are shares of its trials. ``time_s`` and ``clearance_m``, the mean
+    least clearance, are means over the ``reached_worlds`` worlds in which all compared planners
+    reached the goal in each trial. They are None if there is no such world.
+    """
+
+    name: str
+    worlds: int
+    success: float
+    collided: float
+    reached_worlds: int
+    time_s: Any
+    clearance_m: Any
+
+    def is_better(self, other: "Figures") -> bool:
+        """Return whether the figures are at least as good in success, time and clearance, and
+        better in one of them."""
+        own, others = self._costs, other._costs
+        return own != others and all(a <= b for a, b in zip(own, others))
+
+    @property
+    def _costs(self) -> Tuple[float, ...]:
+        time_s = math.inf if self.time_s is None else self.time_s
+        clearance_m = 0.0 if self.clearance_m is None else self.clearance_m
+        return (-self.success, time_s, -clearance_m)
+
+
+def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
+    """Return the figures of planners, paired by world."""
+    worlds = [_by_world(results.of(name)) for name in names]
+    common = sorted(set.intersection(*(set(one) for one in worlds)))
+    reached = [w for w in common if all(r.completed for one in worlds for r in one[w])]
+    found = []
+    for name, records in zip(names, worlds):
+        trials = [one for world in common for one in records[world]]
+        both = [one for world in reached for one in records[world]]
+        found.append(
+            Figures(
+                name,
+                len(common),
+                _mean([one.completed for one in trials]) or 0.0,
+                _mean([one.outcome is Outcome.COLLIDED for one in trials]) or 0.0,
+                len(reached),
+                _mean([one.metrics[TIME] for one in both]),
+                _mean([one.metrics[CLEARANCE] for one in both]),
+            )
+        )
+    return found
+
+
+def _by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
+    worlds: Dict[str, List[TrialRecord]] = {}
+    for record in records:
+        if record.outcome.valid:
+            worlds.setdefault(record.world, []).append(record)
+    return worlds
+
+
+def _mean(values: Sequence[float]) -> Any:
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else None
+
+
+def pareto_front(figures: Sequence[Figures]) -> List[str]:
+    """Return the names of the planners that no other planner exceeds in success, time and
+    clearance together."""
+    return [one.name for one in figures if not any(other.is_better(one) for other in figures)]
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """The result of a tuning in the training and in the held-out worlds."""
+
+    tuning: Tuning
+    parameters: Tuple[Parameter, ...]
+    best: int
+    finalists: Tuple[Figures, ...]
+    training: CampaignResults
+    held_out: CampaignResults
+
+    @property
+    def tuned(self) -> PlannerSpec:
+        """The entry of the tuned planner."""
+        return self.tuning.tuned_entry(self.best)
+
+    @property
+    def comparison(self) -> Any:
+        """The paired comparison of the tuned planner with the defaults in the held-out worlds."""
+        pair = (self.tuned.name, self.tuning.entry.name)
+        return compare(self.held_out, [pair]).pairs[0]
+
+    @property
+    def full_grid(self) -> int:
+        """The number of trials if each candidate ran in each training world."""
+        plan, repetitions = self.tuning.plan, self.tuning.spec.repetitions
+        return (plan.candidates[0] + 1) * plan.worlds[-1] * repetitions
+
+    @property
+    def verdict(self) -> str:
+        """A sentence that states whether the tuned planner succeeds more often."""
+        pair = self.comparison
+        one, low, high = (100 * part for part in pair.difference[:3])
+        text = f"{one:+.0f} points [{low:+.0f}, {high:+.0f}] in {pair.worlds} held-out worlds"
+        if not pair.difference.has_interval or math.isnan(low):
+            return f"no interval is known ({pair.difference.method}): keep the defaults"
+        if low > 0:
+            return f"the tuned planner succeeds more often: {text}"
+        if high < 0:
+            return f"the tuned planner succeeds less often: {text}; keep the defaults"
+        return (
+            f"no significant difference to the defaults: {text}; keep the defaults, or use more "
+            "held-out worlds"
+        )
+
+    def to_json(self) -> Dict[str, Any]:
+        """Return the result as a JSON object. It is a function of the trials, without wall
+        times."""
+        tuning, pair = self.tuning, self.comparison
+        names = [self.tuned.name, tuning.entry.name]
+        ran = {
+            number: len(self.training.of(tuning.name(number)))
+            for number in range(len(tuning.candidates))
+        }
+        return {
+            "planner": tuning.entry.name,
+            "parameters": {one.name: one.text for one in self.parameters},
+            "best": tuning.candidates[self.best],
+            "verdict": self.verdict,
+            "cost": {
+                "training_trials": len(self.training.trials),
+                "full_grid": self.full_grid,
+                "held_out_trials": len(self.held_out.trials),
+            },
+            "held_out": {
+                "figures": [asdict(one) for one in figures_of(self.held_out, names)],
+                "worlds": pair.worlds,
+                "difference": _finite(pair.difference.value),
+                "interval": [_finite(pair.difference.low), _finite(pair.difference.high)],
+                "level": LEVEL,
+                "method": pair.difference.method,
+                "p_value": _finite(pair.p_value),
+                "only_tuned": list(pair.first_won),
+                "only_defaults": list(pair.second_won),
+                "invalid": len(self.held_out.invalid),
+            },
+            "training": {
+                "finalists": [asdict(one) for one in self.finalists],
+                "front": pareto_front(self.finalists),
+                "invalid": len(self.training.invalid),
+                "candidates": [
+                    {"name": tuning.name(number), "values": values, "trials": ran[number]}
+                    for number, values in enumerate(tuning.candidates)
+                ],
+            },
+        }
+
+    def table(self) -> RenderableType:
+        """Return the table of the race for a terminal with 80 columns."""
+        tuning, plan = self.tuning, self.tuning.plan
+        front = pareto_front(self.finalists)
+        table = plain_table("candidate", "success", "collided", "time s", "clearance m", "front")
+        for one in self.finalists:
+            mark = "*" if one.name in front else ""
+            table.add_row(
+                one.name,
+                f"{100 * one.success:.0f} %",
+                f"{100 * one.collided:.0f} %",
+                _text(one.time_s, 1),
+                _text(one.clearance_m, 2),
+                mark,
+            )
+        both = self.finalists[0].reached_worlds
+        numbers = {tuning.name(number): number for number in range(len(tuning.candidates))}
+        values = [
+            indented(f"{one.name}: {describe(tuning.candidates[numbers[one.name]])}")
+            for one in self.finalists
+            if numbers[one.name]
+        ]
+        return Group(
+            Text(
+                f"Race: {plan.candidates[0]} candidates, {plan.worlds[-1]} training worlds", "bold"
+            ),
+            indented(
+                f"{len(self.training.trials)} of the {self.full_grid} trials of a full grid. These "
+                "figures selected the candidates, so they are too good. Time and least clearance: "
+                f"means over the {both} worlds in which all of these reached the goal. *: no other "
+                "row is better in success, time and clearance together."
+            ),
+            "",
+            table,
+            *values,
+            "",
+        )
+
+
+def _finite(value: float) -> Any:
+    return value if math.isfinite(value) else None
+
+
+def _text(value: Any, decimals: int) -> str:
+    return number_text(math.nan if value is None else value, decimals)
+
+
+def write_files(result: TuningResult, held_out: CampaignSpec, out: Path) -> None:
+    """Write the result, the entry of the tuned planner, and the campaign of the comparison."""
+    text = json.dumps(result.to_json(), indent=1)
+    write_atomically(out / RESULT, (text + "\n").encode("utf-8"))
+    entry = _plain(result.tuned)
+    comments = provenance(result)
+    write_atomically(out / PLANNER, (comments + _yaml(entry)).encode("utf-8"))
+    campaign = {
+        **held_out.model_dump(mode="json", exclude_defaults=True),
+        "planners": [entry, _plain(result.tuning.entry)],
+    }
+    write_atomically(out / CAMPAIGN, (comments + _yaml(campaign)).encode("utf-8"))
+
+
+def held_out_lines(result: TuningResult) -> List[str]:
+    """Return one line each for the tuned planner and the defaults in the held-out worlds."""
+    names = [result.tuned.name, result.tuning.entry.name]
+    return [
+        f"{one.name}: success {100 * one.success:.0f} %, collided {100 * one.collided:.0f} %, "
+        f"time {_text(one.time_s, 1)} s, least clearance {_text(one.clearance_m, 2)} m"
+        for one in figures_of(result.held_out, names)
+    ]
+
+
+def provenance(result: TuningResult) -> str:
+    """Return the comments that state how the parameters were found."""
+    tuning, pair = result.tuning, result.comparison
+    lines = [
+        f"Parameters of {tuning.entry.name}, tuned by gz_testauto tune (version {__version__}).",
+        f"campaign {tuning.spec.name}, seed {tuning.spec.seed}: {tuning.plan.candidates[0]} "
+        f"candidates, {tuning.plan.worlds[-1]} training worlds, {len(result.training.trials)} "
+        "training trials",
+        *(f"{one.name}: {one.text}" for one in result.parameters),
+        f"Held-out worlds: {result.verdict}.",
+        *held_out_lines(result),
+        f"Only the tuned planner succeeded in {len(pair.first_won)} worlds, only the defaults in "
+        f"{len(pair.second_won)}.",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _plain(entry: PlannerSpec) -> Mapping[str, Any]:
+    keys = {"name", "plugin", "parameters", "launch"}
+    data = entry.model_dump(mode="json", include=keys, exclude_defaults=True)
+    return {key: data[key] for key in ("name", "plugin", "parameters", "launch") if data.get(key)}
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return text

@@ -1,0 +1,101 @@
+"""Paired racing of candidates by successive halving: K. Jamieson and A. Talwalkar, AISTATS 2016.
+
+All candidates run in the same few worlds, the better half continues in more worlds, and so on until
+the remaining candidates have run in all worlds. The defaults, which are the candidate 0, are never
+dropped. This module does not run trials.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+FIRST_WORLDS = 4
+"""Least number of worlds after which candidates are dropped."""
+
+
+class Loss(NamedTuple):
+    """The loss of a candidate in one world or the mean over several, compared in this order: share
+    of failed trials, share of collisions, and time (s), which is the timeout for a failed trial."""
+
+    failed: float
+    collided: float
+    time_s: float
+
+
+Losses = Dict[str, Loss]
+"""The losses of a candidate by the name of the world, without worlds that have no valid trial."""
+
+Runner = Callable[[Sequence[int], int], Sequence[Losses]]
+"""A function that runs candidates, by their numbers, in the first worlds, and returns their
+losses."""
+
+
+@dataclass(frozen=True)
+class RacePlan:
+    """The numbers of candidates, without the defaults, and of worlds in each stage of a race."""
+
+    candidates: Tuple[int, ...]
+    worlds: Tuple[int, ...]
+
+    @property
+    def trials(self) -> int:
+        """The number of trials with one repetition, including those of the defaults."""
+        steps = np.diff(self.worlds, prepend=0)
+        return int(self.worlds[-1] + (np.array(self.candidates) * steps).sum())
+
+
+def plan_race(candidates: int, worlds: int) -> RacePlan:
+    """Return the plan of a race between ``candidates`` and the defaults in ``worlds`` worlds.
+
+    The number of worlds doubles, and that of candidates halves, from stage to stage.
+    """
+    stages = [worlds]
+    while math.ceil(stages[0] / 2) >= FIRST_WORLDS:
+        stages.insert(0, math.ceil(stages[0] / 2))
+    counts = [candidates]
+    while len(counts) < len(stages):
+        counts.append(max(counts[-1] // 2, 1))
+    return RacePlan(tuple(counts), tuple(stages))
+
+
+def least_plan(worlds: int) -> RacePlan:
+    """Return the smallest plan in which each stage but the last drops half of the candidates."""
+    return plan_race(2 ** (len(plan_race(1, worlds).worlds) - 1), worlds)
+
+
+def largest_plan(budget: int, worlds: int) -> RacePlan:
+    """Return the plan with the most candidates that needs at most ``budget`` trials, which must be
+    at least those of :func:`least_plan`."""
+    count = len(least_plan(worlds).worlds)
+    while plan_race(count + 1, worlds).trials <= budget:
+        count += 1
+    return plan_race(count, worlds)
+
+
+def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
+    """Return the mean loss of each candidate over the worlds in which all of them have a loss.
+
+    Raises ``ValueError`` if there is no such world.
+    """
+    common = set.intersection(*(set(one) for one in losses))
+    if not common:
+        raise ValueError("no world in which all candidates have a valid trial")
+    worlds = sorted(common)
+    return [
+        Loss(*(float(np.mean(part)) for part in zip(*(one[w] for w in worlds)))) for one in losses
+    ]
+
+
+def race(plan: RacePlan, run: Runner) -> List[int]:
+    """Return the numbers of the candidates that ran in all worlds, best first, with the defaults
+    (0). Equal candidates are in the order of their numbers."""
+    alive = list(range(plan.candidates[0] + 1))
+    for stage, worlds in enumerate(plan.worlds):
+        means = mean_losses(run(alive, worlds))
+        ranked = [number for _, number in sorted(zip(means, alive))]
+        if stage + 1 < len(plan.worlds):
+            kept = [number for number in ranked if number][: plan.candidates[stage + 1]]
+            alive = sorted([0, *kept])
+    return ranked

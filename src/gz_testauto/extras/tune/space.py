@@ -1,0 +1,298 @@
+"""The space of parameters: its YAML file, and the candidates that are drawn from it.
+
+For a plug-in, types and limits of its parameters are those that its constructor declares. For a
+navigation stack, the parameters are arguments of its launch files, which declare no types.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from typing_extensions import Annotated
+
+from gz_testauto.base.errors import ParameterError, SpecError
+from gz_testauto.base.parameters import check_parameters, construct, parameters_of, schema_of
+from gz_testauto.planners import PLANNERS
+from gz_testauto.sampling import seeds
+from gz_testauto.spec.campaign import (
+    BuiltinPlannerSpec,
+    CampaignSpec,
+    PlannerSpec,
+    StackCampaignSpec,
+    StackPlannerSpec,
+)
+from gz_testauto.spec.model import LocatedSpec, Spec, fault
+from gz_testauto.spec.stack import with_files
+from gz_testauto.trial.launch_files import check_launch
+
+FACTOR = 4.0
+"""Factor below and above the default of a parameter whose declared limits are infinite."""
+
+DIGITS = 4
+"""Significant digits of the drawn numbers."""
+
+DRAWS = 100
+"""Largest number of draws until a candidate is valid and new."""
+
+Number = Union[int, float]
+Values = Dict[str, Any]
+
+
+class ParameterSpec(Spec):
+    """The values of one parameter: a range, written ``[min, max]`` or as a mapping with these keys,
+    or a list of values, ``choice``. If it is empty (``null``), the range has the declared limits of
+    the parameter. If these are infinite, it extends from a quarter of the default to four times the
+    default, on a logarithmic scale."""
+
+    min: Optional[Number] = None
+    """The smallest value, in the unit of the parameter."""
+    max: Optional[Number] = None
+    """The largest value, in the unit of the parameter."""
+    log: bool = False
+    """True if the logarithm of the value is uniform, for ranges over several orders of
+    magnitude."""
+    choice: Optional[List[Any]] = Field(None, min_length=2)
+    """The possible values, which are equally probable. A value that starts with ``./``, ``../``,
+    ``package://`` or ``file://`` is the path of a file."""
+
+    @field_validator("choice", mode="before")
+    @classmethod
+    def _files(cls, values: Any, info: ValidationInfo) -> Any:
+        if not isinstance(values, list):
+            return values
+        return list(with_files(dict(enumerate(values)), info).values())
+
+    @model_validator(mode="after")
+    def _range_or_choice(self) -> "ParameterSpec":
+        if (self.min is None) != (self.max is None):
+            raise ValueError("'min' and 'max' must both be set")
+        if self.choice is not None and (self.min is not None or self.log):
+            raise ValueError("'choice' is not allowed with 'min', 'max' and 'log'; remove them")
+        if self.min is not None and self.max is not None:
+            if not self.min < self.max:
+                raise ValueError(f"min {self.min} must be less than max {self.max}")
+            if self.log and self.min <= 0:
+                raise ValueError(f"min {self.min} must be greater than 0, since 'log' is true")
+        return self
+
+
+def _expanded(value: Any) -> Any:
+    if value is None:
+        return {}
+    if isinstance(value, list):
+        if len(value) != 2:
+            raise fault("must be [lowest, highest], or {choice: [...]} for single values")
+        return {"min": value[0], "max": value[1]}
+    return value
+
+
+class SpaceSpec(LocatedSpec):
+    """The parameters of a planner to tune, as in the file of ``--parameters``."""
+
+    parameters: Dict[str, Annotated[ParameterSpec, BeforeValidator(_expanded)]] = Field(
+        min_length=1
+    )
+    """The parameters to tune, by name: those of a plug-in's constructor, or arguments of the launch
+    files of a stack."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter to tune: a range, or ``choices``."""
+
+    name: str
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    whole: bool = False
+    choices: Tuple[Any, ...] = ()
+
+    def value(self, quantile: float) -> Any:
+        """Return the value at a ``quantile`` in [0, 1)."""
+        if self.choices:
+            return self.choices[int(quantile * len(self.choices))]
+        low, high = self.low, self.high
+        if self.whole:  # each whole number has a part of the range
+            low, high = low - 0.5, high + 0.5
+        if self.log:
+            low = max(low, 0.5) if self.whole else low
+            value = math.exp(math.log(low) + quantile * (math.log(high) - math.log(low)))
+        else:
+            value = low + quantile * (high - low)
+        if self.whole:
+            return int(min(max(round(value), self.low), self.high))
+        return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
+
+    @property
+    def text(self) -> str:
+        """Return the values in words, such as ``0.1 to 1.5 (log)``."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        return f"{self.low:g} to {self.high:g}" + (" (log)" if self.log else "")
+
+
+def parameters_to_tune(
+    space: SpaceSpec, entry: PlannerSpec, spec: CampaignSpec
+) -> Tuple[Parameter, ...]:
+    """Return the parameters of the planner ``entry`` of a campaign to tune.
+
+    Raises ``SpecError`` with the file and line if a parameter or launch argument is unknown, a
+    limit is not allowed, or a parameter has no range and no declared limits.
+    """
+    found = []
+    for name, one in space.parameters.items():
+        with space.locating("parameters", "parameters"):
+            if isinstance(entry, BuiltinPlannerSpec):
+                found.append(_of_plugin(name, one, entry))
+            else:
+                assert isinstance(entry, StackPlannerSpec)
+                assert isinstance(spec, StackCampaignSpec)
+                found.append(_of_argument(name, one, entry, spec))
+    return tuple(found)
+
+
+def _of_plugin(name: str, one: ParameterSpec, entry: BuiltinPlannerSpec) -> Parameter:
+    def check(value: Any) -> None:
+        check_parameters(PLANNERS, entry.plugin, {**entry.parameters, name: value})
+
+    schema = schema_of(PLANNERS.get(entry.plugin), name)
+    if one.choice is None and one.min is None:
+        parameter = _declared(name, one, entry, schema, check)
+    elif one.choice is not None:
+        parameter = Parameter(name, choices=tuple(one.choice))
+    else:
+        parameter = _range(name, one, schema.get("type"))
+    for value in parameter.choices or (parameter.value(0.0), parameter.value(1.0 - 1e-9)):
+        check(value)
+    if one.min is not None:  # a whole number that is not written as one
+        check(one.min)
+        check(one.max)
+    return parameter
+
+
+def _of_argument(
+    name: str, one: ParameterSpec, entry: StackPlannerSpec, spec: StackCampaignSpec
+) -> Parameter:
+    arguments = {**entry.launch.args, name: ""}
+    changed = entry.model_copy(
+        update={"launch": entry.launch.model_copy(update={"args": arguments})}
+    )
+    try:
+        check_launch(spec.navigation(changed), f"planner {entry.name}")
+    except SpecError as error:
+        raise ParameterError(str(error), name) from error
+    if one.choice is not None:
+        return Parameter(name, choices=tuple(one.choice))
+    if one.min is None:
+        raise ParameterError(
+            "a launch file declares no limits; write [lowest, highest] or {choice: [...]}", name
+        )
+    return _range(name, one, None)
+
+
+def _range(name: str, one: ParameterSpec, kind: Optional[str]) -> Parameter:
+    assert one.min is not None and one.max is not None, "checked by the caller"
+    if kind is None:
+        kind = "integer" if isinstance(one.min, int) and isinstance(one.max, int) else "number"
+    return Parameter(name, float(one.min), float(one.max), one.log, kind == "integer")
+
+
+def _declared(
+    name: str, one: ParameterSpec, entry: BuiltinPlannerSpec, schema: Mapping[str, Any], check: Any
+) -> Parameter:
+    """Return the parameter with the range that the plug-in declares."""
+    known = parameters_of(PLANNERS.get(entry.plugin))
+    default: Any = entry.parameters.get(name, known[name].default if name in known else None)
+    check(default)  # reports an unknown name
+    if schema.get("type") == "boolean":
+        return Parameter(name, choices=(False, True))
+    if "enum" in schema:
+        return Parameter(name, choices=tuple(schema["enum"]))
+    low = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf))
+    high = schema.get("maximum", schema.get("exclusiveMaximum", math.inf))
+    whole, log = schema.get("type") == "integer", one.log
+    is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
+    if math.isinf(low) or math.isinf(high):
+        if not is_number or default <= 0:
+            raise ParameterError(
+                f"it has no declared limits, and its default is {default!r}, from which no range "
+                "follows; write [lowest, highest] or {choice: [...]}",
+                name,
+            )
+        low, high, log = max(low, default / FACTOR), min(high, default * FACTOR), True
+        if whole:
+            low, high = math.ceil(low), math.floor(high)
+    elif "exclusiveMinimum" in schema or "exclusiveMaximum" in schema or (log and low <= 0):
+        margin = 0.01 * (high - low)  # the limits themselves are not allowed
+        low, high = low + margin, high - margin
+    return Parameter(name, float(low), float(high), log, whole)
+
+
+def with_values(entry: PlannerSpec, name: str, values: Mapping[str, Any]) -> PlannerSpec:
+    """Return the planner as another entry ``name`` of a campaign, with changed parameters or launch
+    arguments."""
+    if isinstance(entry, StackPlannerSpec):
+        launch = entry.launch.model_copy(update={"args": {**entry.launch.args, **values}})
+        return entry.model_copy(update={"name": name, "launch": launch})
+    assert isinstance(entry, BuiltinPlannerSpec)
+    return entry.model_copy(
+        update={"name": name, "parameters": {**entry.parameters, **dict(values)}}
+    )
+
+
+def draw_candidates(
+    parameters: Tuple[Parameter, ...], entry: PlannerSpec, seed: int, count: int
+) -> List[Values]:
+    """Draw ``count`` different candidates. A candidate depends only on the seed, its number and
+    those before it.
+
+    Combinations of values that the plug-in rejects are drawn again. Raises ``SpecError`` if there
+    are not enough different candidates.
+    """
+    found: List[Values] = []
+    rejected = ""
+    for number in range(1, count + 1):
+        generator = seeds.child_generator(seed, seeds.TUNING, number)
+        for _ in range(DRAWS):
+            quantiles = generator.uniform(size=len(parameters))
+            values = {one.name: one.value(float(q)) for one, q in zip(parameters, quantiles)}
+            if values in found:
+                continue
+            rejected = _rejection(entry, values)
+            if not rejected:
+                found.append(values)
+                break
+        else:
+            reason = (
+                f"the last combination was rejected: {rejected}"
+                if rejected
+                else (f"they have only {len(found)} different combinations")
+            )
+            raise SpecError(
+                f"the parameters to tune allow {len(found)} of {count} candidates; {reason}; "
+                "reduce --budget, or enlarge the ranges"
+            )
+    return found
+
+
+def _rejection(entry: PlannerSpec, values: Values) -> str:
+    """Return the reason for which the plug-in rejects a combination of values, or ``""``."""
+    if not isinstance(entry, BuiltinPlannerSpec):
+        return ""
+    try:
+        construct(PLANNERS, entry.plugin, {**entry.parameters, **values})
+    except SpecError as error:
+        return str(error)
+    return ""
+
+
+def describe(values: Mapping[str, Any], places: int = DIGITS) -> str:
+    """Return values as text, such as ``reach_m 2.5, margin_m 0.1``."""
+    return ", ".join(
+        f"{name} {np.format_float_positional(value, places, fractional=False, trim='-')}"
+        if isinstance(value, float)
+        else f"{name} {value}"
+        for name, value in values.items()
+    )
