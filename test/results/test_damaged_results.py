@@ -83,6 +83,18 @@ def test_a_store_with_invalid_values_is_reported_as_damaged(directory, statement
     assert complaint in str(caught.value)
 
 
+@pytest.mark.parametrize("column", ["name", "path", "sha256"])
+def test_a_world_without_a_required_value_is_reported_as_damage(directory, column):
+    with sqlite3.connect(str(directory.results)) as connection:
+        connection.execute("CREATE TABLE damaged AS SELECT * FROM worlds")
+        connection.execute(f"UPDATE damaged SET {column} = NULL")
+        connection.execute("DROP TABLE worlds")
+        connection.execute("ALTER TABLE damaged RENAME TO worlds")
+    with ResultStore.read(directory) as store, pytest.raises(ResultsError) as caught:
+        store.worlds()
+    assert f"is damaged: worlds: a required value is missing: {column}" in str(caught.value)
+
+
 def test_damaged_declarations_are_reported_when_a_campaign_continues(directory):
     with sqlite3.connect(str(directory.results)) as connection:
         connection.execute("UPDATE metric_declarations SET better = 'more'")

@@ -107,7 +107,7 @@ class Table(Generic[Record]):
         """Return the rows, each as a mapping from fields of the record to values.
 
         ``where`` is an SQL clause, and ``values`` are its parameters. Raises ``ValueError`` if a
-        value cannot be decoded.
+        value cannot be decoded, or a required value is missing.
         """
         decoders = {
             name: decoder
@@ -119,7 +119,14 @@ class Table(Generic[Record]):
             f"SELECT {self._named} FROM {self.name} {where} ORDER BY {self._order}", values
         )
         rows = [dict(zip(self.columns, row)) for row in found.fetchall()]
+        required = [name for name, (_, optional) in self._kinds.items() if not optional]
         for row in rows:
+            # SQLite checks NOT NULL when it writes, but not when it reads a damaged file.
+            missing = (
+                [name for name in required if row[name] is None] if None in row.values() else []
+            )
+            if missing:
+                raise ValueError(f"a required value is missing: {missing[0]}")
             for name, decoder in decoders.items():
                 if row[name] is not None:
                     row[name] = decoder(row[name])
