@@ -31,8 +31,9 @@ def test_the_interval_of_the_slope_covers_the_truth():
     for _ in range(300):
         figure = generator.uniform(0, 1, 60)
         success = generator.uniform(size=60) < 1 / (1 + np.exp(-(2 - 3 * figure)))
-        slope = success_curve(figure, success, [1] * 60, points=2).slope
-        covered += slope.low <= -3 <= slope.high
+        curve = success_curve(figure, success, [1] * 60, points=2)
+        covered += curve.slope.low <= -3 <= curve.slope.high
+        assert (curve.p < 0.05) == (not curve.slope.low <= 0 <= curve.slope.high)
     assert 0.92 * 300 <= covered <= 0.99 * 300
 
 

@@ -30,7 +30,8 @@ class SuccessCurve:
     """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
 
     ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``. If it is negative,
-    success decreases with ``x``. ``worlds`` is the number of fitted worlds.
+    success decreases with ``x``. ``worlds`` is the number of fitted worlds. ``p`` is the p-value of
+    Wald's test of ``b = 0``, which agrees with the interval of ``slope``.
     """
 
     x: np.ndarray
@@ -39,6 +40,7 @@ class SuccessCurve:
     high: np.ndarray
     slope: Estimate
     worlds: int
+    p: float
 
 
 def success_curve(
@@ -66,7 +68,8 @@ def success_curve(
     from scipy.stats import norm, t
 
     repeated = bool((count > 1).any())
-    reach = float((t(len(figure) - 2) if repeated else norm()).ppf((1 + LEVEL) / 2))
+    distribution = t(len(figure) - 2) if repeated else norm()
+    reach = float(distribution.ppf((1 + LEVEL) / 2))
     logit, error = at @ beta, np.sqrt(np.einsum("ij,jk,ik->i", at, variance, at))
     slope, of_slope = float(beta[1]) / scale, reach * math.sqrt(variance[1, 1]) / scale
     return SuccessCurve(
@@ -76,6 +79,7 @@ def success_curve(
         expit(logit + reach * error),
         Estimate(slope, slope - of_slope, slope + of_slope, "logistic regression, Firth"),
         len(figure),
+        float(2.0 * distribution.sf(abs(beta[1]) / math.sqrt(variance[1, 1]))),
     )
 
 

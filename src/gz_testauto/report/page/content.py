@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.comparison import ALPHA
+from gz_testauto.analysis.comparison import ALPHA, holm
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.analysis.summary import failures
@@ -17,7 +17,7 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_notes
 from gz_testauto.report.page.difficulty import Figure, Values
-from gz_testauto.report.plain import count_text, joined, methods_text, number_text
+from gz_testauto.report.plain import count_text, joined, methods_text, number_text, p_text
 from gz_testauto.report.rows import (
     OPEN_END,
     Notation,
@@ -276,25 +276,32 @@ def slopes(
     results: CampaignResults,
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
-    """Return the table with the slopes of the curves of success against difficulty."""
+    """Return the table with the slopes of the curves of success against difficulty.
+
+    The p-values are adjusted over all rows, since one of many unrelated figures is often
+    significant by chance.
+    """
+    found = [
+        (figure, planner, curve)
+        for figure, of_planners in fitted.items()
+        for planner, curve in zip(results.planners, of_planners)
+        if curve is not None
+    ]
     rows = []
-    for figure, of_planners in fitted.items():
-        for planner, curve in zip(results.planners, of_planners):
-            if curve is None:
-                continue
-            value, low, high = curve.slope[:3]
-            trend = "falls" if high < 0 else "rises" if low > 0 else "no significant trend"
-            scale = figure.factor
-            rows.append(
-                {
-                    "figure": figure.heading + (f" ({figure.unit})" if figure.unit else ""),
-                    "planner": planner,
-                    "worlds": str(curve.worlds),
-                    "slope": f"{value / scale:+.3g}",
-                    "interval": f"{low / scale:+.3g} to {high / scale:+.3g}",
-                    "trend": trend,
-                }
-            )
+    for (figure, planner, curve), p in zip(found, holm([curve.p for _, _, curve in found])):
+        value, low, high = (one / figure.factor for one in curve.slope[:3])
+        change = "falls" if value < 0 else "rises"
+        rows.append(
+            {
+                "figure": figure.heading + (f" ({figure.unit})" if figure.unit else ""),
+                "planner": planner,
+                "worlds": str(curve.worlds),
+                "slope": f"{value:+.3g}",
+                "interval": f"{low:+.3g} to {high:+.3g}",
+                "p": p_text(p, ""),
+                "trend": change if p < ALPHA else "no significant trend",
+            }
+        )
     return rows
 
 
