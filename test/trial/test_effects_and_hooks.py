@@ -110,6 +110,26 @@ def test_effect_on_an_unknown_or_unsuitable_target_is_rejected(effect, field, te
     assert all(text in str(raised.value) for text in texts)
 
 
+def stack_campaign(effect):
+    """Return a campaign on a stack that spawns its robot, with one effect, and the effect's line
+    number."""
+    file = share_directory() / "config" / "urdf_robot" / "campaign.yaml"
+    text = file.read_text().rstrip() + f"\neffects: [{{name: e, {effect[1:]}]\n"
+    return parse(text, CampaignSpec, file, called="c.yaml"), len(text.splitlines())
+
+
+def test_effect_pushes_a_link_of_a_robot_that_the_stack_spawns():
+    spec, _ = stack_campaign("{effect: push, target: robot, link: base_link, force_n: [1, 0, 0]}")
+    check(spec)
+
+
+def test_effect_without_link_of_a_robot_of_a_stack_is_rejected():
+    spec, line = stack_campaign("{effect: push, target: robot, force_n: [1, 0, 0]}")
+    with pytest.raises(SpecError, match=r"effect 'e'.*'link'") as raised:
+        check(spec)
+    assert str(raised.value).startswith(f"c.yaml:{line}: effects[0].target")
+
+
 @pytest.mark.parametrize(
     ("effect", "field", "text"),
     [

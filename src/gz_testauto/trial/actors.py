@@ -43,6 +43,7 @@ from gz_testauto.simulators.changes import ChangeKind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.effects import PushEffect
 from gz_testauto.spec.randomize import FaultTerm, PushTerm
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField
@@ -229,6 +230,9 @@ def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets
         models.add(robot.name)
         if isinstance(robot, RobotModel):
             described.add(robot.name, robot.sdf)
+        elif pushed_links(context.spec, robot.name):
+            sdf = links_sdf(robot.name, pushed_links(context.spec, robot.name))
+            described.add(robot.name, sdf)
     for model in actors.all_models:
         models.add(model.name)
         described.add(model.name, model.sdf)
@@ -319,10 +323,12 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
 
 
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
-    """Return the scoped names of the robot's links that terms push, if the links are unknown.
+    """Return the scoped names of the robot's links that terms and effects push, if the links are
+    unknown.
 
-    A term names such a link completely, since the stack spawns the robot. Raises ``SpecError`` for
-    a regular expression that could match further links of the robot.
+    A term or effect names such a link completely, since the stack spawns the robot. Raises
+    ``SpecError`` for a regular expression that could match further links of the robot, and for an
+    effect without a link.
     """
     found = []
     for term in spec.randomize:
@@ -336,6 +342,15 @@ def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
                 f"link, such as '{robot}::base_link'"
             )
         found.append(names)
+    for effect in spec.effects:
+        if isinstance(effect, PushEffect) and effect.target in ("robot", robot):
+            if effect.link is None:
+                with effect.locating("target", "target"):
+                    raise SpecError(
+                        f"effect {effect.name!r}: the links of a robot that the stack spawns are "
+                        "unknown before the trial, so set 'link', for example to 'base_link'"
+                    )
+            found.append(f"{robot}::{effect.link}")
     return tuple(dict.fromkeys(found))
 
 

@@ -96,7 +96,7 @@ def pushing(links):
     term = PushTerm(name="gust", term="push", select={"names": "husky::base_link"}, set=20)
     runner = StackTrialRunner.__new__(StackTrialRunner)
     runner._campaign = SimpleNamespace(
-        robot=SimpleNamespace(name="husky"), spec=SimpleNamespace(randomize=(term,))
+        robot=SimpleNamespace(name="husky"), spec=SimpleNamespace(randomize=(term,), effects=())
     )
     runner._gazebo = SimpleNamespace(links_of=lambda models: {"husky": links})
     return runner

@@ -188,7 +188,7 @@ class StackTrialRunner:
         for name in links:
             if name not in existing:
                 raise ConfigurationError(
-                    f"randomize: {unknown_name('link of the robot', name, existing)}; Gazebo joins "
+                    f"push: {unknown_name('link of the robot', name, existing)}; Gazebo joins "
                     "links that are connected by fixed joints"
                 )
         return links
