@@ -80,7 +80,33 @@ def test_path_with_an_expression_is_not_followed_but_a_number_is_no_path(package
 def test_missing_package_of_an_include_is_named(package):
     include = '<xacro:include filename="$(find no_such_pkg)/a.xacro"/>'
     result = description_files(write(package / "robot.xacro", include), {})
+    assert result.missing_packages == result.needed_packages == {"no_such_pkg"}
+
+
+@pytest.mark.parametrize("element", ["if", "unless", "macro"])
+def test_package_in_a_condition_or_macro_is_not_certainly_needed(package, element):
+    include = '<xacro:include filename="$(find no_such_pkg)/a.xacro"/>'
+    write(package / "part.xacro", include)
+    robot = write(
+        package / "robot.xacro",
+        f'<xacro:{element} value="1" name="m"><xacro:include filename="part.xacro"/>'
+        f"</xacro:{element}>",
+    )
+    result = description_files(robot, {})
     assert result.missing_packages == {"no_such_pkg"}
+    assert result.needed_packages == frozenset()
+
+
+def test_package_in_a_urdf_is_not_needed_since_xacro_does_not_read_it(package):
+    robot = write(package / "robot.urdf", "<uri>$(find no_such_pkg)/a</uri>")
+    assert description_files(robot, {}).needed_packages == frozenset()
+
+
+def test_included_file_with_any_suffix_is_searched(package):
+    (package / "a.stl").touch()
+    part = write(package / "robot.gazebo", '<mesh filename="package://my_robot/a.stl"/>')
+    robot = write(package / "robot.xacro", '<xacro:include filename="robot.gazebo"/>')
+    assert found(robot) == [part, package / "a.stl"]
 
 
 def test_invalid_missing_and_large_files_are_not_searched(package, monkeypatch):

@@ -17,8 +17,11 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.xml_file import read_xml
 
-SUFFIXES = {".xacro", ".urdf", ".sdf", ".xml", ".world"}
+XACRO = ".xacro"
+SUFFIXES = {XACRO, ".urdf", ".sdf", ".xml", ".world"}
 """Suffixes of the files that are searched for further files."""
+_NOT_ALWAYS = {"if", "unless", "macro"}
+"""Elements of xacro whose content is evaluated only in some cases."""
 _PATH_ATTRIBUTES = ("filename", "file", "uri", "url", "textfile")
 _LARGEST_READ_B = 2_000_000
 """Largest file (bytes) that is searched."""
@@ -36,11 +39,14 @@ class DescriptionFiles(NamedTuple):
 
     ``not_followed`` are the texts of paths whose values are unknown, by the file that contains
     them. ``missing_packages`` are the packages of ``$(find)`` that do not exist.
+    ``needed_packages`` are those of them without which xacro fails, since the text is neither in a
+    condition nor in a macro.
     """
 
     files: Tuple[Path, ...]
     not_followed: Mapping[Path, Tuple[str, ...]]
     missing_packages: FrozenSet[str] = frozenset()
+    needed_packages: FrozenSet[str] = frozenset()
 
 
 def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFiles:
@@ -50,9 +56,10 @@ def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFi
     omitted, since the program that reads the description reports them.
     """
     search = _NamedFileSearch()
-    search.follow(path, dict(arguments), _DEPTH)
+    search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
-    return DescriptionFiles(tuple(search.found), unknown, frozenset(search.missing_packages))
+    missing, needed = frozenset(search.missing_packages), frozenset(search.needed_packages)
+    return DescriptionFiles(tuple(search.found), unknown, missing, needed)
 
 
 def find_file(word: str) -> Optional[Path]:
@@ -71,9 +78,13 @@ class _NamedFileSearch:
         self.found: List[Path] = []
         self.unknown: Dict[Path, List[str]] = {}
         self.missing_packages: Set[str] = set()
+        self.needed_packages: Set[str] = set()
         self._properties: Dict[str, str] = {}
+        self._is_evaluated = False
 
-    def follow(self, file: Path, scope: Dict[str, str], depth: int) -> None:
+    def follow(self, file: Path, scope: Dict[str, str], depth: int, is_evaluated: bool) -> None:
+        """Add the files that ``file`` names. ``is_evaluated`` is true if xacro evaluates it in any
+        case."""
         if depth == 0 or not os.path.isfile(file) or file.stat().st_size > _LARGEST_READ_B:
             return
         try:
@@ -83,6 +94,10 @@ class _NamedFileSearch:
         for element in root.iter(etree.Element):
             kind = etree.QName(element).localname
             name, value = element.get("name"), element.get("value", element.get("default"))
+            is_always = is_evaluated and _NOT_ALWAYS.isdisjoint(
+                etree.QName(one).localname for one in (element, *element.iterancestors())
+            )
+            self._is_evaluated = is_always
             if kind == "arg" and name and value is not None:
                 scope.setdefault(name, self._replaced(value, scope, file))
             elif kind == "property" and name and value is not None:
@@ -94,8 +109,9 @@ class _NamedFileSearch:
                 if path is None or not os.path.isfile(path) or path.resolve() in self.found:
                     continue
                 self.found.append(path.resolve())
-                if path.suffix in SUFFIXES:
-                    self.follow(path.resolve(), scope, depth - 1)
+                if path.suffix in SUFFIXES or kind == "include":
+                    self.follow(path.resolve(), scope, depth - 1, is_always and kind == "include")
+                    self._is_evaluated = is_always
 
     def _words(
         self, element: "etree._Element", scope: Mapping[str, str], file: Path
@@ -124,6 +140,8 @@ class _NamedFileSearch:
                 found = find_file(f"package://{name}")
                 if found is None:
                     self.missing_packages.add(name)
+                    if self._is_evaluated:
+                        self.needed_packages.add(name)
                 return match.group() if found is None else str(found)
             if kind == "arg":
                 return scope.get(name, match.group())

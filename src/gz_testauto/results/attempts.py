@@ -153,9 +153,10 @@ class Attempts:
             attempts = self._counted(self._lost.index)
             count = len(attempts)
             tried = "the attempt" if count == 1 else f"each of {count} attempts"
+            cause = attempts[-1].cause.rstrip(".")
             raise LostTrialsError(
                 f"no trial is valid: {tried} at {self._lost.world} "
-                f"{self._lost.planner} was invalid: {attempts[-1].cause}. The campaign stops: "
+                f"{self._lost.planner} was invalid: {cause}. The campaign stops: "
                 "remove the cause and run the same command again"
             )
 

@@ -58,14 +58,29 @@ def test_missing_package_or_node_is_named(spec, tmp_path, element, name, missing
     assert missing in found[name]
 
 
-def test_missing_package_in_a_robot_description_is_named_but_not_required(spec, tmp_path):
-    (tmp_path / "r.xacro").write_text('<robot><include filename="$(find no_such_pkg)/a"/></robot>')
+def describe(tmp_path, content):
+    """Write a launch file whose robot description is a xacro file with ``content``."""
+    (tmp_path / "r.xacro").write_text(f"<robot>{content}</robot>")
     (tmp_path / "nav.launch").write_text(
         f'<launch><param name="a" command="xacro {tmp_path}/r.xacro"/></launch>'
     )
+
+
+INCLUDE = '<include filename="$(find no_such_pkg)/a"/>'
+
+
+def test_missing_package_in_a_condition_of_a_description_is_not_required(spec, tmp_path):
+    describe(tmp_path, f'<if value="1">{INCLUDE}</if>')
     (need,) = (need for need in stack_needs(spec) if not need.is_met)
     assert "no_such_pkg" in need.detail
     assert not need.is_required
+
+
+def test_missing_package_of_a_robot_description_is_required(spec, tmp_path):
+    describe(tmp_path, INCLUDE)
+    (need,) = (need for need in stack_needs(spec) if not need.is_met)
+    assert (need.name, need.is_required) == ("ROS packages", True)
+    assert "no_such_pkg" in need.detail
 
 
 def test_missing_launch_file_does_not_hide_missing_nodes_of_other_launch_files(spec, tmp_path):

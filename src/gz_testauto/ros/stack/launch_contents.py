@@ -85,8 +85,8 @@ class LaunchContents:
     conditions whose values are unknown, by the name of the file that contains them. Missing files,
     and files that are not valid XML, are omitted; roslaunch reports them. ``nodes`` are the package
     and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that do not
-    exist. ``missing_description_packages`` are those in robot descriptions, whose conditions are
-    not evaluated.
+    exist. ``missing_description_packages`` are those in the conditions and macros of robot
+    descriptions, which are not evaluated.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
@@ -152,7 +152,8 @@ class LaunchContents:
             given = dict(word.split(":=", 1) for word in words if ":=" in word)
             inner = description_files(path, given)
             self.files += [one for one in inner.files if one not in self.files]
-            self.missing_description_packages |= inner.missing_packages
+            self.missing_packages |= inner.needed_packages
+            self.missing_description_packages |= inner.missing_packages - inner.needed_packages
             for one, texts in inner.not_followed.items():
                 for text in texts:
                     self.note(one, text)

@@ -71,8 +71,9 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
         yield Need("launch files", True, f"{len(files)} input files")
     yield from _nodes(found, packages)
     if described:
-        missing = f"missing in the robot description: {join_truncated(sorted(described))}; xacro "
-        yield Need("xacro", False, f"{missing}fails if it includes them", is_required=False)
+        listed = join_truncated(sorted(described))
+        detail = f"missing in conditions or macros of the robot description: {listed}"
+        yield Need("xacro", False, detail, is_required=False)
 
 
 def _commands(spec: StackCampaignSpec) -> Need:
