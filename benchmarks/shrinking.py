@@ -5,7 +5,9 @@
 Compares, for each failed trial: the obstacles before and after, the simulations until no obstacle
 could be left out and of all parts, whether each remaining obstacle is necessary (one trial without
 each, in a new simulator), and whether the campaign of the small world repeats its trial bit by bit.
-A file DIR/figures.jsonl has one line per failure; the same command continues.
+With --confirm, the small world also runs in another simulator. An outcome is robust if all
+perturbed trials of the small world have it. A file DIR/figures.jsonl has one line per failure; the
+same command continues.
 """
 
 import argparse
@@ -67,6 +69,7 @@ def main():
     parser.add_argument("results", type=Path)
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--perturb", default="10")
+    parser.add_argument("--confirm", default="", help="simulator that confirms the failures")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -83,6 +86,7 @@ def main():
         out = arguments.out / f"{record.world}--{record.planner}"
         command = [sys.executable, "-m", "gz_testauto.cli.main", "shrink", str(arguments.results)]
         command += [record.world, record.planner, "--out", str(out), "--perturb", arguments.perturb]
+        command += ["--simulator-confirm", arguments.confirm] if arguments.confirm else []
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         result = json.loads((out / "shrunk.json").read_text())
         minimal, identical, outcome = checked(out, np.array(result["place_m"]))
@@ -96,6 +100,7 @@ def main():
             "identical": identical and outcome == result["outcome"],
             "original": result["original_repeated_bit_by_bit"],
             "robustness": result.get("robustness"),
+            "confirmed": result.get("confirmed_in"),
         }
         done.append(line)
         with open(figures, "a") as file:
@@ -132,6 +137,15 @@ def _print(done):
             f"  perturbed with the same outcome: {same} of {valid}; all the same: {robust}",
             flush=True,
         )
+    for title, wanted in (("robust", True), ("fragile", False)):
+        of = [
+            one["confirmed"].startswith("confirmed")
+            for one in done
+            if one["robustness"] and one.get("confirmed")
+            if (one["robustness"]["same"] == one["robustness"]["valid"] > 0) is wanted
+        ]
+        if of:
+            print(f"  confirmed, {title} failures: {sum(of)} of {len(of)}", flush=True)
 
 
 if __name__ == "__main__":

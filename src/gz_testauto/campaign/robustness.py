@@ -11,7 +11,7 @@ changes, which are drawn independently:
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from gz_testauto.sampling import seeds
 from gz_testauto.simulators import options_taken
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.edited import EditedWorld
 
 SHIFT_M = (0.001, 0.01)
@@ -84,6 +86,54 @@ class PerturbedTrial:
     start: Pose2D
     goals: Tuple[Pose2D, ...]
 
+    @classmethod
+    def of_trial(cls, campaign: PreparedCampaign, trial: Trial) -> "PerturbedTrial":
+        """Return the inputs of a trial of a campaign."""
+        return cls(
+            EditedWorld(campaign.world(trial).path, campaign.spec.worlds.obstacle_pattern),
+            trial.planner,
+            TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition),
+            campaign.missions.start_in(trial.world),
+            tuple(campaign.missions.goals_in(trial.world)),
+        )
+
+
+class Perturbation:
+    """A function of a trial and a number: the outcome of the repeat with this number.
+
+    The changes depend only on the random numbers of the trial and on the number. The simulators run
+    until the end of the ``with`` statement. Raises ``SpecError`` for a campaign with a stack.
+    """
+
+    def __init__(self, spec: CampaignSpec) -> None:
+        self._runners = [TrialRunner(one) for one in _noisy(spec)]
+
+    def __enter__(self) -> "Perturbation":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        with ExitStack() as at_exit:
+            for runner in self._runners:
+                at_exit.callback(runner.close)
+
+    def outcome(self, trial: PerturbedTrial, number: int) -> Optional[Outcome]:
+        """Return the outcome of a repeat, or None if its scene is invalid. ``number`` starts at
+        0."""
+        random = seeds.child_generator(trial.seed.seed, seeds.PERTURBATION, number)
+        moved = {
+            name: _shifted(pose.planar, random) for name, pose in trial.world.obstacles.items()
+        }
+        start = _shifted(trial.start, random)
+        content = trial.world.content(list(moved), moved)
+        runner = self._runners[number % len(self._runners)]
+        try:
+            result = runner.run(
+                content, trial.planner, seed=trial.seed, start=start, goals=trial.goals
+            )
+        except (SceneError, SpecError, PlacementError):
+            return None
+        return result.outcome
+
 
 def measure_robustness(
     spec: CampaignSpec,
@@ -101,26 +151,11 @@ def measure_robustness(
     if count < 1:
         raise SpecError(f"the number of perturbed trials is {count}; it must be at least 1")
     found: List[Optional[Outcome]] = []
-    with ExitStack() as at_exit:
-        runners = [at_exit.enter_context(TrialRunner(one)) for one in _noisy(spec)]
+    with Perturbation(spec) as perturbation:
         for number in range(count):
-            random = seeds.child_generator(trial.seed.seed, seeds.PERTURBATION, number)
-            moved = {name: _shifted(pose.planar, random) for name, pose in _obstacles(trial)}
-            start = _shifted(trial.start, random)
-            content = trial.world.content(list(moved), moved)
-            try:
-                result = runners[number % len(runners)].run(
-                    content, trial.planner, seed=trial.seed, start=start, goals=trial.goals
-                )
-                found.append(result.outcome)
-            except (SceneError, SpecError, PlacementError):
-                found.append(None)
+            found.append(perturbation.outcome(trial, number))
             progress(number + 1, found[-1])
     return Robustness(outcome, tuple(found))
-
-
-def _obstacles(trial: PerturbedTrial) -> Sequence[Tuple[str, Any]]:
-    return list(trial.world.obstacles.items())
 
 
 def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:

@@ -40,6 +40,7 @@ from gz_testauto.metrics.interface import measure
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.timed import warm_up
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import RandomNumbers, WorldFileSpec
@@ -175,6 +176,26 @@ class TrialRunner:
             self._worlds = gather_worlds(self.spec, self._robot, folder)
             self._missions = missions_of(self.spec, folder)
         return self._worlds
+
+    def shortest_path_m(
+        self, world: World, start: Optional[Pose2D] = None, goals: Optional[Sequence[Pose2D]] = None
+    ) -> Optional[float]:
+        """Return the length (m) of the shortest path from ``start`` to all ``goals`` of a world, or
+        None if the circumscribed circle of the robot has no path.
+
+        The parameters are those of :meth:`run`. No trial is simulated.
+        """
+        record, missions = self._record(world), self._missions
+        *via, goal = missions.goals_in(record.name) if goals is None else goals
+        entry = WorldFileSpec(
+            file=f"{record.name}.world",
+            start=_pose_spec(start or missions.start_in(record.name)),
+            goal=_pose_spec(goal),
+            via=[_pose_spec(one) for one in via],
+        )
+        of_world = Missions(self.spec, [entry])
+        mission = mission_in(self.spec, self._robot, of_world, record.name)
+        return shortest_path_m(read_scene(record.path), mission)
 
     def run(
         self,

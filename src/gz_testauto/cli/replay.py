@@ -36,7 +36,6 @@ from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialSeed
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
@@ -52,7 +51,6 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import low_factor_cause
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
 from gz_testauto.workers.interface import ExecutorFactory
-from gz_testauto.worlds.edited import EditedWorld
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +106,7 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         recording = store.trajectory(stored) if stored and stored.trajectory else None
     on_stack = isinstance(campaign, PreparedStack)
     if not arguments.yes:
-        _require_trust(campaign.spec)
+        require_trust(campaign.spec)
     notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
     if notice:
         print(notice, file=sys.stderr, flush=True)
@@ -166,29 +164,19 @@ def _print_robustness(
     where = f"{escape_text(trial.world)} {trial.planner}"
     if arguments.gui or arguments.speed:
         raise SpecError("--gui and --speed are not supported with --perturb; remove them")
-    if stored is None or not stored.outcome.valid:
-        raise ResultsError(
-            f"{where}: the campaign has no valid result of this trial; run it first, or choose "
-            "another trial"
-        )
-    perturbed = PerturbedTrial(
-        EditedWorld(campaign.world(trial).path, campaign.spec.worlds.obstacle_pattern),
-        trial.planner,
-        TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition),
-        campaign.missions.start_in(trial.world),
-        tuple(campaign.missions.goals_in(trial.world)),
-    )
+    outcome = require_result(stored, trial).outcome
+    perturbed = PerturbedTrial.of_trial(campaign, trial)
 
     def report(number: int, outcome: Optional[Outcome]) -> None:
         word = "no valid scene" if outcome is None else outcome.value
         print(f"{number} of {arguments.perturb}: {word}", file=sys.stderr, flush=True)
 
-    found = measure_robustness(campaign.spec, perturbed, stored.outcome, arguments.perturb, report)
+    found = measure_robustness(campaign.spec, perturbed, outcome, arguments.perturb, report)
     print(f"{where}: {found.summary}")
     return 0
 
 
-def _require_trust(spec: CampaignSpec) -> None:
+def require_trust(spec: CampaignSpec) -> None:
     """Ask the user for permission to run the programs of a campaign. Raises ``ResultsError``."""
     runs, what = _programs(spec)
     if not runs:
@@ -231,6 +219,16 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
         f"--repetition is {repetition}; it must be less than the number of repetitions, "
         f"{campaign.spec.repetitions}"
     )
+
+
+def require_result(stored: Optional[TrialRecord], trial: Trial) -> TrialRecord:
+    """Return the stored result of a trial. Raises ``ResultsError`` if there is no valid one."""
+    if stored is None or not stored.outcome.valid:
+        raise ResultsError(
+            f"{escape_text(trial.world)} {trial.planner}: the campaign has no valid result of this "
+            "trial; run it first, or choose another trial"
+        )
+    return stored
 
 
 def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Trial) -> None:

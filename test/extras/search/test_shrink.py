@@ -8,17 +8,23 @@ import sqlite3
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
 from gz_testauto.cli.main import main
-from gz_testauto.extras.search import shrink_cli
+from gz_testauto.extras.search import one_trial, shrink_cli
+from gz_testauto.extras.search import shrink as shrink_module
 from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.shrink import MOST_SIMPLIFICATIONS, Candidate, FailureTest
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -142,6 +148,90 @@ def test_killed_command_continues_and_has_the_same_result(failed, shrunk, tmp_pa
         assert (out / name).read_bytes() == (shrunk / name).read_bytes().replace(
             str(shrunk).encode(), str(out).encode()
         ), name
+
+
+class Needed:
+    """A failure that needs all of these obstacles, and none of ``fixed`` at another pose."""
+
+    def __init__(self, *names, fixed=()):
+        self.names, self.fixed, self.asked = set(names), set(fixed), set()
+
+    @property
+    def simulations(self):
+        return len(self.asked)
+
+    def __call__(self, candidate):
+        self.asked.add(candidate)
+        moved = {name for name, _ in candidate.moved}
+        return self.names <= set(candidate.kept) and not moved & self.fixed
+
+
+NAMES = [f"obstacle_box_{index}" for index in range(16)]
+COMPLETE = Candidate(tuple(NAMES), (), Pose2D(0.0, 0.0, 0.0), (Pose2D(9.0, 0.0, 0.0),))
+
+
+def minimal(fails):
+    reduced = COMPLETE.keep(NAMES[:14])
+    found = shrink_module._nearest(fails, COMPLETE, reduced, NAMES)
+    return shrink_module._minimal(fails, found, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("needed", "simulations"),
+    [
+        ((0, 1), 1 + 2 + 2),  # the nearest four, two are left out, two are necessary
+        ((0, 1, 2, 3), 1 + 4),
+        ((2, 6), 2 + 8 + 2),  # both are tested again after the last one was left out
+        ((2, 13), 4 + 14 + 2),
+        ((2, 15), 4 + 16 + 2),
+    ],
+)
+def test_near_obstacles_need_few_simulations(needed, simulations):
+    fails = Needed(*(NAMES[index] for index in needed))
+    assert minimal(fails).kept == tuple(NAMES[index] for index in needed)
+    assert fails.simulations == simulations
+
+
+def test_simplifications_are_applied_together_or_in_halves():
+    def steps(names):
+        new = Pose2D(1.0, 1.0, 0.0)
+        return [lambda found, name=name: found.move(name, new) for name in names]
+
+    found, few = COMPLETE.keep(NAMES[:4]), NAMES[:4]
+    fails = Needed()
+    assert len(shrink_module._simpler(fails, found, steps(few), 0).moved) == 4
+    assert fails.simulations == 1
+    fails = Needed(fixed=[NAMES[3]])
+    simpler = shrink_module._simpler(fails, found, steps(few), 0)
+    assert {name for name, _ in simpler.moved} == set(NAMES[:3])
+    assert fails.simulations == 3
+    fails = Needed(fixed=few)
+    assert shrink_module._simpler(fails, found, steps(few), 0) == found
+    assert fails.simulations == MOST_SIMPLIFICATIONS == 4
+
+
+def test_candidate_without_a_path_is_not_simulated(tmp_path):
+    paths = {16: 12.0, 3: None}
+    runner = SimpleNamespace(
+        shortest_path_m=lambda content, start, goals: paths[len(content)],
+        run=lambda *inputs, **options: pytest.fail("it was simulated"),
+    )
+    world = SimpleNamespace(content=lambda kept, moved: bytes(len(kept)))
+    journal = Journal(tmp_path / "journal.jsonl", {})
+    fails = FailureTest(runner, world, "fgm", TrialSeed(1), journal, lambda line: None)
+    recording = SimpleNamespace(pose=np.zeros((2, 3)), time_s=np.array([0.0, 1.0]))
+    fails.compare_with(SimpleNamespace(outcome=Outcome.STUCK, recording=recording), COMPLETE)
+    assert not fails(COMPLETE.keep(NAMES[:3]))
+    assert fails.simulations == 0
+
+
+def test_paths_of_this_package_are_portable(smoke):
+    share = share_directory()
+    data = {"robot": {"model": str(share / "models/wheelchair/model.sdf")}, "planners": ["/a/b"]}
+    assert one_trial._portable(data) == {
+        "robot": {"model": "package://gz_testauto/models/wheelchair/model.sdf"},
+        "planners": ["/a/b"],
+    }
 
 
 def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):

@@ -1,5 +1,6 @@
 """A campaign of one trial: the file, the world and the picture that shrinking writes."""
 
+import os
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
@@ -9,6 +10,7 @@ import yaml
 
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.resources import PACKAGE, share_directory
 from gz_testauto.campaign.trial_runner import REMOVABLE, MeasuredTrial, TrialSeed
 from gz_testauto.extras.search.shrink import Candidate
 from gz_testauto.results.directory import write_atomically
@@ -58,8 +60,21 @@ def campaign_text(spec: BuiltinCampaignSpec, candidate: Candidate, seed: TrialSe
     if via:
         entry["via"] = via
     data["worlds"] = {**data["worlds"], "directory": ".", "files": [entry]}
+    data = _portable(data)
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
     return text
+
+
+def _portable(value: Any) -> Any:
+    """Return a value of YAML in which paths of this package's files are ``package://`` URIs."""
+    if isinstance(value, dict):
+        return {key: _portable(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_portable(one) for one in value]
+    share = share_directory()
+    if isinstance(value, str) and value.startswith(f"{share}{os.sep}"):
+        return f"package://{PACKAGE}/{Path(value).relative_to(share).as_posix()}"
+    return value
 
 
 def draw(

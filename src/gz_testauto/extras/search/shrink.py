@@ -1,21 +1,23 @@
 """Shrink a failed trial to the smallest world in which the planner still fails in the same way.
 
 The failure is the same if the outcome is equal and the trial ends at the same place
-(:data:`PLACE_M`). The search has these parts:
+(:data:`PLACE_M`). If the robot has a path in the original world, it has one in each smaller world;
+other candidates are not simulated. The search has these parts:
 
-1. leave out the obstacles that the planner cannot have measured near its path (one simulation);
-2. keep only the 1, 2, 3, 4, 6, 8 or 12 obstacles nearest to the place of the failure;
+1. keep only the 4, 8 or 12 obstacles nearest to the place of the failure, or else those that the
+   planner can have measured near its path;
+2. simplify everything in one simulation: leave out actors, further robots, effects, hooks and terms
+   of ``randomize``, move start and goal closer to the place, and move each obstacle to x and y of
+   0.1 m with heading 0, or else with a heading of a multiple of 15°;
 3. leave out single obstacles until none can be left out, so that the result is 1-minimal;
-4. leave out actors, further robots, effects, hooks and terms of ``randomize``;
-5. move start and goal closer to the place;
-6. simplify each obstacle: x and y to 0.1 m with heading 0, or with a heading of a multiple of 15°;
-7. repeat part 3, since parts 4 to 6 can have made an obstacle superfluous.
+4. if part 2 found no simpler world, simplify a half, a quarter, and so on, and repeat part 3.
 """
 
+import itertools
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -40,9 +42,15 @@ TIMED_OUT_S = 30.0
 HORIZON_M = 4.7
 """Distance (m) from the path beyond which an obstacle rarely changes a trial."""
 
-NEAREST = (1, 2, 3, 4, 6, 8, 12)
-CLOSER_M = (3.0, 5.0, 8.0)
+NEAREST = (4, 8, 12)
+CLOSER_M = (3.0, 4.0, 5.0, 6.0, 8.0)
 """Distances (m) from the place of the failure to which start and goal are moved."""
+
+MOST_SIMPLIFICATIONS = 4
+"""Largest number of simulations of part 4, without those that repeat part 3."""
+
+NO_PATH = "no path for the robot"
+"""The answer for a candidate that is not simulated, since no planner can succeed in it."""
 
 GRID_M, TURN_RAD = 0.1, math.pi / 12
 
@@ -97,7 +105,7 @@ def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
 class FailureTest:
     """A function of a candidate: whether the planner fails in it as in the ``first`` trial.
 
-    Answers are stored in the ``journal``. ``simulations`` is the number of different candidates.
+    Answers are stored in the ``journal``.
     """
 
     def __init__(
@@ -112,13 +120,14 @@ class FailureTest:
         self._runner, self._world = runner, world
         self._planner, self._seed = planner, seed
         self._journal, self._progress = journal, progress
-        self._asked: Dict[str, bool] = {}
+        self._asked: Dict[str, Mapping[str, Any]] = {}
         self._first: Optional[Tuple[Outcome, np.ndarray]] = None
+        self._needs_path = False
 
     @property
     def simulations(self) -> int:
         """Return the number of candidates that were simulated, now or in an earlier call."""
-        return len(self._asked)
+        return sum(answer["outcome"] != NO_PATH for answer in self._asked.values())
 
     def trial(self, candidate: Candidate) -> MeasuredTrial:
         """Return the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
@@ -135,9 +144,18 @@ class FailureTest:
         """Return the world file of a candidate."""
         return self._world.content(candidate.kept, dict(candidate.moved))
 
-    def compare_with(self, first: MeasuredTrial) -> None:
-        """Set the failure with which candidates are compared."""
+    def compare_with(self, first: MeasuredTrial, complete: Candidate) -> None:
+        """Set the failure with which candidates are compared: the trial of ``complete``."""
         self._first = (first.outcome, place_of(first.outcome, first.recording))
+        self._needs_path = self.has_path(complete)
+
+    def has_path(self, candidate: Candidate) -> bool:
+        """Return whether the robot has a path, or needs none since the first trial had none."""
+        if self._first is not None and not self._needs_path:
+            return True
+        content = self.content(candidate)
+        length_m = self._runner.shortest_path_m(content, candidate.start, candidate.goals)
+        return length_m is not None
 
     def __call__(self, candidate: Candidate) -> bool:
         """Return whether the failure is the same."""
@@ -147,12 +165,12 @@ class FailureTest:
             answer = self._answer(candidate)
             self._journal.add(key, answer)
         if key not in self._asked:
-            self._asked[key] = bool(answer["same"])
+            self._asked[key] = answer
             self._progress(
-                f"{len(self._asked):3d}: {len(candidate.kept)} obstacles: {answer['outcome']}"
+                f"{self.simulations:3d}: {len(candidate.kept)} obstacles: {answer['outcome']}"
                 + ("" if answer["same"] else ", not the same failure")
             )
-        return self._asked[key]
+        return bool(answer["same"])
 
     def _key(self, candidate: Candidate) -> str:
         rest = [candidate.start, candidate.goals, sorted(candidate.without)]
@@ -162,6 +180,8 @@ class FailureTest:
         assert self._first is not None, "the first trial is known"
         outcome, place = self._first
         try:
+            if not self.has_path(candidate):
+                return {"outcome": NO_PATH, "same": False}
             trial = self.trial(candidate)
         except (SceneError, SpecError, PlacementError) as error:
             return {"outcome": "no valid trial", "same": False, "cause": str(error)}
@@ -187,22 +207,28 @@ def shrink(
     to_place = {name: float(one.distance(shapely.Point(place))) for name, one in outlines.items()}
     ordered = sorted(all_.kept, key=lambda name: (to_place.get(name, math.inf), name))
 
-    found = all_
     reduced = all_.keep([name for name in all_.kept if near.get(name, math.inf) <= HORIZON_M])
-    if len(reduced.kept) < len(all_.kept) and fails(reduced):
-        found = reduced
-    left = [name for name in ordered if name in found.kept]
-    for count in NEAREST:
-        if count < len(left) and fails(found.keep(left[:count])):
-            found = found.keep(left[:count])
-            break
-    found = _minimal(fails, found, ordered)
+    found = _nearest(fails, all_, reduced, ordered)
+    steps = _Steps(world, runner, first.recording, place)
+    simple = next((one for one in steps.of_all(found, fails.has_path) if fails(one)), None)
+    found = _minimal(fails, simple or found, ordered)
     removal = fails.simulations
-    found = _without_entries(fails, found, runner)
-    found = _closer(fails, found, first.recording, place)
-    found = _simpler(fails, found, world)
-    found = _minimal(fails, found, ordered)
+    if simple is None:
+        simpler = _simpler(fails, found, steps.of_each(found), fails.simulations)
+        found = simpler if simpler == found else _minimal(fails, simpler, ordered)
     return ShrunkTrial(found, removal, fails.simulations)
+
+
+def _nearest(
+    fails: FailureTest, all_: Candidate, reduced: Candidate, ordered: Sequence[str]
+) -> Candidate:
+    """Return the first failing candidate with a few of the obstacles in ``reduced``, with all of
+    them, or with ``all_``. ``ordered`` are the names of all obstacles, the nearest first."""
+    names = [name for name in ordered if name in reduced.kept]
+    counts = [count for count in NEAREST if count < len(names)]
+    candidates = [*(reduced.keep(names[:count]) for count in counts), reduced]
+    smaller = (one for one in candidates if len(one.kept) < len(all_.kept))
+    return next((one for one in smaller if fails(one)), all_)
 
 
 def _minimal(fails: FailureTest, found: Candidate, ordered: Sequence[str]) -> Candidate:
@@ -216,54 +242,90 @@ def _minimal(fails: FailureTest, found: Candidate, ordered: Sequence[str]) -> Ca
     return found
 
 
-def _without_entries(fails: FailureTest, found: Candidate, runner: TrialRunner) -> Candidate:
-    names = [entry.name for key in REMOVABLE for entry in getattr(runner.spec, key)]
-    if names and fails(replace(found, without=tuple(names))):
-        return replace(found, without=tuple(names))
-    for name in names if len(names) > 1 else ():
-        if fails(replace(found, without=(*found.without, name))):
-            found = replace(found, without=(*found.without, name))
-    return found
+Step = Callable[[Candidate], Candidate]
+"""A function that returns a simpler candidate."""
 
 
-def _closer(
-    fails: FailureTest, found: Candidate, recording: Recording, place: np.ndarray
-) -> Candidate:
-    """Move the start along the trajectory, and the only goal along the line from the place."""
-    away_m = np.hypot(*(recording.pose[:, :2] - place).T)
-    for distance_m in CLOSER_M:
+class _Steps:
+    """The simplifications of a candidate. ``place`` is where the trial with the ``recording``
+    failed."""
+
+    def __init__(
+        self, world: EditedWorld, runner: TrialRunner, recording: Recording, place: np.ndarray
+    ) -> None:
+        self._world, self._place, self._recording = world, place, recording
+        entries = [entry.name for key in REMOVABLE for entry in getattr(runner.spec, key)]
+        self._omit = [self._omission(name) for name in entries]
+
+    def of_all(
+        self, found: Candidate, has_path: Callable[[Candidate], bool]
+    ) -> Iterator[Candidate]:
+        """Yield two candidates with all simplifications, the simplest first. The goal is as close
+        to the place as the path of the robot allows."""
+        for is_turned in (False, True):
+            poses = [self._pose(name, is_turned) for name in found.kept]
+            steps = [*self._omit, self._start(CLOSER_M[0]), *poses]
+            closer = (_applied(found, [*steps, self._goal(away_m)]) for away_m in CLOSER_M)
+            yield from (
+                one for one in itertools.islice(filter(has_path, closer), 1) if one != found
+            )
+
+    def of_each(self, found: Candidate) -> List[Step]:
+        """Return the single simplifications, in an order in which halves are related."""
+        missions = [self._start(CLOSER_M[-1]), self._goal(CLOSER_M[-1])]
+        return [*(self._pose(name, True) for name in found.kept), *missions, *self._omit]
+
+    @staticmethod
+    def _omission(name: str) -> Step:
+        return lambda found: replace(found, without=tuple(sorted({*found.without, name})))
+
+    def _start(self, distance_m: float) -> Step:
+        """Move the start along the trajectory."""
+        away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):
-            break
-        x, y, yaw = (round(float(value), 1) for value in recording.pose[before[-1]])
-        if fails(replace(found, start=Pose2D(x, y, yaw))):
-            found = replace(found, start=Pose2D(x, y, yaw))
-            break
-    if len(found.goals) > 1:
-        return found
-    goal = found.goals[0]
-    offset = np.array([goal.x_m, goal.y_m]) - place
-    remaining_m = float(np.hypot(*offset))
-    for distance_m in CLOSER_M:
-        if distance_m >= remaining_m:
-            break
-        x, y = (round(float(value), 1) for value in place + offset * distance_m / remaining_m)
-        moved = (Pose2D(x, y, goal.yaw_rad),)
-        if fails(replace(found, goals=moved)):
-            return replace(found, goals=moved)
+            return lambda found: found
+        pose = Pose2D(*(round(float(value), 1) for value in self._recording.pose[before[-1]]))
+        return lambda found: replace(found, start=pose)
+
+    def _goal(self, distance_m: float) -> Step:
+        """Move the only goal along the line from the place."""
+
+        def moved(found: Candidate) -> Candidate:
+            goal = found.goals[0]
+            offset = np.array([goal.x_m, goal.y_m]) - self._place
+            remaining_m = float(np.hypot(*offset))
+            if len(found.goals) > 1 or distance_m >= remaining_m:
+                return found
+            to = self._place + offset * distance_m / remaining_m
+            x, y = (round(float(value), 1) for value in to)
+            return replace(found, goals=(Pose2D(x, y, goal.yaw_rad),))
+
+        return moved
+
+    def _pose(self, name: str, is_turned: bool) -> Step:
+        pose = self._world.obstacles[name].planar
+        x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
+        yaw = round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6) if is_turned else 0.0
+        new = Pose2D(x, y, yaw)
+        return lambda found: found if new == pose else found.move(name, new)
+
+
+def _applied(found: Candidate, steps: Sequence[Step]) -> Candidate:
+    for step in steps:
+        found = step(found)
     return found
 
 
-def _simpler(fails: FailureTest, found: Candidate, world: EditedWorld) -> Candidate:
-    for name in found.kept:
-        pose = world.obstacles[name].planar
-        x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
-        turned = round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6)
-        simpler: List[Pose2D] = [Pose2D(x, y, 0.0)]
-        if turned:
-            simpler.append(Pose2D(x, y, turned))
-        for new in simpler:
-            if new != pose and fails(found.move(name, new)):
-                found = found.move(name, new)
-                break
+def _simpler(fails: FailureTest, found: Candidate, steps: Sequence[Step], begun: int) -> Candidate:
+    """Apply as many steps as possible: all, or else those of both halves. ``begun`` is the number
+    of simulations before the first of these candidates."""
+    simpler = _applied(found, steps)
+    if simpler == found or fails.simulations - begun >= MOST_SIMPLIFICATIONS:
+        return found
+    if fails(simpler):
+        return simpler
+    if len(steps) > 1:
+        for half in (steps[: len(steps) // 2], steps[len(steps) // 2 :]):
+            found = _simpler(fails, found, half, begun)
     return found

@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from gz_testauto.base.disk import make_directory
 from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
-from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
+from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial, Robustness
 from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
-from gz_testauto.cli.replay import find_trial
+from gz_testauto.cli.replay import find_trial, require_result
 from gz_testauto.extras.search.journal import JOURNAL, Journal
 from gz_testauto.extras.search.one_trial import (
     CAMPAIGN,
@@ -40,6 +40,7 @@ from gz_testauto.extras.search.one_trial import (
 from gz_testauto.extras.search.shrink import Candidate, FailureTest, place_of, shrink
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.setup import PreparedBuiltin
 from gz_testauto.worlds.edited import EditedWorld
@@ -85,12 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         campaign = open_for_replay(directory, store)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         where = f"{escape_text(trial.world)} {trial.planner}"
-        stored = {one.trial: one for one in store.results().trials}.get(trial.index)
-        if stored is None or not stored.outcome.valid:
-            raise ResultsError(
-                f"{where}: the campaign has no valid result of this trial; run it first, or choose "
-                "another trial"
-            )
+        found_trials = {one.trial: one for one in store.results().trials}
+        stored = require_result(found_trials.get(trial.index), trial)
         if stored.outcome.success:
             raise ResultsError(
                 f"{where}: the trial succeeded ({stored.outcome.value}), so there is no failure to "
@@ -126,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "the simulator has changed"
             )
         same_bits = compare_recordings(recording, first.recording).identical
-        fails.compare_with(first)
+        fails.compare_with(first, complete)
         found = shrink(fails, world, first, complete, runner)
         last = fails.trial(found.candidate)
         content = fails.content(found.candidate)
@@ -152,6 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         "simulations_of_removal": found.removal,
         "simulations": found.simulations,
         "original_repeated_bit_by_bit": same_bits,
+        "time_s": float(last.recording.time_s[-1] - last.recording.time_s[0]),
         "omitted": list(found.candidate.without),
     }
     print(f"{where}: {last.outcome.value}, {escape_text(last.detail)}")
@@ -170,13 +168,19 @@ def run(arguments: argparse.Namespace) -> int:
             found.candidate.start,
             found.candidate.goals,
         )
-        robustness = measure_robustness(reduced, perturbed, last.outcome, arguments.perturb)
+        robustness = _robustness(reduced, perturbed, last.outcome, arguments.perturb, journal)
         result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
         print(f"robustness: {robustness.summary}")
     if arguments.simulator_confirm:
-        result["confirmed_in"] = _confirmed(
-            arguments.simulator_confirm, spec, content, found.candidate, last.outcome, seed
-        )
+        key = f"confirmed in {arguments.simulator_confirm}"
+        answer = journal.get(key)
+        if answer is None:
+            answer, is_valid = _confirmed(
+                arguments.simulator_confirm, spec, content, found.candidate, last.outcome, seed
+            )
+            if is_valid:
+                journal.add(key, answer)
+        result["confirmed_in"] = answer
         print(f"{arguments.simulator_confirm}: {result['confirmed_in']}")
     write_atomically(out / "shrunk.json", (json.dumps(result, indent=1) + "\n").encode("utf-8"))
     print(f"repeat: gz_testauto run {out / CAMPAIGN} --out {out / 'results'}")
@@ -197,6 +201,29 @@ def _entries(spec: Any, candidate: Candidate) -> Dict[str, Any]:
     }
 
 
+def _robustness(
+    spec: BuiltinCampaignSpec,
+    trial: PerturbedTrial,
+    outcome: Outcome,
+    count: int,
+    journal: Journal,
+) -> Robustness:
+    """Return the robustness of the shrunk failure. The journal stores each perturbed trial."""
+    found: List[Optional[Outcome]] = []
+    with Perturbation(spec) as perturbation:
+        for number in range(count):
+            key = f"perturbed {number}"
+            answer = journal.get(key)
+            if answer is None:
+                repeat = perturbation.outcome(trial, number)
+                answer = {"outcome": None if repeat is None else repeat.value}
+                journal.add(key, answer)
+            word = answer["outcome"]
+            found.append(None if word is None else Outcome(word))
+            _print_progress(f"perturbed {number + 1} of {count}: {word or 'no valid scene'}")
+    return Robustness(outcome, tuple(found))
+
+
 def _confirmed(
     simulator: str,
     spec: Any,
@@ -204,8 +231,9 @@ def _confirmed(
     candidate: Candidate,
     outcome: Outcome,
     seed: TrialSeed,
-) -> str:
-    """Return a sentence on whether the shrunk trial has the same outcome in another simulator."""
+) -> Tuple[str, bool]:
+    """Return a sentence on whether the shrunk trial has the same outcome in another simulator, and
+    whether its trial there is valid."""
     try:
         with TrialRunner(spec, simulator) as runner:
             trial = runner.run(
@@ -217,9 +245,9 @@ def _confirmed(
                 without=candidate.without,
             )
     except GzTestautoError as error:
-        return f"not confirmed, no valid trial: {error}"
+        return f"not confirmed, no valid trial: {error}", False
     state = "confirmed" if trial.outcome is outcome else "not confirmed"
-    return f"{state}: {trial.outcome.value}, {escape_text(trial.detail)}"
+    return f"{state}: {trial.outcome.value}, {escape_text(trial.detail)}", True
 
 
 def _print_progress(line: str) -> None:
