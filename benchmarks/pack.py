@@ -50,10 +50,11 @@ def printed(*arguments):
 
 
 class Replays:
-    """A picklable callable that replays a part of the trials of a results directory."""
+    """A picklable callable that replays a part of the trials of a results directory: all, or only
+    the first failures."""
 
-    def __init__(self, directory):
-        self._directory = directory
+    def __init__(self, directory, failures=None):
+        self._directory, self._failures = directory, failures
 
     def __call__(self, part):
         """Return the number of trials by result; ``part`` is the first index and the stride."""
@@ -63,10 +64,14 @@ class Replays:
         with ResultStore.read(directory) as store:
             campaign = open_for_replay(directory, store)
             records = {record.trial: record for record in store.results().trials}
+            trials = campaign.trials
+            if self._failures is not None:
+                failed = [t for t in trials if not records[t.index].completed]
+                trials = [t for t in failed if records[t.index].outcome.valid][: self._failures]
             executor = chosen_executor(campaign.spec, directory.path)(campaign)
             executor.open()
             try:
-                for trial in campaign.trials[first::stride]:
+                for trial in trials[first::stride]:
                     record = records[trial.index]
                     result = executor.execute(trial, lambda: False)
                     same = compare_recordings(store.trajectory(record), result.recording)
