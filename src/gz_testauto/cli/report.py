@@ -26,6 +26,7 @@ from gz_testauto.report.export import to_csv, to_json
 from gz_testauto.report.sources import Source
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.judged_corpus import read_judged_corpus
 from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
@@ -84,11 +85,27 @@ def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         print_text(to_json(analysis))
     else:
         print_report(analysis)
+        _print_corpus(opened)
     sources = [Source.of(opened, results.planners)]
     write_outputs(arguments, sources, analysis, partial(_write_page, opened))
     if arguments.animate:
         _animate(results, sources[0], *arguments.animate)
     return int(arguments.complete and not _is_complete(results))
+
+
+def _print_corpus(opened: OpenedResults) -> None:
+    """Print the worlds of a regression corpus that failed, which are not part of the results."""
+    judged = read_judged_corpus(opened.path)
+    if judged is None:
+        return
+    bad = [one for one in judged.worlds if one.verdict != "passed"]
+    print(
+        f"\nRegression corpus {escape_text(judged.directory)}, not part of the numbers above: "
+        f"{len(judged.worlds) - len(bad)} of {len(judged.worlds)} trials passed"
+    )
+    for one in bad:
+        trial = ", ".join(filter(None, (one.outcome, one.detail)))
+        print(escape_text(f"  {one.verdict}: {one.world} {one.planner}: {trial}"))
 
 
 def _write_page(opened: OpenedResults, out: Path) -> Iterable[str]:

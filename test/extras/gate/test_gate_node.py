@@ -5,9 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from gate_tables import GOOD, PASSES, WORSE, gate_results, table
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.resources import share_directory
 
 ROS_TESTS = Path(__file__).resolve().parents[2] / "ros"
 TEST = """
@@ -140,6 +142,30 @@ def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
     assert "or declare ~max_invalid 0.2" in printed
     assert "RESULT: FAIL" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (2, 2, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_corpus_without_another_question_runs_only_the_corpus(rostest, tmp_path):
+    data = yaml.safe_load((ROS_TESTS / "gate_campaign.yaml").read_text())
+    room = share_directory() / "worlds" / "room.world"
+    (tmp_path / "corpus" / "empty_room").mkdir(parents=True)
+    (tmp_path / "corpus" / "empty_room" / "room.world").write_bytes(room.read_bytes())
+    data["worlds"] = {"directory": ".", "files": ["room.world"]}
+    data["simulator"] = "kinematic"
+    (tmp_path / "corpus" / "empty_room" / "campaign.yaml").write_text(yaml.safe_dump(data))
+    ended, read = rostest(
+        campaign=ROS_TESTS / "gate_campaign.yaml",
+        corpus=tmp_path / "corpus",
+        planner="after worse",
+        out=tmp_path / "out",
+    )
+    assert ended.returncode != 0
+    printed = console(ended)
+    assert "/corpus: after in empty_room][passed]" in printed
+    assert "/corpus: worse in empty_room][FAILURE]" in printed
+    assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 1)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.ros

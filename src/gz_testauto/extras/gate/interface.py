@@ -15,6 +15,9 @@ class GateParameters(CampaignParameters):
     """Results directory. The default is a new temporary directory, which the log names."""
     results: OptionalPath = None
     """Results directory to evaluate, instead of ``~campaign``."""
+    corpus: OptionalPath = None
+    """Directory of outputs of ``gz_testauto shrink``. The planners first run in these worlds, and
+    must reach the goal in each of them. Without another question, only the corpus is judged."""
     baseline: OptionalPath = None
     """Results directory of the baseline."""
     planner: str = ""

@@ -1,23 +1,31 @@
 """The ``gate`` node: evaluates a campaign, as a test that rostest starts.
 
-The campaign is run as by ``gz_testauto run``, unless ``~results`` names a finished one, and
-evaluated as by ``gz_testauto gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided
-or if expected results were not judged.
-:mod:`~gz_testauto.extras.gate.interface` has the parameters.
+The planners first run in the worlds of ``~corpus``, if it is set. Then the campaign is run as by
+``gz_testauto run``, unless ``~results`` names a finished one, and evaluated as by ``gz_testauto
+gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided or if expected results were
+not judged. :mod:`~gz_testauto.extras.gate.interface` has the parameters.
 """
 
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Tuple
 
 import rospy
 
 from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.extras.gate.corpus import (
+    JudgedCorpus,
+    corpus_bytes,
+    corpus_planners,
+    judge_corpus,
+)
 from gz_testauto.extras.gate.coverage import GateAllowances
 from gz_testauto.extras.gate.interface import GateParameters
 from gz_testauto.extras.gate.questions import GateQuestions
@@ -28,9 +36,14 @@ from gz_testauto.extras.gate.request import (
     evaluate_gate,
     read_margins,
 )
-from gz_testauto.results.directory import write_atomically
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.judged_corpus import JUDGED_CORPUS
 from gz_testauto.ros.node import read_parameters, run_node
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.workers.processes import local_workers
+
+STOPPED = "the campaign was stopped before its end, so the gate was not evaluated"
 
 RESULT_FILE = "--gtest_output=xml:"
 """Prefix of the argument in which rostest passes the path of the result file."""
@@ -50,7 +63,13 @@ def _evaluate() -> GateEvaluation:
         if parameters.campaign is not None:
             names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")
             raise SpecError(f"parameters {' and '.join(names)} are both set; set one of them")
-        return evaluate_gate(_request(parameters, parameters.results))
+        request = _request(parameters, parameters.results)
+        if parameters.corpus is None:
+            return evaluate_gate(request)
+        spec, _ = read_campaign(CampaignDirectory(request.directory))
+        with StopSignals() as stop:
+            corpus = _corpus(parameters, request, spec, stop)
+        return _judged(request, spec, corpus)
     spec = parameters.load()
     if parameters.out:
         out = parameters.results_directory(spec)
@@ -59,6 +78,9 @@ def _evaluate() -> GateEvaluation:
     request = _request(parameters, out)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
     with StopSignals() as stop:
+        corpus = _corpus(parameters, request, spec, stop)
+        if corpus.verdicts and not request.has_question:
+            return _judged(request, spec, corpus)
         run_campaign(
             spec,
             out,
@@ -68,10 +90,31 @@ def _evaluate() -> GateEvaluation:
             should_stop=stop,
         )
         if stop():
-            raise SimulatorError(
-                "the campaign was stopped before its end, so the gate was not evaluated"
-            )
-    return evaluate_gate(request)
+            raise SimulatorError(STOPPED)
+    return _judged(request, spec, corpus)
+
+
+def _corpus(
+    parameters: GateParameters, request: GateRequest, spec: CampaignSpec, stop: StopSignals
+) -> JudgedCorpus:
+    """Run the planners in the worlds of ``~corpus``, if it is set."""
+    if parameters.corpus is None:
+        return JudgedCorpus()
+    base = "" if request.baseline else request.baseline_planner
+    planners = corpus_planners(spec, request.planners, base)
+    try:
+        return judge_corpus(parameters.corpus, planners, rospy.loginfo, stop)
+    except TrialStopped as error:
+        raise SimulatorError(STOPPED) from error
+
+
+def _judged(request: GateRequest, spec: CampaignSpec, corpus: JudgedCorpus) -> GateEvaluation:
+    """Return the verdicts on the campaign, unless only the corpus is judged, and on the corpus."""
+    if corpus.verdicts and CampaignDirectory(request.directory).is_begun:
+        write_atomically(request.directory / JUDGED_CORPUS, corpus_bytes(corpus))
+    if corpus.verdicts and not request.has_question:
+        return GateEvaluation(spec.name, (), corpus=corpus)
+    return replace(evaluate_gate(request), corpus=corpus)
 
 
 def _request(parameters: GateParameters, out: Path) -> GateRequest:

@@ -13,6 +13,12 @@ from lxml import etree
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.extras.gate.corpus import (
+    CorpusVerdict,
+    corpus_document,
+    corpus_line,
+    corpus_lines,
+)
 from gz_testauto.extras.gate.coverage import NotJudged
 from gz_testauto.extras.gate.questions import QuestionKind, QuestionVerdict, Verdict
 from gz_testauto.extras.gate.request import GateEvaluation
@@ -22,6 +28,9 @@ SHOWN = 5
 """Number of worlds that one line names. JUnit XML and JSON name all worlds."""
 
 EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
+
+_ELEMENTS = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
+"""The element of a JUnit test case for each verdict."""
 
 NOT_FINISHED = "not finished: the gate was started and has not written its result"
 
@@ -33,10 +42,11 @@ _FORMATS = {
 
 
 def gate_lines(judged: GateEvaluation) -> List[str]:
-    """Return one line per question, per missing result, and per note. The lines that prevent the
-    gate from passing are first."""
+    """Return the lines about a regression corpus, and then one line per question, per missing
+    result, and per note. The lines that prevent the gate from passing are first."""
     answers = _sorted_by_verdict(judged)
     lines = [
+        *corpus_lines(judged.corpus),
         *(verdict_line(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
         *(not_judged_line(item) for item in judged.not_judged if not item.allowed),
         *(verdict_line(answer) for answer in answers if answer.verdict is Verdict.PASSED),
@@ -102,7 +112,8 @@ def evaluate_with_junit(
 
 def to_junit(name: str, judged: GateEvaluation) -> str:
     """Return the result of the gate ``name`` as JUnit XML."""
-    answers = [_answer_case(answer) for answer in judged.answers]
+    corpus = [_corpus_case(one) for one in judged.corpus.verdicts]
+    answers = [*corpus, *(_answer_case(answer) for answer in judged.answers)]
     missing = [_not_judged_case(item) for item in judged.not_judged]
     return junit_suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
 
@@ -133,6 +144,7 @@ def to_document(judged: GateEvaluation) -> dict:
             }
             for answer in _sorted_by_verdict(judged)
         ],
+        "corpus": corpus_document(judged.corpus) if judged.corpus.verdicts else None,
         "not_judged": [vars(item) for item in judged.not_judged],
         "allowed": vars(judged.allowances),
         "notes": judged.notes,
@@ -141,7 +153,8 @@ def to_document(judged: GateEvaluation) -> dict:
 
 def error_to_document(message: str) -> dict:
     """Return the document for JSON of a gate that failed with an error."""
-    return {"verdict": "error", "error": message, "answers": [], "not_judged": [], "notes": []}
+    nothing: dict = {"answers": [], "corpus": None, "not_judged": [], "notes": []}
+    return {"verdict": "error", "error": message, **nothing}
 
 
 def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
@@ -154,13 +167,19 @@ Case = Tuple[str, str, str, str, Sequence[str]]
 lines."""
 
 
+def _corpus_case(one: CorpusVerdict) -> Case:
+    """Return the test case for a planner in a world of a regression corpus."""
+    element = _ELEMENTS[one.verdict]
+    title = f"corpus: {one.planner} in {one.world}"
+    return title, element, one.outcome or "invalid", corpus_line(one), ()
+
+
 def _answer_case(answer: QuestionVerdict) -> Case:
-    elements = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
     passed = answer.verdict is Verdict.PASSED
     lines = [] if passed else [f"{_lost(answer)} {world}" for world in answer.lost]
     if not passed:
         lines += [f"better in {world}" for world in answer.won]
-    element = elements[answer.verdict]
+    element = _ELEMENTS[answer.verdict]
     return answer.question, element, answer.verdict.value, verdict_line(answer), lines
 
 

@@ -12,6 +12,7 @@ from gz_testauto.analysis.across import PairedCampaigns, pair_campaigns
 from gz_testauto.analysis.conditions import conditions
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.gate.corpus import JudgedCorpus
 from gz_testauto.extras.gate.coverage import (
     GateAllowances,
     GateSide,
@@ -64,13 +65,22 @@ class GateRequest:
     ignore_differences: bool = False
     option: Option = field(default=command_line_option)
 
+    @property
+    def has_question(self) -> bool:
+        """Return whether the request has a question about the campaign. A gate with a corpus needs
+        none."""
+        rules = self.rules
+        asked = rules.not_worse_than, rules.min_success, self.baseline, self.baseline_planner
+        return bool(rules.metrics) or any(asked)
+
 
 @dataclass(frozen=True)
 class GateEvaluation:
     """The verdicts on a campaign, and the expected results that are missing.
 
     ``sides`` are the evaluated results directories, and ``names`` are pairs of a planner and its
-    baseline, which is empty if there is none.
+    baseline, which is empty if there is none. ``corpus`` contains the verdicts on the worlds of a
+    regression corpus, which do not belong to the campaign.
     """
 
     campaign: str
@@ -80,12 +90,15 @@ class GateEvaluation:
     allowances: GateAllowances = field(default_factory=GateAllowances)
     sides: Tuple[GateSide, ...] = ()
     names: Tuple[Tuple[str, str], ...] = ()
+    corpus: JudgedCorpus = field(default_factory=JudgedCorpus)
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the gate. It is failed if any question failed, and passed if every
-        question passed and all missing results are allowed. Otherwise, it is undecided."""
+        """The verdict of the gate. It is failed if any question or any world of the corpus failed,
+        and passed if all of them passed and all missing results are allowed. Otherwise, it is
+        undecided."""
         verdicts = {answer.verdict for answer in self.answers}
+        verdicts |= {one.verdict for one in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
         complete = all(item.allowed for item in self.not_judged)

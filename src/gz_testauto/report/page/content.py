@@ -29,6 +29,7 @@ from gz_testauto.report.rows import (
 )
 from gz_testauto.report.verdicts import advantage, metric_verdicts, success_verdict, undecided
 from gz_testauto.results.inputs import SELECTED_LIDAR
+from gz_testauto.results.judged_corpus import JudgedCorpusFile
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -330,6 +331,24 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
             if record.world in at
         ],
     }
+
+
+def corpus(judged: JudgedCorpusFile) -> Dict[str, Any]:
+    """Return the section with the worlds of a regression corpus, the failed ones first."""
+    order = ["failed", "undecided", "passed"]
+    rows = [
+        {
+            "world": one.world,
+            "planner": one.planner,
+            "verdict": one.verdict,
+            "trial": ", ".join(filter(None, (one.outcome, one.detail))),
+        }
+        for one in sorted(judged.worlds, key=lambda one: order.index(one.verdict))
+    ]
+    note = ""
+    if judged.apfd is not None:
+        note = f"APFD of the order in which the worlds ran: {judged.apfd:.2f}."
+    return {"directory": judged.directory, "rows": rows, "note": note}
 
 
 def _known(value: Any) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.report.sources import Source, recordings
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.judged_corpus import read_judged_corpus
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.opened import OpenedResults
 from gz_testauto.results.records import CampaignResults
@@ -188,6 +189,7 @@ class PageMaker:
             differences=content.differences(analysis),
             slopes=content.slopes(results, fitted),
             invalid=content.invalid(results),
+            corpus=_corpus(place, problems) if compared is None else None,
             reproductions=[
                 (source.label, content.reproduction(manifest, source.typed, source.is_packed))
                 for source, manifest in zip(sources, manifests)
@@ -232,6 +234,15 @@ def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifes
     except ResultsError as error:
         problems.append(f"versions and inputs are unknown: {error}")
         return None
+
+
+def _corpus(place: CampaignDirectory, problems: List[str]) -> Optional[Dict[str, Any]]:
+    try:
+        judged = read_judged_corpus(place.path)
+    except ResultsError as error:
+        problems.append(f"the regression corpus is unknown: {error}")
+        return None
+    return None if judged is None else content.corpus(judged)
 
 
 def _rendered(live: bool, **values: Any) -> str:

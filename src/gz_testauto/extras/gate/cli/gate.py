@@ -6,19 +6,34 @@ worlds (--baseline; the planner of the same name by default). Verdicts remain va
 you evaluate them: if the gate is undecided, run more worlds and evaluate it again. Planners, worlds
 and trials that are expected and missing are an error unless you declare them.
 
+With --corpus, the planners first run in worlds in which a planner failed before, such as the
+outputs of `gz_testauto shrink`. Each of these worlds is judged by itself: the planner must reach
+the goal. They do not change rates and tests. Without another question, only the corpus is judged.
+
 Exit status 0: passed. 1: failed. 2: undecided, expected results were not judged, or an error.
 
 examples:
   gz_testauto gate results/new --baseline results/main --not-worse-than 0.05 --junit gate.xml
   gz_testauto gate results/new --planner fgm_improved --baseline-planner fgm --metric time_s:2
   gz_testauto gate results/new --min-success 0.9
+  gz_testauto gate results/new --planner fgm --corpus failures
   gz_testauto gate results/new --baseline results/main --new-planner sst --max-invalid 0.03
 """
 
 import argparse
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.campaign.resume import read_campaign
+from gz_testauto.cli.replay import require_trust
+from gz_testauto.extras.gate.corpus import (
+    corpus_bytes,
+    corpus_planners,
+    judge_corpus,
+)
 from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
 from gz_testauto.extras.gate.questions import GateQuestions
 from gz_testauto.extras.gate.report import (
@@ -31,12 +46,14 @@ from gz_testauto.extras.gate.report import (
 )
 from gz_testauto.extras.gate.request import (
     MARGIN,
+    GateEvaluation,
     GateRequest,
     evaluate_gate,
     read_margins,
 )
 from gz_testauto.extras.gate.world_cases import worlds_to_junit
-from gz_testauto.results.directory import write_atomically
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.judged_corpus import JUDGED_CORPUS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +74,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="NAME",
         help="compare with this planner (default: the baseline's planner of the same name)",
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="DIR",
+        help="first run the planners in the worlds of DIR, a directory of outputs of `gz_testauto "
+        "shrink`; each planner must reach the goal in each of them",
+    )
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="with --corpus, run policies that contain programs without confirmation",
     )
     _add_rules(parser)
     _add_allowances(parser)
@@ -163,9 +192,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomically(Path(arguments.junit), xml.encode("utf-8"))
 
     try:
-        judged = evaluate_with_junit(
-            arguments.name, lambda: evaluate_gate(_request(arguments)), write
-        )
+        judged = evaluate_with_junit(arguments.name, lambda: _evaluate(arguments), write)
     except Exception as error:
         if arguments.json:
             document = error_to_document(error_message(error))
@@ -180,6 +207,28 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(gate_lines(judged)))
     return EXIT_STATUS[judged.verdict]
+
+
+def _evaluate(arguments: argparse.Namespace) -> GateEvaluation:
+    """Evaluate the gate, and the corpus if there is one, which is written to the directory."""
+    request = _request(arguments)
+    if arguments.corpus is None:
+        return evaluate_gate(request)
+    directory = CampaignDirectory(arguments.directory)
+    directory.require_begun()
+    spec, _ = read_campaign(directory)
+    base = "" if request.baseline else request.baseline_planner
+    planners = corpus_planners(spec, request.planners, base)
+    judged = evaluate_gate(request) if request.has_question else GateEvaluation(spec.name, ())
+    if not arguments.yes:
+        require_trust(spec)
+    corpus = judge_corpus(arguments.corpus, planners, _print_progress)
+    write_atomically(directory.path / JUDGED_CORPUS, corpus_bytes(corpus))
+    return replace(judged, corpus=corpus)
+
+
+def _print_progress(line: str) -> None:
+    print(escape_text(line), file=sys.stderr, flush=True)
 
 
 def _request(arguments: argparse.Namespace) -> GateRequest:

@@ -1,0 +1,253 @@
+"""A regression corpus: worlds in which a planner failed before, each of which is judged by itself.
+
+A corpus is a directory of outputs of ``gz_testauto shrink``, or any directory with campaigns whose
+worlds are files. Each world has the robot, limits, simulator, start, goal and random numbers of its
+campaign, and only the planners are those of the gate. Since the worlds were selected because a
+planner failed in them, their outcomes are no success rate: they enter neither rates nor tests.
+
+The worlds are judged in the order of the expected simulated time until they show a failure. The
+figure APFD, the average percentage of faults detected, measures such an order: Rothermel, Untch,
+Chu and Harrold, IEEE Transactions on Software Engineering 27(10), 2001.
+"""
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError, SpecError
+from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.extras.gate.questions import Verdict
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
+from gz_testauto.spec.loader import load
+
+CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
+"""Names of the files of one failure. The second file is optional."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CorpusWorld:
+    """A world of a corpus: its ``name`` in verdicts, its campaign, and its name there.
+
+    ``expected_s`` is the expected simulated time (s) until the world shows a failure.
+    """
+
+    name: str
+    spec: BuiltinCampaignSpec
+    world: str
+    expected_s: float
+
+
+@dataclass(frozen=True)
+class CorpusVerdict:
+    """The verdict on a planner in one world of a corpus.
+
+    ``outcome`` and ``time_s`` are those of the trial. Without a valid trial the verdict is
+    undecided, ``outcome`` is empty and ``detail`` contains the cause.
+    """
+
+    world: str
+    planner: str
+    verdict: Verdict
+    outcome: str
+    detail: str
+    time_s: float = math.nan
+
+
+@dataclass(frozen=True)
+class JudgedCorpus:
+    """The verdicts on all planners in all worlds of a corpus, in the order of the trials."""
+
+    directory: str = ""
+    verdicts: Tuple[CorpusVerdict, ...] = field(default_factory=tuple)
+
+    @property
+    def worlds(self) -> Tuple[str, ...]:
+        """The worlds, in their order."""
+        return tuple(dict.fromkeys(one.world for one in self.verdicts))
+
+    @property
+    def first_failures(self) -> Dict[str, int]:
+        """The position of the first world in which each planner failed, from 1. Planners without a
+        failure are omitted."""
+        found: Dict[str, int] = {}
+        for position, world in enumerate(self.worlds, 1):
+            for one in self.verdicts:
+                if one.world == world and one.verdict is Verdict.FAILED:
+                    found.setdefault(one.planner, position)
+        return found
+
+    @property
+    def apfd(self) -> float:
+        """APFD of the order of the worlds, if each planner that failed has one fault. It is NaN if
+        no planner failed."""
+        return apfd(list(self.first_failures.values()), len(self.worlds))
+
+
+def apfd(first_failures: Sequence[int], tests: int) -> float:
+    """Return the average percentage of faults detected, between 0 and 1.
+
+    ``first_failures`` contains, for each fault, the position of the first of the ``tests`` that
+    detects it, from 1, or ``tests + 1`` if none does. The value is NaN without faults.
+    """
+    if not first_failures:
+        return math.nan
+    return 1.0 - sum(first_failures) / (tests * len(first_failures)) + 1.0 / (2.0 * tests)
+
+
+def read_corpus(directory: Path) -> Tuple[CorpusWorld, ...]:
+    """Return the worlds of a corpus, in the order of the expected time until a failure.
+
+    Campaigns are ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``. Raises
+    ``SpecError`` if there are none, or if one is invalid or has no world files.
+    """
+    if not directory.is_dir():
+        raise SpecError(f"{directory}: the directory of the corpus does not exist")
+    files = [*directory.glob(CAMPAIGN), *sorted(directory.glob(f"*/{CAMPAIGN}"))]
+    if not files:
+        raise SpecError(
+            f"{directory}: the corpus contains no */{CAMPAIGN}; specify a directory with outputs "
+            "of `gz_testauto shrink`"
+        )
+    worlds = [world for file in files for world in _worlds_of(file, directory)]
+    return tuple(sorted(worlds, key=lambda one: (one.expected_s, one.name)))
+
+
+def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
+    spec = load(file, CampaignSpec)
+    if not isinstance(spec, BuiltinCampaignSpec) or not spec.worlds.files:
+        raise SpecError(
+            f"{file}: worlds.files is not set, or the campaign has a stack; a corpus needs "
+            "campaigns as `gz_testauto shrink` writes them"
+        )
+    folder = file.parent.name if file.parent != directory else spec.name
+    names = [entry.world for entry in spec.worlds.files]
+    expected_s = _expected_s(file.with_name(DETAILS), spec)
+    return [
+        CorpusWorld(folder if len(names) == 1 else f"{folder}/{name}", spec, name, expected_s)
+        for name in names
+    ]
+
+
+def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
+    """Return the expected simulated time (s) until the failure: the time of the stored failure,
+    divided by the probability of the failure, which is estimated from the perturbed trials with
+    Laplace's rule of succession. The time limit replaces an unknown time."""
+    data = read_json_object(details, ResultsError) if details.is_file() else {}
+    time_s, robustness = data.get("time_s"), data.get("robustness") or {}
+    try:
+        share = (robustness.get("same", 0) + 1) / (robustness.get("valid", 0) + 2)
+        return float(spec.limits.timeout_s if time_s is None else time_s) / share
+    except (AttributeError, TypeError, ValueError) as error:
+        raise SpecError(
+            f"{details}: time_s or robustness is invalid; remove the file, or shrink again"
+        ) from error
+
+
+def corpus_planners(
+    spec: CampaignSpec, planners: Sequence[str], but_for: str = ""
+) -> Tuple[BuiltinPlannerSpec, ...]:
+    """Return the planners of a campaign that a corpus judges, by default all ``but_for`` one.
+
+    Raises ``SpecError`` for an unknown planner or a campaign with a navigation stack.
+    """
+    if not isinstance(spec, BuiltinCampaignSpec):
+        raise SpecError(
+            f"campaign {spec.name}: a corpus supports only planners of this package and of "
+            "plug-ins, not a stack; omit the corpus"
+        )
+    known = {entry.name: entry for entry in spec.planners}
+    for name in planners:
+        if name not in known:
+            raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, [*known])}")
+    chosen = planners or [name for name in known if name != but_for]
+    return tuple(known[name] for name in chosen)
+
+
+def judge_corpus(
+    directory: Path,
+    planners: Sequence[BuiltinPlannerSpec],
+    progress: Progress = lambda line: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> JudgedCorpus:
+    """Run each planner in each world of a corpus, and judge each trial by itself.
+
+    A trial passes if the planner reaches the goal. ``progress`` receives a line after each trial.
+    Raises the errors of :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and
+    ``TrialStopped`` if ``should_stop`` returned True.
+    """
+    found: List[CorpusVerdict] = []
+    for world in read_corpus(directory):
+        spec = world.spec.model_copy(update={"planners": tuple(planners)})
+        with TrialRunner(spec) as runner:
+            for planner in planners:
+                found.append(_judged(runner, world, planner.name, should_stop))
+                progress(corpus_line(found[-1]))
+    return JudgedCorpus(directory.name, tuple(found))
+
+
+def _judged(
+    runner: TrialRunner, world: CorpusWorld, planner: str, should_stop: Callable[[], bool]
+) -> CorpusVerdict:
+    try:
+        trial = runner.run(world.world, planner, should_stop=should_stop)
+    except (SceneError, SimulatorError) as error:
+        return CorpusVerdict(world.name, planner, Verdict.UNDECIDED, "", str(error))
+    verdict = Verdict.FAILED if trial.failed else Verdict.PASSED
+    time_s = float(trial.recording.time_s[-1] - trial.recording.time_s[0])
+    return CorpusVerdict(world.name, planner, verdict, trial.outcome.value, trial.detail, time_s)
+
+
+def corpus_line(one: CorpusVerdict) -> str:
+    """Return one line with the verdict on a planner in a world."""
+    what = f"{one.outcome}, {one.detail}" if one.outcome else f"no valid trial: {one.detail}"
+    return f"{one.verdict.value.upper()}: corpus world {one.world}: {one.planner} {what}"
+
+
+def corpus_lines(judged: JudgedCorpus) -> List[str]:
+    """Return the lines of the section about a corpus, empty without a corpus."""
+    if not judged.verdicts:
+        return []
+    bad = [one for one in judged.verdicts if one.verdict is not Verdict.PASSED]
+    passed = len(judged.verdicts) - len(bad)
+    lines = [corpus_line(one) for one in bad]
+    if passed:
+        lines.append(
+            f"PASSED: {passed} of {len(judged.verdicts)} trials in the {len(judged.worlds)} worlds "
+            f"of the corpus {judged.directory}"
+        )
+    lines += [
+        f"corpus: the first failure of {planner} is in world {position} of {len(judged.worlds)}"
+        for planner, position in judged.first_failures.items()
+    ]
+    if judged.first_failures:
+        lines.append(f"corpus: APFD of the order of the worlds: {judged.apfd:.2f}")
+    return lines
+
+
+def corpus_document(judged: JudgedCorpus) -> Dict[str, Any]:
+    """Return the judged corpus as a document for JSON. Unknown numbers are null."""
+    order: Optional[float] = None if math.isnan(judged.apfd) else judged.apfd
+    return {
+        "directory": judged.directory,
+        "worlds": [
+            {
+                **vars(one),
+                "verdict": one.verdict.value,
+                "time_s": None if math.isnan(one.time_s) else one.time_s,
+            }
+            for one in judged.verdicts
+        ],
+        "apfd": order,
+    }
+
+
+def corpus_bytes(judged: JudgedCorpus) -> bytes:
+    """Return the content of the file that :mod:`gz_testauto.results.judged_corpus` reads."""
+    text = json.dumps(corpus_document(judged), indent=1, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode("utf-8")

@@ -1,0 +1,52 @@
+"""The worlds of a regression corpus that a gate judged, in a file next to the results.
+
+These worlds were selected because a planner failed in them. They are therefore no trials of the
+campaign, and enter none of its rates and tests. The file is separate from the results' store.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Tuple
+
+from typing_extensions import Literal
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import read_json_object, validate_as
+
+JUDGED_CORPUS = "corpus.json"
+"""Name of the file in a results directory."""
+
+
+@dataclass(frozen=True)
+class CorpusTrial:
+    """One planner in one world: ``verdict`` is ``passed``, ``failed`` or ``undecided``.
+    ``outcome`` is empty without a valid trial, and ``detail`` then contains the cause."""
+
+    world: str
+    planner: str
+    verdict: Literal["passed", "failed", "undecided"]
+    outcome: str
+    detail: str
+    time_s: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class JudgedCorpusFile:
+    """The content of the file: the name of the corpus, its worlds in the order of their trials, and
+    the APFD of this order, if a planner failed."""
+
+    directory: str
+    worlds: Tuple[CorpusTrial, ...]
+    apfd: Optional[float] = None
+
+
+def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:
+    """Return the judged corpus in a results directory, or None if there is none. Raises
+    ``ResultsError`` if the file is damaged."""
+    path = results / JUDGED_CORPUS
+    if not os.path.exists(path):
+        return None
+    return validate_as(
+        JudgedCorpusFile, read_json_object(path, ResultsError), str(path), ResultsError
+    )
