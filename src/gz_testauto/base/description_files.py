@@ -49,13 +49,16 @@ class DescriptionFiles(NamedTuple):
     needed_packages: FrozenSet[str] = frozenset()
 
 
-def description_files(path: Path, arguments: Mapping[str, str]) -> DescriptionFiles:
+def description_files(
+    path: Path, arguments: Mapping[str, str], environment: Optional[Mapping[str, str]] = None
+) -> DescriptionFiles:
     """Return the files that a description and its includes name.
 
-    ``arguments`` are the arguments of xacro. Missing files, and files that are not valid XML, are
-    omitted, since the program that reads the description reports them.
+    ``arguments`` are the arguments of xacro, and ``environment`` are the environment variables that
+    its command sets in addition to those of this process. Missing files, and files that are not
+    valid XML, are omitted, since the program that reads the description reports them.
     """
-    search = _NamedFileSearch()
+    search = _NamedFileSearch({**os.environ, **(environment or {})})
     search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
     missing, needed = frozenset(search.missing_packages), frozenset(search.needed_packages)
@@ -74,7 +77,8 @@ def find_file(word: str) -> Optional[Path]:
 
 
 class _NamedFileSearch:
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
         self.found: List[Path] = []
         self.unknown: Dict[Path, List[str]] = {}
         self.missing_packages: Set[str] = set()
@@ -147,7 +151,7 @@ class _NamedFileSearch:
                 return scope.get(name, match.group())
             if kind == "dirname":
                 return str(file.parent)
-            return os.environ.get(name, rest if kind == "optenv" else match.group())
+            return self._environment.get(name, rest if kind == "optenv" else match.group())
 
         text = _PROPERTY.sub(lambda match: self._properties.get(match[1], match[0]), text)
         return _REFERENCE.sub(value_of, text)

@@ -279,6 +279,30 @@ def test_environment_variables_in_launch_files_are_replaced(tmp_path, monkeypatc
         assert ("top.launch" in unknown(top)) == ("NONE)" in text), text
 
 
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("# accessories\nexport ROBOT_LASER=1\n\nROBOT_EXTRAS='{extras}'  # ours\n", True),
+        ("ROBOT_EXTRAS={extras}\nsource other\n", False),  # a program
+        ("ROBOT_EXTRAS='{extras}\n", False),
+        ("\udcff", False),
+    ],
+)
+def test_environment_variables_in_a_file_of_a_command_are_used(tmp_path, text, is_found):
+    extras, mesh, variables = (tmp_path / name for name in ("extras.xacro", "a.stl", "variables"))
+    mesh.touch()
+    extras.write_text(f'<robot><mesh filename="file://{mesh}"/></robot>')
+    variables.write_bytes(text.format(extras=extras).encode(errors="surrogateescape"))
+    robot = tmp_path / "robot.xacro"
+    robot.write_text('<robot><include filename="$(optenv ROBOT_EXTRAS empty.urdf)"/></robot>')
+    file = tmp_path / "r.launch"
+    command = f"env_run {variables} xacro {robot}"
+    file.write_text(f'<launch><param name="a" command="{command}"/></launch>')
+    found = LaunchContents(file, {}).files
+    expected = [variables, robot, *([extras, mesh] if is_found else [])]
+    assert sorted(found) == sorted(expected)
+
+
 def test_commands_of_parameters_are_not_executed(tmp_path):
     param = f'<param name="a" command="touch {tmp_path}/ran"/>'
     found(write(tmp_path / "top.launch", param))

@@ -3,8 +3,9 @@
 The input files are part of a campaign's identity. They are the included launch files, the files in
 ``<rosparam>`` and ``<param>``, the files in the arguments and environment of nodes, and the files
 that these name: includes and meshes of a robot description, the image of a map, and files in
-parameter files. No program runs, so the files that a program opens by itself are not found. A
-text whose value depends on the trial, or that roslaunch cannot replace, is reported.
+parameter files and in files of environment variables. No program runs, so the files that a program
+opens by itself are not found. A text whose value depends on the trial, or that roslaunch cannot
+replace, is reported.
 """
 
 import contextlib
@@ -30,6 +31,7 @@ from gz_testauto.trial.launch_files import argument_text, find_launch_file, laun
 
 _DISPLAY_SUFFIXES = {".rviz"}
 _PARAMETER_SUFFIXES = {".yaml", ".yml"}
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)")
 _LARGEST_READ_B = 2_000_000
 _UNRESOLVED = "{unresolved}"
 _NUMBER = "{seed}"
@@ -145,12 +147,14 @@ class LaunchContents:
         if path in self.files or path.suffix in _DISPLAY_SUFFIXES:
             return
         self.files.append(path)
+        for value in _environment_in(path).values():
+            self.add_words(value, path)
         if path.suffix in _PARAMETER_SUFFIXES:
             for named in _named_in_yaml(path):
                 self._add(named.resolve(), ())
         elif path.suffix in SUFFIXES and not _is_launch_file(path):
             given = dict(word.split(":=", 1) for word in words if ":=" in word)
-            inner = description_files(path, given)
+            inner = description_files(path, given, _environment_of(words))
             self.files += [one for one in inner.files if one not in self.files]
             self.missing_packages |= inner.needed_packages
             self.missing_description_packages |= inner.missing_packages - inner.needed_packages
@@ -273,6 +277,37 @@ def _words(text: str) -> Iterator[str]:
     for word in words:
         yield word
         yield word.rpartition(":=")[2]
+
+
+def _environment_of(words: Sequence[str]) -> Dict[str, str]:
+    """Return the environment variables that the files in a command set."""
+    found: Dict[str, str] = {}
+    for path in map(find_file, words):
+        if path is not None and os.path.isfile(path):
+            found.update(_environment_in(path))
+    return found
+
+
+def _environment_in(path: Path) -> Dict[str, str]:
+    """Return the environment variables that a file sets; empty for other files.
+
+    The launch files of some robots run xacro with such a file, which has no suffix, and whose lines
+    have the form ``NAME=VALUE``.
+    """
+    found: Dict[str, str] = {}
+    if path.suffix:
+        return found
+    try:
+        lines = read_file(path, _LARGEST_READ_B).decode("utf-8").splitlines()
+        for line in map(str.strip, lines):
+            match = _ASSIGNMENT.fullmatch(line)
+            if match is not None:
+                found[match[1]] = " ".join(shlex.split(match[2], comments=True))
+            elif line and not line.startswith("#"):
+                return {}
+    except (OSError, ValueError):  # too large, not text, or an open quotation mark
+        return {}
+    return found
 
 
 def _named_in_yaml(path: Path) -> Iterator[Path]:
