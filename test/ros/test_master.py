@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import rosgraph
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import ConfigurationError, SimulatorError
 from gz_testauto.processes import free_port, start
 from gz_testauto.ros import master
 
@@ -50,6 +50,14 @@ def test_a_roscore_that_exits_is_replaced(cores, tmp_path):
     cores.troubles = ["roscore ended (status 1)"] * 2
     master.start_master(tmp_path, tmp_path, 90.0)
     assert len(cores.started_s) == 3
+
+
+def test_roscore_that_finds_an_invalid_package_is_not_replaced(cores, tmp_path):
+    text = "catkin_pkg.package.InvalidPackage: Error(s) in package '/ws/src/bad/package.xml'"
+    cores.troubles = [f"roscore ended (status 1): {text}"] * 2
+    with pytest.raises(ConfigurationError, match="/ws/src/bad/package"):
+        master.start_master(tmp_path, tmp_path, 90.0)
+    assert len(cores.started_s) == 1
 
 
 def test_ros_master_and_gazebo_master_have_different_ports(cores, monkeypatch, tmp_path):

@@ -14,12 +14,14 @@ import xmlrpc.client
 from pathlib import Path
 from typing import Any, Dict, Iterator
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import ConfigurationError, SimulatorError
 from gz_testauto.processes import free_ports
 from gz_testauto.processes.subreaper import descendants
 from gz_testauto.ros.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
+INVALID_PACKAGE = "InvalidPackage: "
+"""Text in the output of a roscore that ends because a ``package.xml`` on its path is invalid."""
 POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
@@ -62,7 +64,8 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     """Start a roscore on a free port, and set the environment variables to it.
 
     Another port is tried if the roscore exits or another process uses the port. Raises
-    ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time.
+    ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time, and
+    ``ConfigurationError`` if a ``package.xml`` is invalid, so that no roscore can start.
     """
     deadline = time.monotonic() + timeout_s
     failure = ""
@@ -74,6 +77,8 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
         if not failure:
             return core
         core.close()
+        if INVALID_PACKAGE in failure:
+            raise ConfigurationError(failure)
         if time.monotonic() >= deadline:
             raise SimulatorError(f"roscore did not start within {timeout_s:g} s: {failure}")
     raise SimulatorError(f"roscore did not start in {ATTEMPTS} attempts: {failure}")
