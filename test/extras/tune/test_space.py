@@ -157,3 +157,11 @@ def test_rejected_combinations_are_drawn_again(monkeypatch):
     assert all(one["reach_m"] >= 5.0 for one in drawn)
     with pytest.raises(SpecError, match="too small for margin_m"):
         draw_candidates((Parameter("reach_m", 1.0, 4.0),), FOX, 7, 1)
+
+
+def test_shipped_planner_is_in_the_shipped_space():
+    folder = CONFIG / "tune"
+    entry = load(folder / "dwa_fox_arena.yaml", BuiltinPlannerSpec)
+    space = parameters_to_tune(load(folder / "dwa_fox_space.yaml", SpaceSpec), entry, None)
+    assert [one.name for one in space] == list(entry.parameters)
+    assert all(one.low <= entry.parameters[one.name] <= one.high for one in space)

@@ -21,6 +21,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.tune.race import Loss, Losses, RacePlan, largest_plan, least_plan, race
 from gz_testauto.extras.tune.space import Parameter, Values, draw_candidates, with_values
+from gz_testauto.report.plain import count_text
 from gz_testauto.results.comparability import list_differences, refuse_differences
 from gz_testauto.results.directory import RunDirectory, write_atomically
 from gz_testauto.results.manifest import campaign_inputs
@@ -230,8 +231,8 @@ def run_race(
     def run_stage(alive: Sequence[int], worlds: int) -> List[Losses]:
         stage = tuning.plan.worlds.index(worlds) + 1
         print(
-            f"race, stage {stage} of {len(tuning.plan.worlds)}: {len(alive) - 1} candidates and "
-            f"the defaults in {worlds} worlds",
+            f"race, stage {stage} of {len(tuning.plan.worlds)}: "
+            f"{count_text(len(alive) - 1, 'candidate')} and the defaults in {worlds} worlds",
             file=sys.stderr,
             flush=True,
         )
