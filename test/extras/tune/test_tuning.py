@@ -97,7 +97,7 @@ def tuned(tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         tune = Tune(tmp_path_factory.mktemp("tuned"), monkeypatch)
         assert tune() == 0
-        yield tune
+    return tune
 
 
 @pytest.mark.slow
