@@ -13,6 +13,9 @@ from pathlib import Path
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.base.resources import PACKAGE, share_directory
 
+UNKNOWN = "CHECKOUT"
+"""Placeholder for the directory of the source if it is unknown."""
+
 
 def install_command(extra: str) -> str:
     """Return a shell command that installs the optional dependencies ``extra``."""
@@ -25,6 +28,8 @@ def _source(extra: str) -> str:
     except metadata.PackageNotFoundError:
         return _of_directory(_checkout(), extra)
     text = installed.read_text("direct_url.json")  # PEP 610; absent if installed from an index
+    if text is None and _checkout() != UNKNOWN:  # a build left its metadata in the checkout
+        return _of_directory(_checkout(), extra)
     if text is None:
         return shlex.quote(f"{PACKAGE}[{extra}]=={installed.version}")
     origin = json.loads(text)
@@ -48,5 +53,5 @@ def _checkout() -> str:
     try:
         share = share_directory()
     except ResourceError:
-        return "CHECKOUT"
-    return str(share) if Path(share, "pyproject.toml").is_file() else "CHECKOUT"
+        return UNKNOWN
+    return str(share) if Path(share, "pyproject.toml").is_file() else UNKNOWN
