@@ -89,9 +89,17 @@ class Installed:
         ('{"url": "https://h/x.whl", "archive_info": {}}', "'gz_testauto[plot] @ https://h/x.whl'"),
     ],
 )
-def test_command_for_an_extra_has_the_source_of_the_installation(monkeypatch, origin, expected):
+def test_command_for_an_extra_has_the_source_of_the_installation(
+    monkeypatch, tmp_path, origin, expected
+):
     monkeypatch.setattr(installation.metadata, "distribution", lambda name: Installed(origin))
+    monkeypatch.setattr(installation, "share_directory", lambda: tmp_path)  # no checkout
     assert install_command("plot") == f"{sys.executable} -m pip install {expected}"
+
+
+def test_command_for_an_extra_names_the_checkout_in_which_a_build_left_metadata(monkeypatch):
+    monkeypatch.setattr(installation.metadata, "distribution", lambda name: Installed(None))
+    assert install_command("plot").endswith(f"'{share_directory()}[plot]'")
 
 
 def test_command_for_an_extra_names_the_checkout_if_nothing_is_installed(monkeypatch):
