@@ -114,12 +114,13 @@ def test_invalid_map_image_is_rejected_quickly(tmp_path, content, problem):
         ("image: a.pgm\nresolution: 1\n", "origin"),
         ("image: a.pgm\nresolution: 1\norigin: [0, 0, 0.5]\n", "0.5 rad"),
         ("image: short.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "ends after 1 of 4 pixels"),
-        ("image: a.yaml\nresolution: 1\norigin: [0, 0, 0]\n", "not a PGM image"),
+        ("image: text.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "not a PGM image"),
     ],
 )
 def test_damaged_map_is_rejected(tmp_path, text, problem):
     (tmp_path / "a.pgm").write_bytes(b"P5 1 1 255\n\x00")
     (tmp_path / "short.pgm").write_bytes(b"P5 2 2 255\n\x00")
+    (tmp_path / "text.pgm").write_text(text)
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SpecError, match=problem):
         read_map(tmp_path / "a.yaml")

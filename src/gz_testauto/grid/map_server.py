@@ -3,10 +3,11 @@
 The image is a binary PGM in which 0 is occupied, 254 is free and 205 is unknown. The first row of
 the image has the highest y coordinate. The YAML file contains the resolution, the origin (the lower
 left corner) and the thresholds, in ``trinary`` mode. Source: http://wiki.ros.org/map_server.
-Rotated origins are not supported.
 """
 
+import io
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional, Tuple, Union
 
@@ -15,7 +16,7 @@ from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.disk import disk_errors, read_input, replace_file
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Spec, SpecPath
@@ -64,7 +65,7 @@ def write_map(
     return description, image
 
 
-class _MapFile(Spec):
+class _MapFields(Spec):
     """The content of a map_server YAML file. Additional keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -74,33 +75,93 @@ class _MapFile(Spec):
     origin: Annotated[List[float], Field(min_length=3, max_length=3)]
     negate: Union[bool, Literal[0, 1]] = False
     occupied_thresh: float = OCCUPIED_THRESHOLD
+    free_thresh: float = FREE_THRESHOLD
     mode: Literal["trinary", "scale", "raw"] = "trinary"
 
 
+@dataclass(frozen=True, eq=False)
+class MapFile:
+    """The content of the files of a map.
+
+    ``occupied`` and ``unknown`` are bool arrays with shape (rows, columns); row 0 has the lowest y.
+    The origin is the pose (m, rad) of the outer corner of cell (0, 0).
+    """
+
+    occupied: np.ndarray
+    unknown: np.ndarray
+    resolution_m: float
+    origin: Tuple[float, float, float]
+
+
+def read_map_file(path: Path) -> MapFile:
+    """Read a map_server YAML file and its image, in any mode of map_server.
+
+    Raises ``SpecError`` if a file is missing or damaged.
+    """
+    fields = load(Path(path), _MapFields)
+    image = fields.image
+    pixels = _read_pgm(image) if image.suffix.lower() == ".pgm" else _read_image(image, fields.mode)
+    occupied, unknown = (mask[::-1] for mask in _states(pixels, fields))
+    x_m, y_m, yaw_rad = fields.origin
+    return MapFile(occupied, unknown, fields.resolution, (x_m, y_m, yaw_rad))
+
+
 def read_map(path: Path) -> OccupancyGrid:
-    """Read a map_server YAML file and its PGM image, in any mode of map_server. Unknown cells count
-    as free.
+    """Read a map_server YAML file and its image. Unknown cells count as free.
 
     Raises ``SpecError`` if a file is missing or damaged, or if the origin is rotated.
     """
-    fields = load(Path(path), _MapFile)
-    x_m, y_m, yaw_rad = fields.origin
+    found = read_map_file(path)
+    x_m, y_m, yaw_rad = found.origin
     if abs(yaw_rad) > 1e-9:
         raise SpecError(f"{path}: the yaw of 'origin' is {yaw_rad} rad; it must be 0")
-    return OccupancyGrid(
-        _occupied(_read_pgm(fields.image), fields)[::-1], fields.resolution, x_m, y_m
-    )
+    return OccupancyGrid(found.occupied, found.resolution_m, x_m, y_m)
 
 
-def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
-    """Return a mask of the occupied pixels. As in map_server, a pixel is occupied if its darkness
-    exceeds the threshold. In the mode raw, a pixel is the value of its cell, and 255 is unknown."""
+def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndarray]:
+    """Return masks of the occupied and of the unknown pixels. As in map_server, a pixel is occupied
+    if its darkness exceeds the threshold. In the mode raw, a pixel is the value of its cell, and
+    255 is unknown. In the mode scale, all pixels of a gray image are known."""
     if fields.mode == "raw":
         values = 255 - pixels if fields.negate else pixels
-        return np.asarray((values >= 65) & (values < 255))
+        return np.asarray((values >= 65) & (values < 255)), np.asarray(values == 255)
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
-    return np.asarray(probability > fields.occupied_thresh)
+    occupied = np.asarray(probability > fields.occupied_thresh)
+    if fields.mode == "scale":
+        return occupied, np.zeros_like(occupied)
+    return occupied, ~occupied & ~np.asarray(probability < fields.free_thresh)
+
+
+def _read_image(path: Path, mode: str) -> np.ndarray:
+    """Return the mean of the channels of an image that is not a PGM, shape (rows, columns).
+
+    As in map_server, the alpha channel is one of the channels in the mode trinary.
+    """
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{path}: an image that is not a PGM needs Pillow: pip install pillow, or convert the "
+            "image to PGM"
+        ) from error
+    data = read_input(path, SpecError)
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            if image.mode in ("1", "P", "PA"):
+                image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+            pixels = np.asarray(image, dtype=float)
+    except UnidentifiedImageError as error:
+        raise SpecError(f"{path}: the file is not an image") from error
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise SpecError(f"{path}: the image cannot be read: {error}") from error
+    if pixels.ndim == 3:
+        has_alpha = pixels.shape[2] in (2, 4)
+        colors = pixels[..., :-1] if has_alpha and mode != "trinary" else pixels
+        pixels = colors.mean(axis=2)
+    if pixels.max() > 255:
+        raise SpecError(f"{path}: the image has more than 8 bits per pixel; convert it to 8 bits")
+    return pixels
 
 
 def _read_pgm(path: Path) -> np.ndarray:

@@ -1,0 +1,190 @@
+"""Convert the cells of an occupancy map to the walls of a world, and find a mission in free space.
+
+The cells are divided into rectangles: runs of cells in a row, which are joined with equal runs in
+the next rows. Each rectangle becomes a box of one static model, so that the map of the world has
+the same occupied cells as the given map.
+"""
+
+import math
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.grid.map_server import MapFile
+
+WALLS = "map_walls"
+"""Name of the model with the walls."""
+
+_WORLD = """<?xml version="1.0"?>
+<!-- Written by gz_testauto world-from-map from {source}. -->
+<sdf version="1.6">
+  <world name="default">
+    <physics name="one_millisecond" type="ode" default="true">
+      <max_step_size>0.001</max_step_size>
+      <real_time_factor>1</real_time_factor>
+      <real_time_update_rate>1000</real_time_update_rate>
+    </physics>
+    <gravity>0 0 -9.8</gravity>
+    <scene><ambient>0.5 0.5 0.5 1</ambient><shadows>false</shadows></scene>
+    <light name="sun" type="directional">
+      <pose>0 0 10 0 0 0</pose>
+      <diffuse>0.8 0.8 0.8 1</diffuse>
+      <direction>-0.4 0.3 -0.9</direction>
+    </light>
+    <model name="ground_plane">
+      <static>true</static>
+      <pose>{center} 0 0 0 0</pose>
+      <link name="link">
+        <collision name="collision">
+          <geometry><plane><normal>0 0 1</normal><size>{side} {side}</size></plane></geometry>
+          <surface><friction><ode><mu>100</mu><mu2>50</mu2></ode></friction></surface>
+        </collision>
+        <visual name="visual">
+          <geometry><plane><normal>0 0 1</normal><size>{side} {side}</size></plane></geometry>
+          <material><diffuse>0.85 0.83 0.78 1</diffuse></material>
+        </visual>
+      </link>
+    </model>
+    <model name="{walls}">
+      <static>true</static>
+      <pose>{origin} 0 0 0 {yaw}</pose>
+      <link name="link">
+{boxes}
+      </link>
+    </model>
+  </world>
+</sdf>
+"""
+
+_BOX = """        <{kind} name="{kind}_{number}">
+          <pose>{x!r} {y!r} {z!r} 0 0 0</pose>
+          <geometry><box><size>{size_x!r} {size_y!r} {size_z!r}</size></box></geometry>{more}
+        </{kind}>"""
+_MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
+
+
+class Rectangle(NamedTuple):
+    """A rectangle of cells: its first row and column, and its numbers of rows and columns."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+class Mission(NamedTuple):
+    """A start with heading and a goal in free space (m, rad, world frame)."""
+
+    start: Tuple[float, float, float]
+    goal: Tuple[float, float]
+
+
+def rectangles_of(cells: np.ndarray) -> List[Rectangle]:
+    """Return disjoint rectangles that cover exactly the True cells of a bool array."""
+    found: List[Rectangle] = []
+    begun: Dict[Tuple[int, int], int] = {}
+    for row in range(len(cells) + 1):
+        runs = _runs(cells[row]) if row < len(cells) else []
+        for run in [one for one in begun if one not in runs]:
+            first = begun.pop(run)
+            found.append(Rectangle(first, run[0], row - first, run[1] - run[0]))
+        for run in runs:
+            begun.setdefault(run, row)
+    return sorted(found)
+
+
+def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
+    """Return the first index of each run of True cells, and the index behind the run."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], cells.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
+
+
+def world_text(found: MapFile, walls: np.ndarray, height_m: float, source: str) -> str:
+    """Return the world file in which the cells ``walls`` are boxes of ``height_m``.
+
+    ``source`` is the name of the map for a comment.
+    """
+    cell_m, (x_m, y_m, yaw_rad) = found.resolution_m, found.origin
+    boxes = []
+    for number, one in enumerate(rectangles_of(walls)):
+        box = {
+            "number": number,
+            "x": (one.column + one.columns / 2) * cell_m,
+            "y": (one.row + one.rows / 2) * cell_m,
+            "z": height_m / 2,
+            "size_x": one.columns * cell_m,
+            "size_y": one.rows * cell_m,
+            "size_z": height_m,
+        }
+        boxes.append(_BOX.format(kind="collision", more="", **box))
+        boxes.append(_BOX.format(kind="visual", more=_MATERIAL, **box))
+    rows, columns = found.occupied.shape
+    center_x_m, center_y_m = center_of(found, rows / 2 - 0.5, columns / 2 - 0.5)
+    return _WORLD.format(
+        source=source.replace("--", "- -"),
+        center=f"{center_x_m!r} {center_y_m!r}",
+        side=repr(math.hypot(rows, columns) * cell_m),
+        walls=WALLS,
+        origin=f"{x_m!r} {y_m!r}",
+        yaw=repr(yaw_rad),
+        boxes="\n".join(boxes),
+    )
+
+
+def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[Mission]:
+    """Return start and goal that are far apart, with a path for a disc of ``radius_m`` between
+    them, or None if no two free cells are connected.
+
+    ``free`` marks the free cells. The points are in the largest connected area. The start is the
+    cell that is farthest from an arbitrary cell, and the goal is the cell farthest from the start.
+    """
+    from scipy import ndimage
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    padded = np.pad(free, 1)
+    clear = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * found.resolution_m > radius_m
+    areas, count = ndimage.label(clear)
+    if not count:
+        return None
+    area = areas == 1 + int(np.argmax(np.bincount(areas.ravel())[1:]))
+    number = np.full(area.shape, -1)
+    places = np.argwhere(area)
+    if len(places) < 2:
+        return None
+    number[area] = np.arange(len(places))
+    pairs = []
+    for one, other in ((np.s_[1:, :], np.s_[:-1, :]), (np.s_[:, 1:], np.s_[:, :-1])):
+        both = area[one] & area[other]
+        pairs.append(np.stack([number[one][both], number[other][both]]))
+    first, second = np.concatenate(pairs, axis=1)
+    edges = csr_matrix((np.ones(len(first)), (first, second)), (len(places), len(places)))
+    start = _farthest(dijkstra(edges, directed=False, indices=0, unweighted=True))
+    goal = _farthest(dijkstra(edges, directed=False, indices=start, unweighted=True))
+    (x_m, y_m), (goal_x_m, goal_y_m) = (center_of(found, *places[one]) for one in (start, goal))
+    heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
+    return Mission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
+
+
+def _farthest(distances: np.ndarray) -> int:
+    return int(np.argmax(np.where(np.isfinite(distances), distances, -1.0)))
+
+
+def center_of(found: MapFile, row: float, column: float) -> Tuple[float, float]:
+    """Return the position (m, world frame) of the center of a cell."""
+    x_m, y_m, yaw_rad = found.origin
+    along_m, across_m = (column + 0.5) * found.resolution_m, (row + 0.5) * found.resolution_m
+    cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
+    return (
+        x_m + cos * along_m - sin * across_m,
+        y_m + sin * along_m + cos * across_m,
+    )
+
+
+def bounds_of(found: MapFile, cells: np.ndarray) -> Tuple[float, float, float, float]:
+    """Return x_min, y_min, x_max and y_max (m, world frame) of the centers of some cells."""
+    places = np.argwhere(cells)
+    rows, columns = (np.array([places[:, i].min(), places[:, i].max()]) for i in (0, 1))
+    corners = np.array([center_of(found, row, column) for row in rows for column in columns])
+    (x_min, y_min), (x_max, y_max) = corners.min(axis=0), corners.max(axis=0)
+    return float(x_min), float(y_min), float(x_max), float(y_max)

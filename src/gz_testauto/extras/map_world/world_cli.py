@@ -1,0 +1,167 @@
+"""Convert a map of map_server to a Gazebo world, and write a campaign in it.
+
+Occupied cells become walls. Cells with an unknown state become walls too, so that neither robots
+nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and
+the resolution that are printed, is equal to the given map in all known cells.
+
+The campaign has random obstacles in the free area, and a start and a goal that are far apart.
+
+example:
+  gz_testauto world-from-map maps/office.yaml --out office
+  gz_testauto run office/campaign.yaml --out results/office
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from gz_testauto.base.disk import disk_errors, make_directory, replace_file
+from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.campaign_files import input_path
+from gz_testauto.extras.map_world.walls import (
+    bounds_of,
+    find_mission,
+    rectangles_of,
+    world_text,
+)
+from gz_testauto.grid.map_server import read_map_file
+
+M2_PER_OBSTACLE = 25.0
+"""Free area (m²) per random obstacle in the campaign."""
+
+MOST_OBSTACLES = 10
+MOST_BOXES = 20_000
+"""Largest number of boxes of a world. Gazebo needs minutes to load more."""
+
+_CAMPAIGN = """\
+# Random obstacles in the map {source}. Change the robot, start, goal and obstacles as required.
+
+name: {name}
+seed: 1
+
+worlds:
+  base: {world}
+  obstacles:
+    obstacles:
+      - {{type: box, count: [1, {most}], size_x_m: [0.3, 0.6], size_y_m: [0.3, 0.6], size_z_m: 1.0}}
+      - {{type: cylinder, count: [1, {most}], radius_m: [0.15, 0.3], length_m: 1.0}}
+    region: {{rectangle: {{x_m: [{x_min:.3f}, {x_max:.3f}], y_m: [{y_min:.3f}, {y_max:.3f}]}}}}
+    keep_out:
+      - {{center: start, radius_m: 1.0}}
+      - {{center: goal, radius_m: 1.0}}
+    min_gap_m: 0.2
+    solvable: {{margin_m: 0.05}}
+    max_tries: 20000
+  count: 20
+
+robot:
+  model: package://gz_testauto/models/jackal_sized/model.sdf
+  start: {{x_m: {start[0]:.3f}, y_m: {start[1]:.3f}, yaw_rad: {start[2]:.3f}}}
+  max_linear_mps: 1.0
+
+goal: {{x_m: {goal[0]:.3f}, y_m: {goal[1]:.3f}, tolerance_m: 0.3}}
+
+planners: [dwa]
+
+limits: {{timeout_s: 300.0}}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument(
+        "map", metavar="MAP", type=input_path, help="YAML file of map_server, or its package:// URI"
+    )
+    parser.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="directory to which the world and campaign.yaml are written",
+    )
+    parser.add_argument(
+        "--height",
+        type=float,
+        default=2.0,
+        metavar="M",
+        help="height of the walls in m (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--unknown",
+        choices=("wall", "free"),
+        default="wall",
+        help="what cells with an unknown state become (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--radius",
+        type=float,
+        default=0.5,
+        metavar="M",
+        help="least distance in m of the start, the goal and the path between them from walls "
+        "(default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the world and the campaign, and print their paths and properties."""
+    for option, value in (("--height", arguments.height), ("--radius", arguments.radius)):
+        if not 0 < value < float("inf"):
+            raise SpecError(f"{option} is {value:g}; it must be finite and greater than 0")
+    path: Path = arguments.map
+    found = read_map_file(path)
+    walls = found.occupied | found.unknown if arguments.unknown == "wall" else found.occupied
+    boxes = len(rectangles_of(walls))
+    if boxes > MOST_BOXES:
+        raise SpecError(
+            f"{path}: the walls need {boxes} boxes, more than {MOST_BOXES}; remove single occupied "
+            "pixels from the image, or use a coarser resolution"
+        )
+    mission = find_mission(found, ~walls, arguments.radius)
+    if mission is None:
+        raise SpecError(
+            f"{path}: no free area is {2 * arguments.radius:g} m wide; lower --radius, or correct "
+            "the thresholds of the map"
+        )
+    out: Path = arguments.out
+    world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
+    x_min, y_min, x_max, y_max = bounds_of(found, ~walls)
+    free_m2 = float(np.count_nonzero(~walls)) * found.resolution_m**2
+    text = _CAMPAIGN.format(
+        source=path.name,
+        name=_name(path.stem),
+        world=json.dumps(world.name, ensure_ascii=False),
+        most=max(1, min(MOST_OBSTACLES, round(free_m2 / M2_PER_OBSTACLE)) // 2),
+        x_min=x_min,
+        y_min=y_min,
+        x_max=x_max,
+        y_max=y_max,
+        start=mission.start,
+        goal=mission.goal,
+    )
+    with disk_errors(out):
+        make_directory(out)
+        content = world_text(found, walls, arguments.height, path.name)
+        replace_file(world, content.encode("utf-8"))
+        replace_file(campaign, text.encode("utf-8"))
+    rows, columns = walls.shape
+    x_m, y_m, yaw_rad = found.origin
+    print(f"{world}\n{campaign}")
+    print(
+        f"{columns} x {rows} cells of {found.resolution_m:g} m; "
+        f"{100 * found.occupied.mean():.1f} % occupied, {100 * found.unknown.mean():.1f} % unknown"
+    )
+    print(f"{boxes} boxes, {free_m2:.0f} m² of free area")
+    if yaw_rad == 0.0:
+        print(
+            f"bounds {x_m:g} {y_m:g} {x_m + columns * found.resolution_m:g} "
+            f"{y_m + rows * found.resolution_m:g}"
+        )
+    return 0
+
+
+def _name(stem: str) -> str:
+    """Return a valid name for the campaign in a map."""
+    return "map_" + re.sub(r"[^A-Za-z0-9_]", "_", stem)

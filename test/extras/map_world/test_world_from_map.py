@@ -1,0 +1,154 @@
+"""A map of map_server becomes a world whose map is equal in all known cells."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.cli.main import main
+from gz_testauto.extras.map_world.walls import find_mission, rectangles_of
+from gz_testauto.grid.map_server import FREE, OCCUPIED, UNKNOWN, MapFile, read_map_file
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.worlds.static_map import map_of
+
+CELL_M = 0.05
+X_M, Y_M = -3.7, 12.35
+
+
+@pytest.fixture
+def office(tmp_path):
+    """The path of a map with a room, a pillar, a diagonal wall, and unknown cells outside."""
+    pixels = np.full((80, 120), UNKNOWN, dtype=np.uint8)
+    pixels[10:70, 10:110] = OCCUPIED
+    pixels[12:68, 12:108] = FREE
+    pixels[30:36, 50:57] = OCCUPIED
+    for step in range(12):
+        pixels[50 + step, 20 + step] = OCCUPIED
+    return write(tmp_path, pixels)
+
+
+def write(folder, pixels, name="office", yaw_rad=0.0, image=None):
+    rows, columns = pixels.shape
+    if image is None:
+        image = f"{name}.pgm"
+        header = f"P5\n{columns} {rows}\n255\n".encode()
+        (folder / image).write_bytes(header + pixels[::-1].tobytes())
+    path = folder / f"{name}.yaml"
+    path.write_text(
+        f"image: {image}\nresolution: {CELL_M}\norigin: [{X_M}, {Y_M}, {yaw_rad}]\n"
+        "negate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n"
+    )
+    return path
+
+
+def convert(path, out, *options):
+    assert main(["world-from-map", str(path), "--out", str(out), *options]) == 0
+    return out / f"{path.stem}.world"
+
+
+def test_map_of_the_world_equals_the_given_map_in_known_cells(office, tmp_path):
+    found = read_map_file(office)
+    scene = read_scene(convert(office, tmp_path / "out"))
+    again = map_of(scene, CELL_M, bounds=(X_M, Y_M, X_M + 120 * CELL_M, Y_M + 80 * CELL_M))
+    assert again.occupied.shape == found.occupied.shape
+    known = ~found.unknown
+    assert known.any() and found.unknown.any()
+    assert np.array_equal(again.occupied[known], found.occupied[known])
+    assert again.occupied[found.unknown].all()
+
+
+def test_unknown_cells_are_free_on_request(office, tmp_path):
+    scene = read_scene(convert(office, tmp_path / "out", "--unknown", "free", "--height", "1.5"))
+    again = map_of(scene, CELL_M, bounds=(X_M, Y_M, X_M + 120 * CELL_M, Y_M + 80 * CELL_M))
+    assert np.array_equal(again.occupied, read_map_file(office).occupied)
+    walls = scene.models["map_walls"].collisions
+    assert {tuple(one.bounds[2]) for one in walls} == {(0.0, 1.5)}
+
+
+def test_rotated_origin_rotates_the_walls_about_the_first_cell(tmp_path):
+    pixels = np.full((40, 60), FREE, dtype=np.uint8)
+    pixels[0, :] = OCCUPIED
+    scene = read_scene(convert(write(tmp_path, pixels, yaw_rad=math.pi / 2), tmp_path / "out"))
+    (wall,) = scene.models["map_walls"].collisions
+    assert wall.bounds[0] == pytest.approx([X_M - CELL_M, X_M])
+    assert wall.bounds[1] == pytest.approx([Y_M, Y_M + 60 * CELL_M])
+
+
+def test_image_that_is_not_a_pgm_is_read(office, tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    found = read_map_file(office)
+    with Image.open(office.with_suffix(".pgm")) as image:
+        image.convert("RGB").save(tmp_path / "copy.png")
+    path = write(tmp_path, found.occupied, "other", image="copy.png")
+    other = read_map_file(path)
+    assert np.array_equal(other.occupied, found.occupied)
+    assert np.array_equal(other.unknown, found.unknown)
+    (tmp_path / "copy.png").write_text("no image")
+    with pytest.raises(SpecError, match=r"copy.png: the file is not an image"):
+        read_map_file(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))))
+def test_rectangles_cover_each_cell_once(cells):
+    count = np.zeros(cells.shape, dtype=int)
+    for row, column, rows, columns in rectangles_of(cells):
+        count[row : row + rows, column : column + columns] += 1
+    assert np.array_equal(count, cells.astype(int))
+
+
+def test_start_and_goal_are_at_the_ends_of_the_longest_corridor():
+    free = np.zeros((30, 200), dtype=bool)
+    free[5:25, 5:195] = True
+    free[:, 100] = False
+    free[10:20, 100] = True
+    found = MapFile(~free, np.zeros_like(free), CELL_M, (0.0, 0.0, 0.0))
+    mission = find_mission(found, free, 0.2)
+    assert abs(mission.start[0] - mission.goal[0]) == pytest.approx(190 * CELL_M - 0.4, abs=0.15)
+    assert find_mission(found, free, 0.6) is None
+
+
+def test_written_campaign_is_valid_and_has_worlds(office, tmp_path, capsys):
+    office = office.rename(tmp_path / "1 büro: 'Süd'.yaml")
+    out = convert(office, tmp_path / "out").parent
+    assert "bounds -3.7 12.35 2.3 16.35" in capsys.readouterr().out
+    spec = load(out / "campaign.yaml", CampaignSpec)
+    assert spec.worlds.base == out / "1 büro: 'Süd'.world"
+    assert spec.name == "map_1_b_ro___S_d_"
+    start, goal = spec.robot.start, spec.goal
+    assert math.hypot(start.x_m - goal.x_m, start.y_m - goal.y_m) > 2.0
+    with TrialRunner(spec.model_copy(update={"worlds": few(spec)})) as runner:
+        assert [one.shortest_path_m > 2.0 for one in runner.worlds] == [True, True]
+
+
+def few(spec):
+    return spec.worlds.model_copy(update={"count": 2})
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("resolution: 0.05", "resolution: 0"), "resolution"),
+        (("image: office.pgm", "image: missing.pgm"), "missing.pgm"),
+        (("occupied_thresh: 0.65", "occupied_thresh: 0.0"), "no free area is 1 m wide"),
+    ],
+)
+def test_invalid_map_is_rejected(office, tmp_path, capsys, change, complaint):
+    office.write_text(office.read_text().replace(*change))
+    assert main(["world-from-map", str(office), "--out", str(tmp_path / "out")]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_map_that_needs_too_many_boxes_is_rejected(tmp_path, capsys):
+    pixels = np.full((420, 420), FREE, dtype=np.uint8)
+    pixels[::2, 200:400:2] = OCCUPIED
+    assert main(["world-from-map", str(write(tmp_path, pixels)), "--out", str(tmp_path)]) == 2
+    assert "need 21000 boxes" in capsys.readouterr().err
