@@ -63,7 +63,7 @@ _BOX = """        <{kind} name="{kind}_{number}">
 _MATERIAL = "\n          <material><diffuse>0.6 0.6 0.63 1</diffuse></material>"
 
 
-class Rectangle(NamedTuple):
+class CellRectangle(NamedTuple):
     """A rectangle of cells: its first row and column, and its numbers of rows and columns."""
 
     row: int
@@ -79,17 +79,17 @@ class Mission(NamedTuple):
     goal: Tuple[float, float]
 
 
-def rectangles_of(cells: np.ndarray) -> List[Rectangle]:
+def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
     """Return disjoint rectangles that cover exactly the True cells of a bool array."""
-    found: List[Rectangle] = []
-    begun: Dict[Tuple[int, int], int] = {}
+    found: List[CellRectangle] = []
+    first_rows: Dict[Tuple[int, int], int] = {}
     for row in range(len(cells) + 1):
         runs = _runs(cells[row]) if row < len(cells) else []
-        for run in [one for one in begun if one not in runs]:
-            first = begun.pop(run)
-            found.append(Rectangle(first, run[0], row - first, run[1] - run[0]))
+        for run in [one for one in first_rows if one not in runs]:
+            first = first_rows.pop(run)
+            found.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
         for run in runs:
-            begun.setdefault(run, row)
+            first_rows.setdefault(run, row)
     return sorted(found)
 
 
@@ -132,7 +132,7 @@ def world_text(found: MapFile, walls: np.ndarray, height_m: float, source: str) 
 
 
 def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[Mission]:
-    """Return start and goal that are far apart, with a path for a disc of ``radius_m`` between
+    """Return a distant start and goal, with a path for a disc of ``radius_m`` between
     them, or None if no two free cells are connected.
 
     ``free`` marks the free cells. The points are in the largest connected area. The start is the

@@ -4,7 +4,7 @@ Occupied cells become walls. Cells with an unknown state become walls too, so th
 nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and
 the resolution that are printed, is equal to the given map in all known cells.
 
-The campaign has random obstacles in the free area, and a start and a goal that are far apart.
+The campaign has random obstacles in the free area, and a distant start and goal.
 
 example:
   gz_testauto world-from-map maps/office.yaml --out office
