@@ -1,4 +1,4 @@
-"""Generate worlds from a base world, each with new random obstacles.
+"""Generate worlds from a base world, each with random obstacles.
 
 BASE is a world without random obstacles, to which the obstacles of the
 specification are added, or a world with random obstacles, whose positions,

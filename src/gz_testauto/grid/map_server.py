@@ -148,17 +148,17 @@ def _read_image(path: Path, mode: str) -> np.ndarray:
     data = read_input(path, SpecError)
     try:
         with Image.open(io.BytesIO(data)) as image:
+            colors: Image.Image = image
             if image.mode in ("1", "P", "PA"):
-                image = image.convert("RGBA" if "transparency" in image.info else "RGB")
-            pixels = np.asarray(image, dtype=float)
+                colors = image.convert("RGBA" if "transparency" in image.info else "RGB")
+            pixels = np.asarray(colors, dtype=float)
     except UnidentifiedImageError as error:
         raise SpecError(f"{path}: the file is not an image") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise SpecError(f"{path}: the image cannot be read: {error}") from error
     if pixels.ndim == 3:
         has_alpha = pixels.shape[2] in (2, 4)
-        colors = pixels[..., :-1] if has_alpha and mode != "trinary" else pixels
-        pixels = colors.mean(axis=2)
+        pixels = (pixels[..., :-1] if has_alpha and mode != "trinary" else pixels).mean(axis=2)
     if pixels.max() > 255:
         raise SpecError(f"{path}: the image has more than 8 bits per pixel; convert it to 8 bits")
     return pixels

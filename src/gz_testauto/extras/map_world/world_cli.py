@@ -1,4 +1,4 @@
-"""Convert a map of map_server to a Gazebo world, and write a campaign in it.
+"""Convert a map of map_server to a world and a campaign.
 
 Occupied cells become walls. Cells with an unknown state become walls too, so that neither robots
 nor obstacles are there. The map of the world, which `gz_testauto map` computes with the bounds and

@@ -1,4 +1,4 @@
-"""Generate worlds, missions and plan views from a Scenic program.
+"""Generate worlds, missions and views from a Scenic program.
 
 SCENARIO is a Scenic 3 program. MODELS is the YAML descriptor of the models that it can place; their
 classes need no import. World i depends only on the seed and i. The command writes a .world file, a

@@ -1,4 +1,4 @@
-"""Shrink a failed trial to the smallest world with the same failure.
+"""Shrink a failed trial to a small world with the same failure.
 
 The failure is the same if the outcome is equal and the trial ends within 0.5 m of the same place
 (2 m if it timed out). The trial is simulated again and again, with fewer and simpler obstacles. The
