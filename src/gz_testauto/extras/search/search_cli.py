@@ -1,4 +1,4 @@
-"""Find random worlds in which planners fail, and test the failures.
+"""Find random worlds in which planners fail, and test failures.
 
 A quarter of the simulations are in the first worlds of the campaign, in which the failure rate is
 not biased. The others are in screened worlds: of each five further worlds, only the one with the
