@@ -123,8 +123,9 @@ def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_pat
         return (Stuck if simulator else TrialRunner)(spec, *simulator)
 
     monkeypatch.setattr(shrink_cli, "TrialRunner", runner)
-    assert shrink(failed, out, "--simulator-confirm", "embedded") == 0
-    state = json.loads((out / "shrunk.json").read_text())["confirmed_in"]
+    other = tmp_path / "other"
+    assert shrink(failed, other, "--simulator-confirm", "embedded") == 0
+    state = json.loads((other / "shrunk.json").read_text())["confirmed_in"]
     assert state.startswith("not confirmed: stuck")
 
 
