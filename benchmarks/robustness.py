@@ -6,7 +6,7 @@
         --and-failures --simulator gazebo --out LINES
 
 Each stored trial of the first worlds is repeated with the small changes of `replay --perturb`, in
-the simulator of RESULTS or in another one. There, the trial without changes comes first. An outcome
+the simulator of RESULTS or in another one. There, the unchanged trial runs first. An outcome
 is fragile if at least one of its repeats has another outcome. Compares: the share of repeats with
 another outcome, the share of fragile outcomes of successes and of failures, and the share of trials
 with the same outcome in both simulators, for robust and fragile outcomes separately. Intervals are

@@ -46,6 +46,15 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_simulator_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that replaces the simulator of the campaign."""
+    parser.add_argument(
+        "--simulator",
+        metavar="NAME",
+        help="simulator that replaces the simulator of the campaign",
+    )
+
+
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that select trials of a new or continued campaign, and ``--json``."""
     parser.add_argument(

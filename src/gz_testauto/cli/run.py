@@ -26,6 +26,7 @@ from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     add_selection_arguments,
+    add_simulator_argument,
     exit_status,
     load_campaign,
     print_results,
@@ -51,11 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="results directory; a campaign in this directory is continued",
     )
-    parser.add_argument(
-        "--simulator",
-        metavar="NAME",
-        help="simulator that replaces the simulator of the campaign",
-    )
+    add_simulator_argument(parser)
     add_selection_arguments(parser)
     parser.add_argument(
         "--only",

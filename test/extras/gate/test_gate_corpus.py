@@ -5,7 +5,6 @@ import math
 import xml.etree.ElementTree as etree
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import yaml
 from gate_tables import PASSES, gate_results, table
@@ -68,7 +67,7 @@ def outcomes(monkeypatch):
             outcome = found[planner]
             if isinstance(outcome, str):
                 raise SceneError(outcome)
-            recording = SimpleNamespace(time_s=np.array([0.0, 4.0]))
+            recording = SimpleNamespace(duration_s=4.0)
             return SimpleNamespace(
                 outcome=outcome, failed=not outcome.success, detail="after 4 s", recording=recording
             )

@@ -65,7 +65,7 @@ def test_interval_of_the_ratio_covers_the_true_ratio():
 
 @pytest.fixture(scope="module")
 def campaign(smoke, tmp_path_factory):
-    """A campaign file in which the planner ``straight`` hits a box, or passes beside it."""
+    """A campaign file in which the planner ``straight`` collides with a box, or avoids it."""
     obstacles = {
         "obstacles": [{"type": "box", "count": 1, "size_z_m": 1.2}],
         "region": {"rectangle": {"x_m": [-0.1, 0.1], "y_m": [-2.0, 2.0]}},

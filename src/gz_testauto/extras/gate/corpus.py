@@ -199,7 +199,7 @@ def _judged(
     except (SceneError, SimulatorError) as error:
         return CorpusVerdict(world.name, planner, Verdict.UNDECIDED, "", str(error))
     verdict = Verdict.FAILED if trial.failed else Verdict.PASSED
-    time_s = float(trial.recording.time_s[-1] - trial.recording.time_s[0])
+    time_s = trial.recording.duration_s
     return CorpusVerdict(world.name, planner, verdict, trial.outcome.value, trial.detail, time_s)
 
 

@@ -6,7 +6,7 @@ the same occupied cells as the given map.
 """
 
 import math
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -99,14 +99,14 @@ def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
 
 
-def world_text(found: MapFile, walls: np.ndarray, height_m: float, source: str) -> str:
-    """Return the world file in which the cells ``walls`` are boxes of ``height_m``.
+def world_text(found: MapFile, walls: Sequence[CellRectangle], height_m: float, source: str) -> str:
+    """Return the world file in which the rectangles ``walls`` are boxes of ``height_m``.
 
     ``source`` is the name of the map for a comment.
     """
     cell_m, (x_m, y_m, yaw_rad) = found.resolution_m, found.origin
     boxes = []
-    for number, one in enumerate(rectangles_of(walls)):
+    for number, one in enumerate(walls):
         box = {
             "number": number,
             "x": (one.column + one.columns / 2) * cell_m,

@@ -113,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.map
     found = read_map_file(path)
     walls = found.occupied | found.unknown if arguments.unknown == "wall" else found.occupied
-    boxes = len(rectangles_of(walls))
+    rectangles = rectangles_of(walls)
+    boxes = len(rectangles)
     if boxes > MOST_BOXES:
         raise SpecError(
             f"{path}: the walls need {boxes} boxes, more than {MOST_BOXES}; remove single occupied "
@@ -143,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with disk_errors(out):
         make_directory(out)
-        content = world_text(found, walls, arguments.height, path.name)
+        content = world_text(found, rectangles, arguments.height, path.name)
         replace_file(world, content.encode("utf-8"))
         replace_file(campaign, text.encode("utf-8"))
     rows, columns = walls.shape

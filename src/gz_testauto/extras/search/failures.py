@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.screening import SearchPlan
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -21,7 +21,6 @@ from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import trial_label
 from gz_testauto.trial.setup import PreparedCampaign
-from gz_testauto.worlds.edited import EditedWorld
 from gz_testauto.worlds.record import WorldRecord
 
 ROBUST = 0.8
@@ -98,6 +97,7 @@ class FailureExaminer:
         self, campaign: PreparedCampaign, journal: Path, perturbed: int, confirm: str
     ) -> None:
         self._campaign = campaign
+        self._trials = {trial.index: trial for trial in campaign.trials}
         self._journal = Journal(journal, {"format": 1})
         self._perturbed = perturbed
         self._confirm = confirm
@@ -114,14 +114,8 @@ class FailureExaminer:
         return found
 
     def _examined(self, failure: Failure, label: str) -> Failure:
-        spec, world = self._campaign.spec, failure.record.world
-        trial = PerturbedTrial(
-            EditedWorld(failure.world.path, spec.worlds.obstacle_pattern),
-            failure.record.planner,
-            TrialSeed.of_trial(spec, failure.record.world_index),
-            self._campaign.missions.start_in(world),
-            tuple(self._campaign.missions.goals_in(world)),
-        )
+        spec = self._campaign.spec
+        trial = PerturbedTrial.of_trial(self._campaign, self._trials[failure.record.trial])
         if self._perturbed:
             key = f"{label} perturbed {self._perturbed}"
             counts = self._journal.get(key)

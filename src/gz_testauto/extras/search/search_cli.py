@@ -33,6 +33,7 @@ from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
     EXIT_INVALID,
     add_campaign_arguments,
+    add_simulator_argument,
     load_campaign,
     run_trials,
 )
@@ -94,11 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="screened: a quarter of the trials in plain worlds, and the others in worlds with a "
         "long shortest path; random: only plain worlds (default: %(default)s)",
     )
-    parser.add_argument(
-        "--simulator",
-        metavar="NAME",
-        help="simulator that replaces the simulator of the campaign",
-    )
+    add_simulator_argument(parser)
     parser.add_argument(
         "--perturb",
         type=int,

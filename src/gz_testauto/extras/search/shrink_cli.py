@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         "simulations_of_removal": found.removal,
         "simulations": found.simulations,
         "original_repeated_bit_by_bit": same_bits,
-        "time_s": float(last.recording.time_s[-1] - last.recording.time_s[0]),
+        "time_s": last.recording.duration_s,
         "omitted": list(found.candidate.without),
     }
     print(f"{where}: {last.outcome.value}, {escape_text(last.detail)}")

@@ -39,6 +39,7 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor, select_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
+    add_simulator_argument,
     exit_status,
     load_campaign,
     run_trials,
@@ -118,11 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="output directory (default: NAME_tuned with the campaign's name); a tuning in this "
         "directory is continued",
     )
-    parser.add_argument(
-        "--simulator",
-        metavar="NAME",
-        help="simulator that replaces the simulator of the campaign",
-    )
+    add_simulator_argument(parser)
     parser.add_argument(
         "--json", action="store_true", help="print the result as JSON instead of tables"
     )

@@ -12,13 +12,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gz_testauto import __version__
-from gz_testauto.analysis.comparison import compare
+from gz_testauto.analysis.comparison import compare, trials_by_world
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.extras.tune.space import Parameter, describe
 from gz_testauto.extras.tune.tuning import Tuning
 from gz_testauto.report.plain import indented, number_text, plain_table
 from gz_testauto.results.directory import write_atomically
-from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
 from gz_testauto.trial.outcome import Outcome
 
@@ -60,7 +60,7 @@ class Figures:
 
 def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
     """Return the figures of planners, paired by world."""
-    worlds = [_by_world(results.of(name)) for name in names]
+    worlds = [trials_by_world(results.of(name)) for name in names]
     common = sorted(set.intersection(*(set(one) for one in worlds)))
     reached = [w for w in common if all(r.completed for one in worlds for r in one[w])]
     found = []
@@ -79,14 +79,6 @@ def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
             )
         )
     return found
-
-
-def _by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
-    worlds: Dict[str, List[TrialRecord]] = {}
-    for record in records:
-        if record.outcome.valid:
-            worlds.setdefault(record.world, []).append(record)
-    return worlds
 
 
 def _mean(values: Sequence[float]) -> Any:
