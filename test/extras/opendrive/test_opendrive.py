@@ -108,6 +108,15 @@ def test_file_on_which_pyxodr_fails_is_rejected(tmp_path):
         road("{opendrive: spiral.xodr, route: [1.0.-1]}", file)
 
 
+@pytest.mark.parametrize("length", ["41238898", "inf"])
+def test_road_that_is_too_long_for_memory_is_rejected(tmp_path, length):
+    file = tmp_path / "long.xodr"
+    file.write_text(TOWN.read_text().replace('length="60"><line', f'length="{length}"><line'))
+    with pytest.raises(SpecError, match=r"long\.xodr:6: .*100000 m") as refused:
+        road("{opendrive: long.xodr, route: [1.0.-1]}", file)
+    assert f"'length' {float(length):g}" in str(refused.value)
+
+
 @pytest.mark.timeout(30)
 def test_pipe_is_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.xodr")

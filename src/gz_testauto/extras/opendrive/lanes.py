@@ -15,6 +15,7 @@ import shapely
 from gz_testauto.base.disk import require_regular
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.installation import install_command
+from gz_testauto.base.xml_file import read_xml
 
 SPACING_M = 0.1
 """Distance (m) between neighboring points at which pyxodr samples a lane."""
@@ -24,6 +25,10 @@ TOLERANCE_M = 0.01
 
 LEAST_M = 0.1
 """Length and width (m) below which a piece of a lane is ignored."""
+
+MOST_M = 100_000.0
+"""Longest total length (m) of the roads of a file. pyxodr needs about 8 MB per kilometer of a road
+with five lanes."""
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
@@ -41,6 +46,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
         ) from error
     require_regular(file, SpecError)
     try:
+        _require_length(file)
         roads = RoadNetwork(str(file), resolution=SPACING_M).get_roads()
         sections = [section for road in roads for section in road.lane_sections]
         read = [
@@ -63,6 +69,20 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
             + (f"; the types in the file are {', '.join(found)}" if found else "")
         )
     return [_among(lane, lanes, every) for lane in lanes.values()]
+
+
+def _require_length(file: Path) -> None:
+    """Raise ``SpecError`` with the longest geometry if the roads are longer than ``MOST_M``, since
+    pyxodr would need more memory than most machines have."""
+    geometries = read_xml(file).findall("road/planView/geometry")
+    lengths_m = [float(geometry.get("length")) for geometry in geometries]
+    if sum(lengths_m) > MOST_M:
+        longest = int(np.argmax(lengths_m))
+        raise SpecError(
+            f"{file}:{geometries[longest].sourceline}: the roads of a file can have a total length "
+            f"of {MOST_M:g} m, but have {sum(lengths_m):g} m; this geometry has the attribute "
+            f"'length' {lengths_m[longest]:g}. Correct it, or use a section of the map"
+        )
 
 
 def _name(lane: Any) -> str:
