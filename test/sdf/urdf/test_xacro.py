@@ -54,3 +54,18 @@ def test_an_error_of_xacro_is_reported_with_its_cause(description):
     description.write_text(XACRO.replace("$(arg mass)", "${undefined}"))
     with pytest.raises(SdfError, match="'undefined' is not defined"):
         expand_xacro(description)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "missing, keys",
+    [
+        ("$(arg prefix)", "{arguments: {prefix: VALUE}}"),
+        ("$(env BOT_PREFIX)", "{environment: {BOT_PREFIX: VALUE}}"),
+    ],
+)
+def test_message_names_the_key_for_a_missing_value(description, missing, keys):
+    description.write_text(XACRO.replace('name="base"', f'name="{missing}"'))
+    with pytest.raises(SdfError) as error:
+        expand_xacro(description)
+    assert f"robot.xacro: {keys}" in str(error.value)

@@ -6,6 +6,7 @@ resolved as ``package://PACKAGE``.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,8 @@ def expand_xacro(
             "ros-noetic-xacro"
         )
     if done.returncode != 0:
-        raise SdfError(f"{path}: xacro reports an error: {_cause(messages)}")
+        cause = _cause(messages)
+        raise SdfError(f"{path}: xacro reports an error: {cause}{_remedy(cause)}")
     return done.stdout
 
 
@@ -67,6 +69,21 @@ def _cause(messages: "list[str]") -> str:
     errors = [i for i, line in enumerate(known) if line.startswith("error:")]
     first = errors[0] if errors else max(0, len(known) - 1)
     return "; ".join(known[first : first + 3]) or "no message"
+
+
+def _remedy(cause: str) -> str:
+    """Return how to pass the argument or environment variable that xacro misses, as the end of the
+    message, or an empty string."""
+    missing = re.search(
+        r"Undefined substitution argument (\w+)|environment variable '?(\w+)'? is not set", cause
+    )
+    if not missing:
+        return ""
+    argument, variable = missing.groups()
+    keys = (
+        f"arguments: {{{argument}: VALUE}}" if argument else f"environment: {{{variable}: VALUE}}"
+    )
+    return f". Add robot.xacro: {{{keys}}} to the campaign file"
 
 
 def run_in_child() -> None:
