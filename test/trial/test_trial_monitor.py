@@ -44,7 +44,7 @@ def scene_of(*models, floor=PLANE, more=""):
     return read_scene(SdfDocument.parse(text, "test.world"))
 
 
-def monitor(*goals, **rules):
+def monitor(*goals, estimate=None, **rules):
     first, *further = goals or (Pose2D(10, 0),)
     given = TerminationRules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
     scene = scene_of()
@@ -52,7 +52,7 @@ def monitor(*goals, **rules):
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
     look = StabilityCheck(scene, levels, BODY, contacts, 2.0)
     world = WorldRecord(0, "w", "w.world", "", 12.5)
-    return TrialMonitor(given, recorder, look, world)
+    return TrialMonitor(given, recorder, look, world, estimate)
 
 
 def at(time_s, x_m, z_m=0.0, roll=0.0):

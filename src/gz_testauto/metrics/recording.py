@@ -27,8 +27,9 @@ the lane's center and its width, in meters, in the world frame. The lane of the 
 """
 
 TF_SERIES = "tf"
-"""Name of the series with the robot's pose in tf at each sample, on a stack. The series has shape
-(n, 3) and contains x and y in meters and yaw in radians, or NaN where tf has no pose."""
+"""Name of the series with the robot's estimated pose at each sample: its pose in tf on a stack, or
+that of simulated localization. The series has shape (n, 3) and contains x and y in meters and yaw
+in radians, or NaN where tf has no pose."""
 
 PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
 """Names of the series with the points of global and local plans of a stack. A series has shape

@@ -1,8 +1,8 @@
 """Declare metrics whose values are reported during a trial, not computed from its recording.
 
 Unlike other metrics, these do not exist in every campaign. The numbers (``Recording.numbers``) are
-recorded only in trials with the user's navigation stack, over ROS without lock-step, with further
-robots, or with randomly drawn values.
+recorded only in trials with the user's navigation stack, with simulated localization, over ROS
+without lock-step, with further robots, or with randomly drawn values.
 """
 
 from typing import Dict, Tuple
@@ -44,14 +44,22 @@ REPORTED: Dict[str, Metric] = {
             "localization_error_m",
             "m",
             "lower",
-            "mean distance between tf and the true position",
+            "mean distance between the estimated and the true position",
             2,
         ),
         _reported(
             "localization_error_max_m",
             "m",
             "lower",
-            "largest distance between tf and the true position",
+            "largest distance between the estimated and the true position",
+            2,
+            completed_only=False,
+        ),
+        _reported(
+            "localization_error_end_m",
+            "m",
+            "lower",
+            "distance between the estimated and the true position at the end",
             2,
             completed_only=False,
         ),

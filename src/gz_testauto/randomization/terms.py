@@ -57,11 +57,14 @@ from gz_testauto.spec.randomize import (
     PushTerm,
     RandomizationTermSpec,
 )
+from gz_testauto.spec.worlds import RandomNumbers
 
 PREFIX = "drawn_"
 """Prefix of the names of result columns that contain drawn values."""
 
 LEAST_MASS_KG = 1e-3
+LOCALIZATION_ERROR = "localization_error"
+"""The term whose value is the factor of all errors of the localization."""
 
 ChangesAndNumber = Tuple[Sequence[Change], float]
 """The property changes that result from one draw, and the drawn number for the results."""
@@ -130,8 +133,7 @@ def draw_terms(
     """
     drawn = DrawnTerms()
     for spec in specs:
-        draw_path = (world,) if spec.when == "world" else (world, repetition)
-        random = child_generator(seed, TERM, spec.name, *draw_path)
+        random = _generator(spec, seed, world, repetition)
         if isinstance(spec, FaultTerm):
             path = (TERM, spec.name, world, repetition, 1)
             _add_fault(spec, random, functools.partial(_of_scan, seed, path), scene, drawn)
@@ -146,6 +148,30 @@ def draw_terms(
         drawn.numbers[PREFIX + spec.name] = number
         drawn.hooks.append(AtStart(spec.name, changes))
     return drawn
+
+
+def localization_scale(
+    specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers
+) -> float:
+    """Return the product of the factors that the terms ``localization_error`` draw for a trial."""
+    scale = 1.0
+    for spec in specs:
+        if isinstance(spec, FaultTerm) and spec.term == LOCALIZATION_ERROR:
+            random = _generator(spec, numbers.seed, numbers.world, numbers.repetition)
+            scale *= _drawn_fault(spec, random)
+    return scale
+
+
+def _generator(
+    spec: RandomizationTermSpec, seed: int, world: int, repetition: int
+) -> np.random.Generator:
+    draw_path = (world,) if spec.when == "world" else (world, repetition)
+    return child_generator(seed, TERM, spec.name, *draw_path)
+
+
+def _drawn_fault(spec: FaultTerm, random: np.random.Generator) -> float:
+    assert spec.set is not None, "the specification requires it"
+    return float(spec.set.quantile(float(random.random())))
 
 
 class AtStart(Hook):
@@ -353,9 +379,10 @@ def _add_fault(
 ) -> None:
     """Add the fault of a term to the random values of the trial. ``of_scan`` returns the random
     generator for a scan."""
-    distribution = spec.set
-    assert distribution is not None, "the specification requires it"
-    value = float(distribution.quantile(float(random.random())))
+    value = _drawn_fault(spec, random)
+    if spec.term == LOCALIZATION_ERROR:  # an estimator applies it
+        drawn.numbers[PREFIX + spec.name] = value
+        return
     fault: Filter
     if spec.term == "wheel_slip":
         drive = scene.robot.drive if scene.robot is not None else None
@@ -366,7 +393,7 @@ def _add_fault(
             )
         other = value
         if not spec.shared:
-            other = float(distribution.quantile(float(random.random())))
+            other = _drawn_fault(spec, random)
         fault = WheelSlip(value, other, drive.wheel_separation_m)
         value = (value + other) / 2
     else:

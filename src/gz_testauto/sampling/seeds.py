@@ -40,6 +40,9 @@ and the repetition."""
 PERFORMANCE = "performance"
 """Purpose: the behaviors of a Scenic program in a trial. The path continues with the world index
 and the repetition."""
+LOCALIZATION = "localization"
+"""Purpose: the localization of a robot in a trial. The path continues with the name of the robot,
+the world index, the repetition, and the kind of error."""
 TRACKING = "tracking"
 """Purpose: the noise of a tracked object. The path continues with the name of the object, the world
 index, the repetition, and the time stamp in microseconds."""

@@ -27,6 +27,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.actors import ActorSpec, TrackingSpec
 from gz_testauto.spec.effects import Effect, HookSpec
+from gz_testauto.spec.localization import Localization
 from gz_testauto.spec.model import (
     Bounded,
     LocatedSpec,
@@ -297,6 +298,9 @@ class CampaignSpec(LocatedSpec):
     """Hooks of other packages."""
     tracking: Optional[TrackingSpec] = None
     """The tracked objects that a planner can request; default: none."""
+    localization: Localization = None
+    """The pose that planners receive: an estimate, or a mapping with its keys; default: the true
+    pose."""
     road: RoadOrFile = None
     """Lanes and a route of the robot; default: none."""
 
@@ -335,6 +339,13 @@ class CampaignSpec(LocatedSpec):
         if given is None:
             return RandomNumbers(seed=self.seed, world=world, repetition=repetition)
         return given.model_copy(update={"repetition": given.repetition + repetition})
+
+    @property
+    def arrival_tolerance_m(self) -> float:
+        """Return the distance (m) from the goal within which the robot's navigation reports its
+        arrival."""
+        own = None if self.localization is None else self.localization.arrival_tolerance_m
+        return self.goal.tolerance_m if own is None else own
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
@@ -397,6 +408,18 @@ class CampaignSpec(LocatedSpec):
                 "but the test needs independent worlds; use sampling: uniform"
             )
         return stop
+
+    @model_validator(mode="after")
+    def _has_an_error_to_scale(self) -> Self:
+        for term in self.randomize:
+            if term.term == "localization_error" and (
+                self.localization is None or self.localization.is_true
+            ):
+                raise ValueError(
+                    f"randomize {term.name!r}: the term 'localization_error' needs a localization "
+                    "with errors; add localization: drift, or remove the term"
+                )
+        return self
 
     @property
     def most_worlds(self) -> Optional[int]:

@@ -128,14 +128,20 @@ class PoseTerm(_Selecting):
 
 
 Fault = Literal[
-    "scan_noise", "scan_bias", "scan_dropout", "scan_delay", "actuator_lag", "wheel_slip"
+    "scan_noise",
+    "scan_bias",
+    "scan_dropout",
+    "scan_delay",
+    "actuator_lag",
+    "wheel_slip",
+    "localization_error",
 ]
 FAULTS: Tuple[str, ...] = get_args(Fault)
 PROPERTIES = ("friction", "mass", "gravity", "color", "light", "push", "pose")
 
 
 class FaultTerm(RandomizationTermSpec):
-    """A fault of a sensor or of the drive controller.
+    """A fault of a sensor, of the drive controller or of the localization.
 
     - ``scan_noise``: standard deviation (m) of every range.
     - ``scan_bias``: offset (m) of all ranges.
@@ -144,6 +150,7 @@ class FaultTerm(RandomizationTermSpec):
     - ``actuator_lag``: time constant (s) with which the base follows commands.
     - ``wheel_slip``: lost share of a wheel's commanded speed, drawn separately for the left and the
       right wheels.
+    - ``localization_error``: factor of all errors of ``localization``.
     """
 
     term: Fault

@@ -402,6 +402,12 @@ def _check_on_stack(spec: CampaignSpec) -> None:
             "robot; remove 'robots', or use planners and a simulator of this package instead of "
             "'stack'"
         )
+    if spec.localization is not None and not spec.localization.is_true:
+        raise SpecError(
+            f"campaign {spec.name}: localization: a campaign with the key 'stack' uses the odometry "
+            "and the localizer of its launch files; remove 'localization', and start the node "
+            "'localization_relay' in these launch files (docs/your_robot.md)"
+        )
     if spec.robot.model is None:
         pushed_links(spec, spec.robot.name)
     for term in spec.randomize:

@@ -12,6 +12,7 @@ from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from gz_testauto.actors.localization import as_estimated
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
@@ -227,7 +228,18 @@ class TrialRobot:
         return self._tasks(self._monitor.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
-        """Return the planner's observation of the latest snapshot."""
+        """Return the planner's observation of the latest snapshot, with the estimated pose."""
+        return self.estimated(self.true_observation(snapshot))
+
+    def estimated(self, true: Observation) -> Observation:
+        """Return the observation of the latest snapshot with the estimated pose."""
+        pose, objects = self._monitor.estimated_pose, true.objects
+        if objects and pose != true.pose:
+            objects = as_estimated(objects, true.pose, pose)
+        return replace(true, pose=pose, twist=self._monitor.measured_twist, objects=objects)
+
+    def true_observation(self, snapshot: Snapshot) -> Observation:
+        """Return the observation of a planner with an exact localization."""
         own, tracker = self._own(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
         return Observation(own.time_s, self._monitor.pose, self._monitor.twist, own.scan, objects)

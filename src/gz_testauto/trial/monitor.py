@@ -13,7 +13,9 @@ import numpy as np
 
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.metrics.recording import TF_SERIES
 from gz_testauto.trial.executor import TrialResult
+from gz_testauto.trial.localization import EstimateRecorder, localization_errors
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.trial.stability import StabilityCheck
@@ -36,11 +38,15 @@ class TrialMonitor:
         recorder: Recorder,
         stability: StabilityCheck,
         world: Optional[WorldRecord] = None,
+        estimate: Optional[EstimateRecorder] = None,
     ) -> None:
+        """Create the monitor. ``estimate`` records the estimated poses; without it, the robot's
+        localization is exact."""
         self._rules = rules
         self._recorder = recorder
         self._stability = stability
         self._world = world
+        self._estimate = estimate
         self._reached_s: List[float] = []
         self.goal_is_new = False
         """True if the latest snapshot changed :attr:`goal`, which must then be sent."""
@@ -71,6 +77,10 @@ class TrialMonitor:
         visited = self.visited
         verdict = self._check_termination()
         self.goal_is_new = verdict is None and self.visited > visited
+        if self._estimate is not None:
+            self._estimate.advance(snapshot.time_s, recorder.pose, recorder.twist)
+            if verdict is None:
+                verdict = self._check_own_arrival(self._estimate, float(time_s[-1]))
         return verdict
 
     def commanded(self, command: Twist2D) -> None:
@@ -109,6 +119,16 @@ class TrialMonitor:
         """Return the robot's true forward speed and yaw rate at the latest snapshot."""
         return self._recorder.twist
 
+    @property
+    def estimated_pose(self) -> Pose2D:
+        """Return the pose that the robot's localization reports for the latest snapshot."""
+        return self.pose if self._estimate is None else self._estimate.estimator.pose
+
+    @property
+    def measured_twist(self) -> Twist2D:
+        """Return the forward speed and yaw rate that the robot measures at the latest snapshot."""
+        return self.twist if self._estimate is None else self._estimate.estimator.twist
+
     def result(
         self, verdict: TrialEnd, cycles: CycleTimes, wall_time_s: float = math.nan
     ) -> TrialResult:
@@ -118,12 +138,27 @@ class TrialMonitor:
         )
         if self._rules.count > 1:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
-        return TrialResult(verdict.outcome, recording, verdict.detail)
+        result = TrialResult(verdict.outcome, recording, verdict.detail)
+        if self._estimate is None:
+            return result
+        poses = self._estimate.poses
+        return result.with_values(localization_errors(poses, recording.pose), {TF_SERIES: poses})
 
     def _finished(self, reason: str, outcome: Outcome) -> TrialEnd:
         verdict = self._check_termination(reason, outcome)
         assert verdict is not None  # every trial ends when its planner has finished
         return verdict
+
+    def _check_own_arrival(self, estimate: EstimateRecorder, time_s: float) -> Optional[TrialEnd]:
+        if not estimate.has_arrived(self.goal, time_s, self.goal_is_new):
+            return None
+        goal, pose, estimated = self.goal, self.pose, estimate.estimator.pose
+        return self.reported_arrival(
+            f"{goal.distance_to(pose.x_m, pose.y_m):.2f} m from {self._rules.goal_text} (the "
+            f"tolerance is {self._rules.tolerance_m:g} m); the estimated pose is at "
+            f"({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
+            f"{goal.distance_to(estimated.x_m, estimated.y_m):.2f} m from it"
+        )
 
     def _check_termination(
         self,

@@ -33,6 +33,7 @@ from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactClassifier
+from gz_testauto.trial.localization import EstimateRecorder, estimator_of
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
@@ -126,7 +127,15 @@ class PreparedCampaign:
             ),
             StabilityCheck(data.scene, data.levels, body, contacts, self.spec.robot.max_linear_mps),
             self.world(trial),
+            self._estimate(trial),
         )
+
+    def _estimate(self, trial: Trial) -> Optional[EstimateRecorder]:
+        numbers = self.spec.random_numbers(trial.world_index, trial.repetition)
+        estimator = estimator_of(self.spec, self.robot, numbers)
+        if estimator is None:
+            return None
+        return EstimateRecorder(estimator, self.spec.arrival_tolerance_m)
 
     def actors(self, trial: Trial) -> TrialActors:
         """Return the actors, hooks and filters of a trial."""
@@ -231,7 +240,7 @@ class PreparedBuiltin(PreparedCampaign):
         """
         return Task(
             goal=self.missions.goals_in(trial.world)[visited],
-            goal_tolerance_m=self.spec.goal.tolerance_m,
+            goal_tolerance_m=self.spec.arrival_tolerance_m,
             waypoints_m=self.static_map.waypoints(self.world(trial))[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,

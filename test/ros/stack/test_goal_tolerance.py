@@ -9,7 +9,7 @@ pytest.importorskip("rospy", reason="the modules use ROS")
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.ros.stack.goal_tolerance import tolerance_warning, tolerances_in
-from gz_testauto.ros.stack.localization import EstimatedPoses, localization_errors
+from gz_testauto.ros.stack.localization import EstimatedPoses
 
 PARAMETERS = {
     "base_local_planner": "dwa_local_planner/DWAPlannerROS",
@@ -51,16 +51,6 @@ def test_warning_appears_if_tolerance_and_error_exceed_the_goal_tolerance(goal_m
         assert all(
             part in warning for part in ("/a/xy_goal_tolerance is 0.2", f"{goal_m:g}", needed)
         )
-
-
-def test_localization_error_omits_times_without_a_pose():
-    truth = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])
-    poses = np.array([[0.0, 0.1, 0.0], [math.nan] * 3, [2.3, 0.0, 0.0]])
-    errors = localization_errors(poses, truth)
-    assert errors["localization_error_m"] == pytest.approx(0.2)
-    assert errors["localization_error_max_m"] == pytest.approx(0.3)
-    unknown = localization_errors(np.full((3, 3), math.nan), truth)
-    assert all(math.isnan(value) for value in unknown.values())
 
 
 def test_poses_in_tf_are_requested_when_their_transforms_are_complete():

@@ -265,7 +265,7 @@ class Agent:
         self._robot = trial_robot
         self._interface, self._rules = prepared.interface(), prepared.rules()
         self._robot.observe(snapshot)
-        self._observation = in_message_precision(trial_robot.observation(snapshot))
+        self._look(snapshot)
         self._command = Twist2D()
         self.goal_is_new = True
         self._begin_task()
@@ -310,11 +310,12 @@ class Agent:
         0 if the robot's trial had already ended."""
         if self.verdict is not None:
             return 0.0
-        robot, before = self._robot, self._observation
+        robot, before = self._robot, self._true_observation
         robot.observe(snapshot)
-        self._observation = in_message_precision(robot.observation(snapshot))
+        self._look(snapshot)
+        after = self._true_observation
         outcome = None if self.verdict is None else self.verdict.outcome
-        transition = Transition(before, self._observation, self._command, self._period_s, outcome)
+        transition = Transition(before, after, self._command, self._period_s, outcome)
         reward = self._rules.reward(transition)
         if self.verdict is None:
             reason = self._rules.reason(transition)
@@ -332,6 +333,11 @@ class Agent:
         ended."""
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
+
+    def _look(self, snapshot: Snapshot) -> None:
+        """Store the observation of the policy, and the true observation for rewards."""
+        self._true_observation = in_message_precision(self._robot.true_observation(snapshot))
+        self._observation = self._robot.estimated(self._true_observation)
 
     def _begin_task(self) -> None:
         task = self._robot.task

@@ -6,7 +6,7 @@ A trial with a wrong localization would not measure the planner.
 
 import math
 import time
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 import numpy as np
 import rosgraph
@@ -166,18 +166,6 @@ class Localization:
         message.pose.covariance[0] = message.pose.covariance[7] = SPREAD_M**2
         message.pose.covariance[35] = SPREAD_RAD**2
         return message
-
-
-def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
-    """Return the mean and the largest distance (m) between the poses in tf, shape (n, 3), and the
-    true poses, shape (n, 3), by the name of the metric. Times without a pose are omitted; the
-    values are NaN if there are no other times."""
-    distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
-    known = distances_m[np.isfinite(distances_m)]
-    return {
-        "localization_error_m": float(known.mean()) if len(known) else math.nan,
-        "localization_error_max_m": float(known.max()) if len(known) else math.nan,
-    }
 
 
 class EstimatedPoses:

@@ -33,11 +33,7 @@ from gz_testauto.ros.stack.goal_tolerance import (
 )
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
-from gz_testauto.ros.stack.localization import (
-    EstimatedPoses,
-    Localization,
-    localization_errors,
-)
+from gz_testauto.ros.stack.localization import EstimatedPoses, Localization
 from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
@@ -50,6 +46,7 @@ from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.trial.actors import TrialActors, pushed_links
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.launch_files import placeholder_values
+from gz_testauto.trial.localization import ARRIVED_GRACE_S, localization_errors
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
@@ -57,8 +54,6 @@ from gz_testauto.trial.setup import PreparedStack
 from gz_testauto.trial.static_maps import MapInputs
 from gz_testauto.trial.termination import TrialEnd
 
-ARRIVED_GRACE_S = 1.0
-"""Simulated time (s) after the stack reports success within which the robot must be at the goal."""
 SETTLE_S = 1.0
 """Simulated time (s) to wait for scans of the new world, before and after costmaps are cleared."""
 

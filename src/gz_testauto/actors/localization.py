@@ -1,0 +1,104 @@
+"""The interface of simulated localization: an estimate of a robot's pose, computed from its true
+pose."""
+
+import abc
+import math
+from dataclasses import replace
+from typing import NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose2D, wrap_angle
+from gz_testauto.spec.worlds import RandomNumbers
+
+
+class EstimatorInputs(NamedTuple):
+    """The inputs of an estimator.
+
+    ``random_numbers`` is the identity of the random numbers of the trial, and ``robot`` the name of
+    the robot. ``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot
+    without a drive controller.
+    """
+
+    random_numbers: RandomNumbers
+    robot: str
+    scale: float = 1.0
+    wheel_separation_m: Optional[float] = None
+    has_imu: bool = False
+
+
+class PoseEstimator(abc.ABC):
+    """The simulated localization of one robot in one trial.
+
+    Call :meth:`advance` for each snapshot of the trial, in order of simulated time. The odometry is
+    in the map frame: it starts at the true pose, and is never corrected. All values depend only on
+    the random numbers of the trial and on the arguments of :meth:`advance`.
+    """
+
+    @abc.abstractmethod
+    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
+        """Add the true pose in the world frame and the true twist in the base frame at the
+        simulated time ``time_s``. The first call defines the start."""
+
+    @property
+    @abc.abstractmethod
+    def pose(self) -> Pose2D:
+        """Return the estimated pose in the map frame."""
+
+    @property
+    @abc.abstractmethod
+    def odometry(self) -> Pose2D:
+        """Return the pose of the odometry."""
+
+    @property
+    @abc.abstractmethod
+    def twist(self) -> Twist2D:
+        """Return the twist that the odometry measures."""
+
+    @property
+    @abc.abstractmethod
+    def covariance(self) -> np.ndarray:
+        """Return the covariance, shape (3, 3), of the random errors of the odometry's x, y (m) and
+        yaw (rad), in the map frame."""
+
+    @property
+    @abc.abstractmethod
+    def twist_covariance(self) -> np.ndarray:
+        """Return the covariance, shape (3, 3), of the random errors of v_x, v_y (m/s) and the yaw
+        rate (rad/s) over the latest period."""
+
+
+def compose(first: Pose2D, second: Pose2D) -> Pose2D:
+    """Return the pose ``second``, which is in the frame ``first``, in the parent frame of
+    ``first``."""
+    cos, sin = math.cos(first.yaw_rad), math.sin(first.yaw_rad)
+    return Pose2D(
+        first.x_m + cos * second.x_m - sin * second.y_m,
+        first.y_m + sin * second.x_m + cos * second.y_m,
+        wrap_angle(first.yaw_rad + second.yaw_rad),
+    )
+
+
+def inverse(pose: Pose2D) -> Pose2D:
+    """Return the pose of the parent frame in the frame ``pose``."""
+    cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
+    return Pose2D(
+        -cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, -pose.yaw_rad
+    )
+
+
+def as_estimated(
+    objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
+) -> Tuple[TrackedObject, ...]:
+    """Return tracked objects in the map, as a robot at ``true_pose`` computes them from measurements
+    relative to itself and from its estimated pose."""
+    shift = compose(estimated, inverse(true_pose))
+    cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
+    moved = []
+    for one in objects:
+        x_mps, y_mps, turn_radps = one.velocity
+        path = np.column_stack([shift.apply(one.path[:, :2]), one.path[:, 2] + shift.yaw_rad])
+        velocity = (cos * x_mps - sin * y_mps, sin * x_mps + cos * y_mps, turn_radps)
+        moved.append(replace(one, pose=compose(shift, one.pose), velocity=velocity, path=path))
+    return tuple(moved)

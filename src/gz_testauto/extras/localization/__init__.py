@@ -1,0 +1,2 @@
+"""Simulated localization with errors: wheel odometry that drifts, and a localizer that corrects
+it."""

@@ -1,0 +1,150 @@
+"""The estimators of a robot's pose: the odometry alone, and the odometry with corrections."""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.actors.localization import PoseEstimator, compose, inverse
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.localization.odometry import OdometryModel
+
+TIME_SLACK_S = 1e-6
+"""Tolerance (s) for comparing times, which are sums of physics steps."""
+
+
+class DriftingOdometry(PoseEstimator):
+    """An estimator whose estimate is the odometry."""
+
+    def __init__(self, model: OdometryModel) -> None:
+        self._model = model
+
+    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
+        """Add the true pose and the true twist at the simulated time ``time_s``."""
+        self._model.advance(time_s, pose, twist)
+
+    @property
+    def pose(self) -> Pose2D:
+        """Return the pose of the odometry."""
+        return self._model.pose
+
+    @property
+    def odometry(self) -> Pose2D:
+        """Return the pose of the odometry."""
+        return self._model.pose
+
+    @property
+    def twist(self) -> Twist2D:
+        """Return the twist that the odometry measures."""
+        return self._model.twist
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Return the covariance of the random errors of the odometry."""
+        return self._model.covariance
+
+    @property
+    def twist_covariance(self) -> np.ndarray:
+        """Return the covariance of the random errors of the twist."""
+        return self._model.twist_covariance
+
+
+class LostPeriods:
+    """The periods in which a localizer is lost. The time between two periods is exponentially
+    distributed with the mean ``every_s``, and ``duration_s`` maps a number in [0, 1) to the
+    duration of a period."""
+
+    def __init__(
+        self,
+        every_s: float,
+        duration_s: Callable[[float], float],
+        random: np.random.Generator,
+    ) -> None:
+        self._every_s, self._duration_s, self._random = every_s, duration_s, random
+        self._start_s = self._end_s = 0.0
+        self._next()
+
+    def include(self, time_s: float) -> bool:
+        """Return whether a period includes ``time_s``. Times must not decrease."""
+        while time_s >= self._end_s:
+            self._next()
+        return time_s >= self._start_s
+
+    def _next(self) -> None:
+        self._start_s = self._end_s + float(self._random.exponential(self._every_s))
+        self._end_s = self._start_s + float(self._duration_s(float(self._random.random())))
+
+
+@dataclass(frozen=True)
+class CorrectionErrors:
+    """The rate and the errors of corrections.
+
+    ``usual`` and ``outlier`` are the standard deviations of the position (m, along x and along y)
+    and of the heading (rad). ``outlier_share`` is the share of the corrections with the second.
+    """
+
+    rate_hz: float
+    delay_s: float
+    usual: Tuple[float, float]
+    outlier_share: float
+    outlier: Tuple[float, float]
+
+
+class CorrectedOdometry(DriftingOdometry):
+    """An estimator that corrects the odometry by noisy measurements of the pose.
+
+    A correction replaces the transform from the map to the odometry frame. Afterwards, the odometry
+    at the time of the measurement is at the measured pose.
+    """
+
+    def __init__(
+        self,
+        model: OdometryModel,
+        errors: CorrectionErrors,
+        random: np.random.Generator,
+        lost: Optional[LostPeriods] = None,
+    ) -> None:
+        super().__init__(model)
+        self._errors, self._random, self._lost = errors, random, lost
+        self._start_s: Optional[float] = None
+        self._count = 0
+        self._pending: List[Tuple[float, Pose2D]] = []
+        self._map_to_odom: Optional[Pose2D] = None
+
+    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
+        """Add the true pose and the true twist at the simulated time ``time_s``."""
+        super().advance(time_s, pose, twist)
+        if self._start_s is None:
+            self._start_s = time_s
+        since_s = time_s - self._start_s
+        due = math.floor((since_s + TIME_SLACK_S) * self._errors.rate_hz)
+        if due > self._count:
+            # Draw also those that a long period has skipped, so that a correction has the same
+            # error with each control period.
+            drawn = [self._drawn() for _ in range(due - self._count)][-1]
+            self._count = due
+            if self._lost is None or not self._lost.include(since_s):
+                self._measure(since_s, pose, drawn)
+        while self._pending and self._pending[0][0] <= since_s + TIME_SLACK_S:
+            self._map_to_odom = self._pending.pop(0)[1]
+
+    @property
+    def pose(self) -> Pose2D:
+        """Return the corrected pose of the odometry."""
+        if self._map_to_odom is None:
+            return self._model.pose
+        return compose(self._map_to_odom, self._model.pose)
+
+    def _drawn(self) -> Tuple[float, float, float]:
+        """Return the errors of a correction: x, y (m) and heading (rad)."""
+        normal = self._random.standard_normal(3).tolist()
+        is_outlier = self._random.random() < self._errors.outlier_share
+        position_m, yaw_rad = self._errors.outlier if is_outlier else self._errors.usual
+        return position_m * normal[0], position_m * normal[1], yaw_rad * normal[2]
+
+    def _measure(self, since_s: float, pose: Pose2D, error: Tuple[float, float, float]) -> None:
+        measured = Pose2D(*(value + wrong for value, wrong in zip(pose, error)))
+        transform = compose(measured, inverse(self._model.pose))
+        self._pending.append((since_s + self._errors.delay_s, transform))

@@ -1,0 +1,196 @@
+"""Wheel odometry with systematic and random errors, computed from the true motion of a robot.
+
+The random errors are those of the odometry motion model of Thrun, Burgard and Fox, *Probabilistic
+Robotics* (2005), section 5.4. A motion is a rotation, a translation and another rotation. Their
+errors are independent and normally distributed, with these variances for one interval::
+
+    rotation:     alpha1 rotation^2 + alpha2 translation^2
+    translation:  alpha3 translation^2 + alpha4 (first rotation^2 + second rotation^2)
+
+The book applies the model to the motion between two updates of a filter. A filter such as amcl is
+updated after :data:`INTERVAL_M` or :data:`INTERVAL_RAD`. Here, the squares of a motion are replaced
+by its product with these lengths. The variances of an interval are then those of the book, and the
+variances of a longer motion do not depend on the control period.
+
+The systematic errors of wheel radii and track width are those of Borenstein and Feng (1996).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D, wrap_angle
+
+INTERVAL_M, INTERVAL_RAD = 0.2, math.pi / 6
+"""Motion between two updates of a particle filter: ``update_min_d`` and ``update_min_a`` of
+amcl."""
+
+
+@dataclass(frozen=True)
+class GyroErrors:
+    """The bias (rad/s) and the noise density (rad/s per square root of Hz) of a gyroscope."""
+
+    bias_radps: float
+    noise_radps: float
+
+
+@dataclass(frozen=True)
+class OdometryErrors:
+    """The errors of the odometry in one trial.
+
+    ``alpha`` are the coefficients of the motion model. The errors of the radii and of the track
+    width are relative. ``wheel_separation_m`` is the true track width. With ``gyro``, the yaw rate
+    is that of a gyroscope, and the errors of the wheels affect only the translation.
+    """
+
+    alpha: Tuple[float, float, float, float]
+    wheel_separation_m: float
+    left_radius: float = 0.0
+    right_radius: float = 0.0
+    track_width: float = 0.0
+    gyro: Optional[GyroErrors] = None
+
+
+class SlipErrors:
+    """The patches of ground on which one wheel slips.
+
+    ``draw`` maps two numbers in [0, 1) to the length (m) of a patch and the share of the wheel's
+    turning that is lost. The distance between patches is exponentially distributed.
+    """
+
+    def __init__(
+        self,
+        every_m: float,
+        draw: Callable[[float, float], Tuple[float, float]],
+        random: np.random.Generator,
+    ) -> None:
+        self._every_m, self._draw, self._random = every_m, draw, random
+        self._left_m, self._patch = 0.0, (0.0, 0.0)
+        self._is_patch = True
+        self._next()
+
+    def factors(self, distance_m: float) -> Tuple[float, float]:
+        """Return the factors by which the left and the right wheels turn more in the next
+        ``distance_m`` of driving."""
+        rest_m, turned = distance_m, [0.0, 0.0]
+        while rest_m > self._left_m:
+            turned = [sum_ + self._left_m * f for sum_, f in zip(turned, self._patch)]
+            rest_m -= self._left_m
+            self._next()
+        self._left_m -= rest_m
+        left, right = (sum_ + rest_m * f for sum_, f in zip(turned, self._patch))
+        if distance_m <= 0.0:
+            return (1.0, 1.0)
+        return (1.0 + left / distance_m, 1.0 + right / distance_m)
+
+    def _next(self) -> None:
+        """Start the next section: a patch, or the distance between two patches."""
+        self._is_patch = not self._is_patch
+        if not self._is_patch:
+            self._left_m, self._patch = float(self._random.exponential(self._every_m)), (0.0, 0.0)
+            return
+        length, share, side = self._random.random(3).tolist()
+        self._left_m, lost = self._draw(length, share)
+        more = lost / (1.0 - lost)
+        self._patch = (more, 0.0) if side < 0.5 else (0.0, more)
+
+
+class OdometryModel:
+    """The odometry of one robot in one trial.
+
+    ``pose`` is in the map frame. ``covariance`` is the covariance of its random errors, by linear
+    propagation. ``variances`` are those of a rotation and of the translation in the latest period.
+    """
+
+    def __init__(
+        self,
+        errors: OdometryErrors,
+        random: np.random.Generator,
+        slip: Optional[SlipErrors] = None,
+    ) -> None:
+        self._errors, self._random, self._slip = errors, random, slip
+        self._before: Optional[Tuple[float, Pose2D]] = None
+        self.pose = Pose2D(0.0, 0.0)
+        self.twist = Twist2D()
+        self.covariance = np.zeros((3, 3))
+        self.twist_covariance = np.zeros((3, 3))
+
+    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
+        """Add the true pose and the true twist at ``time_s``. The first pose is the start."""
+        before, self._before = self._before, (time_s, pose)
+        if before is None:
+            self.pose, self.twist = pose, twist
+            return
+        elapsed_s = time_s - before[0]
+        forward_m, turn_rad = _motion(before[1], pose)
+        errors, gyro = self._errors, self._errors.gyro
+        half_m = 0.5 * errors.wheel_separation_m
+        path_m = max(abs(forward_m - half_m * turn_rad), abs(forward_m + half_m * turn_rad))
+        more = (1.0, 1.0) if self._slip is None else self._slip.factors(path_m)
+        forward_m, turn_rad = self._measured(forward_m, turn_rad, more)
+        speed_mps, turn_radps = self._measured(*twist, more)
+        noise = self._random.standard_normal(4).tolist()
+        if gyro is not None:
+            turn_rad = wrap_angle(pose.yaw_rad - before[1].yaw_rad) + gyro.bias_radps * elapsed_s
+            turn_radps = twist.angular_radps + gyro.bias_radps
+        rotation, translation = self._variances(forward_m, turn_rad, elapsed_s)
+        first_rad = 0.5 * turn_rad + math.sqrt(rotation) * noise[0]
+        second_rad = 0.5 * turn_rad + math.sqrt(rotation) * noise[2]
+        forward_m += math.sqrt(translation) * noise[1]
+        self._propagate(forward_m, first_rad, rotation, translation)
+        x_m, y_m, yaw_rad = self.pose
+        self.pose = Pose2D(
+            x_m + forward_m * math.cos(yaw_rad + first_rad),
+            y_m + forward_m * math.sin(yaw_rad + first_rad),
+            wrap_angle(yaw_rad + first_rad + second_rad),
+        )
+        self.twist = Twist2D(speed_mps, turn_radps)
+        if elapsed_s > 0.0:
+            self.twist_covariance = np.diag([translation, 0.0, 2.0 * rotation]) / elapsed_s**2
+
+    def _measured(
+        self, forward: float, turn: float, more: Tuple[float, float]
+    ) -> Tuple[float, float]:
+        """Return the translation and rotation that wheel encoders measure, in the units of
+        ``forward`` and ``turn``."""
+        errors = self._errors
+        half_m = 0.5 * errors.wheel_separation_m
+        left = (forward - half_m * turn) * (1.0 + errors.left_radius) * more[0]
+        right = (forward + half_m * turn) * (1.0 + errors.right_radius) * more[1]
+        track_m = errors.wheel_separation_m * (1.0 + errors.track_width)
+        return 0.5 * (left + right), (right - left) / track_m
+
+    def _variances(
+        self, forward_m: float, turn_rad: float, elapsed_s: float
+    ) -> Tuple[float, float]:
+        """Return the variances of each of the two rotations, and of the translation."""
+        alpha1, alpha2, alpha3, alpha4 = self._errors.alpha
+        driven, turned = INTERVAL_M * abs(forward_m), INTERVAL_RAD * abs(turn_rad)
+        translation = alpha3 * driven + alpha4 * turned
+        if self._errors.gyro is not None:
+            return 0.5 * self._errors.gyro.noise_radps**2 * elapsed_s, translation
+        return 0.5 * alpha1 * turned + alpha2 * driven, translation
+
+    def _propagate(
+        self, forward_m: float, first_rad: float, rotation: float, translation: float
+    ) -> None:
+        direction = self.pose.yaw_rad + first_rad
+        cos, sin = math.cos(direction), math.sin(direction)
+        of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
+        of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])
+        motion = np.diag([rotation, translation, rotation])
+        self.covariance = (
+            of_pose @ self.covariance @ of_pose.T + of_motion @ motion @ of_motion.T
+        )
+
+
+def _motion(before: Pose2D, after: Pose2D) -> Tuple[float, float]:
+    """Return the forward translation (m) and the rotation (rad) of a differential drive. A lateral
+    displacement, which wheels do not measure, is ignored."""
+    turn_rad = wrap_angle(after.yaw_rad - before.yaw_rad)
+    middle_rad = before.yaw_rad + 0.5 * turn_rad
+    x_m, y_m = after.x_m - before.x_m, after.y_m - before.y_m
+    return math.cos(middle_rad) * x_m + math.sin(middle_rad) * y_m, turn_rad

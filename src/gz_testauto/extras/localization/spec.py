@@ -1,0 +1,264 @@
+"""The keys of the estimates ``drift`` and ``corrected`` in ``localization:`` of a campaign.
+
+``drift`` is the odometry alone. ``corrected`` is the odometry with a localizer, which regularly
+measures the robot's pose in the map::
+
+    localization:
+      estimate: corrected
+      odometry: {alpha: [0.002, 0.002, 0.002, 0.002], left_wheel_radius: [-0.01, 0.01]}
+      corrections: {rate_hz: 1, position_m: 0.05, yaw_rad: 0.02, delay_s: 0.2}
+"""
+
+from typing import Optional, Tuple
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from typing_extensions import Annotated, Literal
+
+from gz_testauto.actors.localization import EstimatorInputs
+from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.localization.estimator import (
+    CorrectedOdometry,
+    CorrectionErrors,
+    DriftingOdometry,
+    LostPeriods,
+)
+from gz_testauto.extras.localization.odometry import (
+    GyroErrors,
+    OdometryErrors,
+    OdometryModel,
+    SlipErrors,
+)
+from gz_testauto.sampling.seeds import LOCALIZATION, child_generator
+from gz_testauto.spec.distributions import (
+    Distribution,
+    Fixed,
+    PositiveDistribution,
+    ShareDistribution,
+)
+from gz_testauto.spec.localization import LocalizationSpec
+from gz_testauto.spec.model import NotNegative, Positive, Spec, as_tuple, fault
+
+MOST_RELATIVE = 0.5
+"""Largest relative error of a wheel radius or of the track width."""
+MOST_SLIP = 0.9
+
+
+def _small(distribution: Distribution) -> Distribution:
+    low, high = distribution.support
+    if low < -MOST_RELATIVE or high > MOST_RELATIVE:
+        raise fault(f"must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
+    return distribution
+
+
+Relative = Annotated[Distribution, AfterValidator(_small)]
+"""A relative error: 0.01 is a nominal value that is 1 % too large."""
+Alpha = Annotated[
+    Tuple[NotNegative, NotNegative, NotNegative, NotNegative], BeforeValidator(as_tuple)
+]
+"""The four coefficients of the odometry motion model."""
+NONE = Fixed(value=0.0)
+
+
+class SlipSpec(Spec):
+    """Patches of ground on which one wheel slips. The wheel is drawn for each patch. On a patch,
+    the wheel turns more than it moves forward."""
+
+    every_m: Positive
+    """Mean distance (m) that the robot drives between two patches."""
+    length_m: PositiveDistribution = Fixed(value=0.2)
+    """Length (m) of a patch."""
+    share: ShareDistribution
+    """Share of the wheel's turning that does not move the robot, at most 0.9 after scaling."""
+
+
+class GyroSpec(Spec):
+    """A gyroscope, whose yaw rate replaces that of the wheels. The robot must have an IMU."""
+
+    bias_radps: Distribution = NONE
+    """Constant error (rad/s) of the yaw rate."""
+    noise_radps: NotNegative = 0.0
+    """Noise density of the yaw rate (rad/s per square root of Hz). The heading after t seconds has
+    a standard deviation of this value times the square root of t."""
+
+
+class OdometrySpec(Spec):
+    """The errors of the odometry of a differential drive.
+
+    The random errors are those of the odometry motion model of Thrun, Burgard and Fox
+    (Probabilistic Robotics, 2005, table 5.6) with intervals of 0.2 m and 30 degrees, as by default
+    in amcl. In shorter periods, the variances are proportional to the motion. So they do not depend
+    on the control period.
+    """
+
+    alpha: Alpha = (0.002, 0.002, 0.002, 0.002)
+    """Coefficients ``odom_alpha1`` to ``odom_alpha4`` of amcl: the variance of a rotation caused by
+    rotation and by translation, and that of a translation caused by translation and by rotation."""
+    left_wheel_radius: Relative = NONE
+    """Relative error of the assumed radius of the left wheels."""
+    right_wheel_radius: Relative = NONE
+    """Relative error of the assumed radius of the right wheels."""
+    track_width: Relative = NONE
+    """Relative error of the assumed distance between the left and the right wheels."""
+    slip: Optional[SlipSpec] = None
+    """Slip of single wheels; default: none."""
+    gyro: Optional[GyroSpec] = None
+    """A gyroscope with errors; default: the yaw rate of the wheels."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether all errors are zero."""
+        fixed = [self.left_wheel_radius, self.right_wheel_radius, self.track_width]
+        gyro = self.gyro
+        if gyro is not None:
+            fixed.append(gyro.bias_radps)
+        return (
+            not any(self.alpha)
+            and all(one.support == (0.0, 0.0) for one in fixed)
+            and (self.slip is None or self.slip.share.support == (0.0, 0.0))
+            and (gyro is None or not gyro.noise_radps)
+        )
+
+    def model(self, inputs: EstimatorInputs) -> OdometryModel:
+        """Return the odometry of one trial, with drawn errors. Raises ``SpecError`` if the robot
+        has no drive controller or, for ``gyro``, no IMU."""
+        if inputs.wheel_separation_m is None:
+            raise SpecError(
+                f"localization.odometry: the robot {inputs.robot!r} has no drive controller, so "
+                "the distance between its wheels is unknown; use another robot, or remove "
+                "'localization'"
+            )
+        if self.gyro is not None and not inputs.has_imu:
+            raise SpecError(
+                f"localization.odometry.gyro: the robot {inputs.robot!r} has no IMU; remove "
+                "'gyro', or add an imu sensor to its model"
+            )
+        numbers, scale = inputs.random_numbers, inputs.scale
+        path = (LOCALIZATION, inputs.robot, numbers.world, numbers.repetition)
+        constant = child_generator(numbers.seed, *path, "constant")
+
+        def drawn(distribution: Distribution) -> float:
+            return scale * float(distribution.quantile(float(constant.random())))
+
+        left, right, track = map(
+            drawn, (self.left_wheel_radius, self.right_wheel_radius, self.track_width)
+        )
+        bias_radps = drawn(NONE if self.gyro is None else self.gyro.bias_radps)
+        slip: Optional[SlipErrors] = None
+        if self.slip is not None:
+            own = self.slip
+
+            def patch(length: float, share: float) -> Tuple[float, float]:
+                lost = scale * float(own.share.quantile(share))
+                return float(own.length_m.quantile(length)), min(MOST_SLIP, lost)
+
+            slip = SlipErrors(own.every_m, patch, child_generator(numbers.seed, *path, "slip"))
+        return OdometryModel(
+            OdometryErrors(
+                alpha=tuple(scale * scale * value for value in self.alpha),
+                left_radius=left,
+                right_radius=right,
+                track_width=track,
+                wheel_separation_m=inputs.wheel_separation_m,
+                gyro=self.gyro and GyroErrors(bias_radps, scale * self.gyro.noise_radps),
+            ),
+            child_generator(numbers.seed, *path, "odometry"),
+            slip,
+        )
+
+
+class OutlierSpec(Spec):
+    """Corrections with a larger error, as if the localizer confused two similar places."""
+
+    share: Annotated[float, Field(ge=0, le=1)]
+    """Share of the corrections that are outliers."""
+    position_m: NotNegative
+    """Standard deviation (m) of the position error along x and along y."""
+    yaw_rad: NotNegative = 0.0
+    """Standard deviation (rad) of the heading error."""
+
+
+class LostSpec(Spec):
+    """Periods in which the localizer is lost: it reports no correction. It recovers with the first
+    correction afterwards."""
+
+    every_s: Positive
+    """Mean simulated time (s) between two periods."""
+    duration_s: PositiveDistribution
+    """Duration (s) of a period."""
+
+
+class CorrectionsSpec(Spec):
+    """The localizer of ``corrected``: it measures the robot's pose in the map. Each correction
+    moves the odometry frame so that the odometry at the time of the measurement is at the measured
+    pose, as amcl does."""
+
+    rate_hz: Positive = 1.0
+    """Rate (Hz) of corrections in simulated time. At most one correction is made in each control
+    period."""
+    position_m: NotNegative = 0.05
+    """Standard deviation (m) of the position error of a correction along x and along y."""
+    yaw_rad: NotNegative = 0.02
+    """Standard deviation (rad) of the heading error of a correction."""
+    delay_s: NotNegative = 0.0
+    """Time (s) between a measurement and its correction."""
+    outliers: Optional[OutlierSpec] = None
+    """Corrections with a larger error; default: none."""
+    lost: Optional[LostSpec] = None
+    """Periods without corrections; default: none."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether all errors are zero."""
+        outliers = self.outliers
+        return not (self.position_m or self.yaw_rad) and (
+            outliers is None or not outliers.share or not (outliers.position_m or outliers.yaw_rad)
+        )
+
+
+class DriftSpec(LocalizationSpec):
+    """The planner receives the pose of the odometry, which starts at the true pose and is never
+    corrected."""
+
+    estimate: Literal["drift"] = "drift"
+    odometry: OdometrySpec = OdometrySpec()
+    """The errors of the odometry."""
+
+    @property
+    def is_true(self) -> bool:
+        """Return whether all errors are zero."""
+        return self.scale == 0.0 or self.odometry.is_exact
+
+    def estimator(self, inputs: EstimatorInputs) -> DriftingOdometry:
+        """Return the odometry of one robot in one trial."""
+        return DriftingOdometry(self.odometry.model(inputs))
+
+
+class CorrectedSpec(DriftSpec):
+    """The planner receives the pose of the odometry, corrected by a localizer with errors."""
+
+    estimate: Literal["corrected"] = "corrected"  # type: ignore[assignment]
+    corrections: CorrectionsSpec = CorrectionsSpec()
+    """The corrections of the localizer."""
+
+    @property
+    def is_true(self) -> bool:
+        """Return whether all errors are zero."""
+        return super().is_true and (self.scale == 0.0 or self.corrections.is_exact)
+
+    def estimator(self, inputs: EstimatorInputs) -> CorrectedOdometry:
+        """Return the corrected odometry of one robot in one trial."""
+        own, numbers, scale = self.corrections, inputs.random_numbers, inputs.scale
+        path = (LOCALIZATION, inputs.robot, numbers.world, numbers.repetition)
+        usual = (scale * own.position_m, scale * own.yaw_rad)
+        share, outlier = 0.0, usual
+        if own.outliers is not None:
+            share = own.outliers.share
+            outlier = (scale * own.outliers.position_m, scale * own.outliers.yaw_rad)
+        lost: Optional[LostPeriods] = None
+        if own.lost is not None:
+            duration_s = own.lost.duration_s.quantile
+            generator = child_generator(numbers.seed, *path, "lost")
+            lost = LostPeriods(own.lost.every_s, duration_s, generator)
+        errors = CorrectionErrors(own.rate_hz, own.delay_s, usual, share, outlier)
+        generator = child_generator(numbers.seed, *path, "corrections")
+        return CorrectedOdometry(self.odometry.model(inputs), errors, generator, lost)

@@ -1,0 +1,89 @@
+"""The simulated localization of a trial: its estimator, the robot's own arrival, and metrics."""
+
+import math
+from typing import Dict, List, Optional
+
+import numpy as np
+
+from gz_testauto.actors.localization import EstimatorInputs, PoseEstimator
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.randomization.terms import localization_scale
+from gz_testauto.sdf.robot import RobotBody, RobotModel
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import RandomNumbers
+from gz_testauto.trial.termination import TIME_SLACK_S
+
+ARRIVED_GRACE_S = 1.0
+"""Simulated time (s) between the robot's own arrival and the outcome ``false_arrival``. During this
+time, the true position can still reach the goal's tolerance."""
+
+
+def estimator_of(
+    spec: CampaignSpec, robot: RobotBody, numbers: RandomNumbers
+) -> Optional[PoseEstimator]:
+    """Return the estimator of a robot in a trial with the random numbers ``numbers``.
+
+    Return None if the planner receives the true pose. Raises ``SpecError`` if the robot does not
+    have a part that the estimator needs.
+    """
+    if spec.localization is None or spec.localization.is_true:
+        return None
+    scale = spec.localization.scale * localization_scale(spec.randomize, numbers)
+    if scale == 0.0:
+        return None
+    drive = robot.drive if isinstance(robot, RobotModel) else None
+    inputs = EstimatorInputs(
+        numbers,
+        robot.name,
+        scale,
+        None if drive is None else drive.wheel_separation_m,
+        isinstance(robot, RobotModel) and robot.imu is not None,
+    )
+    estimator: PoseEstimator = spec.localization.estimator(inputs)
+    return estimator
+
+
+class EstimateRecorder:
+    """A recorder of the estimated poses of a trial, which also detects the robot's own arrival."""
+
+    def __init__(self, estimator: PoseEstimator, tolerance_m: float) -> None:
+        """Create the recorder. The robot's navigation reports its arrival within ``tolerance_m`` of
+        the goal."""
+        self.estimator = estimator
+        self._tolerance_m = tolerance_m
+        self._poses: List[Pose2D] = []
+        self._arrived_s: Optional[float] = None
+
+    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
+        """Add the true pose and twist at the simulated time ``time_s``."""
+        self.estimator.advance(time_s, pose, twist)
+        self._poses.append(self.estimator.pose)
+
+    @property
+    def poses(self) -> np.ndarray:
+        """Return x, y (m) and yaw (rad) of the estimate at each sample, shape (n, 3)."""
+        return np.array(self._poses, dtype=float).reshape(-1, 3)
+
+    def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
+        """Return whether the estimated position has been within the tolerance of the goal for
+        :data:`ARRIVED_GRACE_S`. ``is_new`` is True at the first sample of another goal."""
+        if is_new:
+            self._arrived_s = None
+        pose = self.estimator.pose
+        if goal.distance_to(pose.x_m, pose.y_m) > self._tolerance_m:
+            self._arrived_s = None
+            return False
+        self._arrived_s = time_s if self._arrived_s is None else self._arrived_s
+        return time_s - self._arrived_s >= ARRIVED_GRACE_S - TIME_SLACK_S
+
+
+def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
+    """Return the mean, the largest and the last distance (m) between the estimated poses, shape
+    (n, 3), and the true poses, shape (n, 3), by the name of the metric. Times without an estimate
+    are omitted; the values are NaN if there are no other times."""
+    distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
+    known = distances_m[np.isfinite(distances_m)]
+    values = (known.mean(), known.max(), known[-1]) if len(known) else (math.nan,) * 3
+    names = ("localization_error_m", "localization_error_max_m", "localization_error_end_m")
+    return {name: float(value) for name, value in zip(names, values)}
