@@ -32,6 +32,7 @@ from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.ros.interface import Node
 from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, StackCampaignSpec
+from gz_testauto.spec.localization import ESTIMATES
 from gz_testauto.spec.model import Spec
 from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleSpec
 from gz_testauto.spec.worlds import WORLD_SOURCES
@@ -200,8 +201,9 @@ def classes_of_extra(extra: str) -> List[Type[Spec]]:
         root = getattr(importlib.import_module(module), name)
         found += [one for one in reached(root) if one not in known]
     found += plugins(BEHAVIORS, extra)
-    sources = plugins(WORLD_SOURCES, extra)
-    return found + (reached(*sources) if sources else [])
+    sources = plugins(WORLD_SOURCES, extra) + plugins(ESTIMATES, extra)
+    known = campaign_classes()
+    return found + ([one for one in reached(*sources) if one not in known] if sources else [])
 
 
 def _subclasses(one: Type[Spec]) -> Iterator[Type[Spec]]:

@@ -49,7 +49,7 @@ def watched(*positions_m, goals=(Pose2D(10, 0),), ahead_m=0.8, tolerance_m=0.5, 
 
 
 def test_arrival_by_the_estimate_alone_is_a_false_arrival_after_one_second():
-    watch, verdict = watched(8.0, 8.6, *[9.2] * 5)
+    _, verdict = watched(8.0, 8.6, *[9.2] * 5)
     assert verdict.outcome is Outcome.FALSE_ARRIVAL
     assert "0.80 m from the goal" in verdict.detail and "(10.00, 0.00)" in verdict.detail
 
@@ -168,6 +168,6 @@ def test_terms_scale_all_errors_of_the_localization():
     assert scale_of(term, {**term, "name": "other", "set": 3.0}) == 3.0 * drawn
     assert scale_of(term, repetition=1) != drawn
     each_world = {**term, "when": "world"}
-    assert scale_of(each_world, repetition=1) == scale_of(each_world) != scale_of(
-        each_world, world=1
+    assert (
+        scale_of(each_world, repetition=1) == scale_of(each_world) != scale_of(each_world, world=1)
     )

@@ -83,16 +83,14 @@ def compose(first: Pose2D, second: Pose2D) -> Pose2D:
 def inverse(pose: Pose2D) -> Pose2D:
     """Return the pose of the parent frame in the frame ``pose``."""
     cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
-    return Pose2D(
-        -cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, -pose.yaw_rad
-    )
+    return Pose2D(-cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, -pose.yaw_rad)
 
 
 def as_estimated(
     objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
 ) -> Tuple[TrackedObject, ...]:
-    """Return tracked objects in the map, as a robot at ``true_pose`` computes them from measurements
-    relative to itself and from its estimated pose."""
+    """Return tracked objects in the map, as a robot at ``true_pose`` computes them: from
+    measurements relative to itself, and from its estimated pose."""
     shift = compose(estimated, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
     moved = []

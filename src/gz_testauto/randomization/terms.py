@@ -150,9 +150,7 @@ def draw_terms(
     return drawn
 
 
-def localization_scale(
-    specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers
-) -> float:
+def localization_scale(specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers) -> float:
     """Return the product of the factors that the terms ``localization_error`` draw for a trial."""
     scale = 1.0
     for spec in specs:

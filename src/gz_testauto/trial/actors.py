@@ -404,9 +404,9 @@ def _check_on_stack(spec: CampaignSpec) -> None:
         )
     if spec.localization is not None and not spec.localization.is_true:
         raise SpecError(
-            f"campaign {spec.name}: localization: a campaign with the key 'stack' uses the odometry "
-            "and the localizer of its launch files; remove 'localization', and start the node "
-            "'localization_relay' in these launch files (docs/your_robot.md)"
+            f"campaign {spec.name}: localization: a campaign with the key 'stack' uses the "
+            "odometry and the localizer of its launch files; remove 'localization', and start the "
+            "node 'localization_relay' in these launch files (docs/your_robot.md)"
         )
     if spec.robot.model is None:
         pushed_links(spec, spec.robot.name)

@@ -26,6 +26,7 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
+from gz_testauto.trial.localization import estimator_of
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
@@ -52,6 +53,8 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
     for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
         notices = _check_missions(one, trials)
     if isinstance(campaign, PreparedBuiltin):
+        for one in campaign.robots:  # the robot has the parts that its localization needs
+            estimator_of(one.spec, one.robot, one.spec.random_numbers(0, 0))
         _check_starts(campaign, trials)
         _check_training(campaign, trials)
     changing = [

@@ -11,7 +11,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.extras.localization.odometry import INTERVAL_M, INTERVAL_RAD, SlipErrors
-from gz_testauto.extras.localization.spec import OdometrySpec
+from gz_testauto.extras.localization.spec import OdometryErrorSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.worlds import RandomNumbers
 
@@ -19,7 +19,7 @@ TRACK_M = 0.5
 
 
 def odometry(text, world=0, scale=1.0, track_m=TRACK_M, has_imu=True):
-    spec = parse(text, OdometrySpec, Path("odometry.yaml"))
+    spec = parse(text, OdometryErrorSpec, Path("odometry.yaml"))
     numbers = RandomNumbers(seed=5, world=world, repetition=0)
     return spec.model(EstimatorInputs(numbers, "robot", scale, track_m, has_imu))
 

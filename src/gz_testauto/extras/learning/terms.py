@@ -44,8 +44,8 @@ nearest to the robot is searched."""
 class Transition:
     """A transition from one observation to the next: one control period of ``duration_s``.
 
-    ``before`` and ``after`` are the observations with the true pose, ``command`` the executed velocity command, and
-    ``outcome`` the outcome of the episode, None while it runs.
+    ``before`` and ``after`` are the observations with the true pose. ``command`` is the executed
+    velocity command, and ``outcome`` the outcome of the episode, None while it runs.
     """
 
     before: Observation

@@ -182,9 +182,7 @@ class OdometryModel:
         of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
         of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])
         motion = np.diag([rotation, translation, rotation])
-        self.covariance = (
-            of_pose @ self.covariance @ of_pose.T + of_motion @ motion @ of_motion.T
-        )
+        self.covariance = of_pose @ self.covariance @ of_pose.T + of_motion @ motion @ of_motion.T
 
 
 def _motion(before: Pose2D, after: Pose2D) -> Tuple[float, float]:

@@ -81,7 +81,7 @@ class GyroSpec(Spec):
     a standard deviation of this value times the square root of t."""
 
 
-class OdometrySpec(Spec):
+class OdometryErrorSpec(Spec):
     """The errors of the odometry of a differential drive.
 
     The random errors are those of the odometry motion model of Thrun, Burgard and Fox
@@ -142,7 +142,10 @@ class OdometrySpec(Spec):
         left, right, track = map(
             drawn, (self.left_wheel_radius, self.right_wheel_radius, self.track_width)
         )
-        bias_radps = drawn(NONE if self.gyro is None else self.gyro.bias_radps)
+        a1, a2, a3, a4 = self.alpha
+        gyro: Optional[GyroErrors] = None
+        if self.gyro is not None:
+            gyro = GyroErrors(drawn(self.gyro.bias_radps), scale * self.gyro.noise_radps)
         slip: Optional[SlipErrors] = None
         if self.slip is not None:
             own = self.slip
@@ -154,12 +157,12 @@ class OdometrySpec(Spec):
             slip = SlipErrors(own.every_m, patch, child_generator(numbers.seed, *path, "slip"))
         return OdometryModel(
             OdometryErrors(
-                alpha=tuple(scale * scale * value for value in self.alpha),
+                alpha=(scale**2 * a1, scale**2 * a2, scale**2 * a3, scale**2 * a4),
                 left_radius=left,
                 right_radius=right,
                 track_width=track,
                 wheel_separation_m=inputs.wheel_separation_m,
-                gyro=self.gyro and GyroErrors(bias_radps, scale * self.gyro.noise_radps),
+                gyro=gyro,
             ),
             child_generator(numbers.seed, *path, "odometry"),
             slip,
@@ -193,8 +196,8 @@ class CorrectionsSpec(Spec):
     pose, as amcl does."""
 
     rate_hz: Positive = 1.0
-    """Rate (Hz) of corrections in simulated time. At most one correction is made in each control
-    period."""
+    """Rate (Hz) of corrections in simulated time. Each control period has at most one
+    correction."""
     position_m: NotNegative = 0.05
     """Standard deviation (m) of the position error of a correction along x and along y."""
     yaw_rad: NotNegative = 0.02
@@ -220,7 +223,7 @@ class DriftSpec(LocalizationSpec):
     corrected."""
 
     estimate: Literal["drift"] = "drift"
-    odometry: OdometrySpec = OdometrySpec()
+    odometry: OdometryErrorSpec = OdometryErrorSpec()
     """The errors of the odometry."""
 
     @property

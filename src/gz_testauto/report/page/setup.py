@@ -52,6 +52,9 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
     if spec.tracking is not None:
         rows.append(("tracking", _tracking(spec.tracking)))
+    if spec.localization is not None:
+        own = spec.localization
+        rows.append(("localization", f"{own.estimate}, with {own.scale:g} times its errors"))
     if spec.has_road:
         rows.append(("road", "lanes and a route; planners without lanes follow its waypoints"))
     if spec.worlds.has_agents:
