@@ -55,6 +55,11 @@ class CommandsNothingSane(Scripted):
         return Twist2D(float("nan"), 0.0)
 
 
+class DrivesOn(Scripted):
+    def end(self):
+        return Twist2D(0.2, 0.0)
+
+
 class StandsStill(Scripted):
     def end(self):
         return Twist2D(0.0, 0.0)
@@ -72,7 +77,7 @@ def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-for planner in (Aborts, Crashes, CommandsNothingSane, StandsStill, NotesBlasThreads):
+for planner in (Aborts, Crashes, CommandsNothingSane, DrivesOn, StandsStill, NotesBlasThreads):
     PLANNERS.register(planner.__name__, planner)
 
 
@@ -193,6 +198,21 @@ def test_trial_with_one_goal_has_no_goal_times(drive, tmp_path):
 def test_robot_that_does_not_move_is_stuck(drive):
     record = drive("StandsStill", selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.STUCK
+    assert "commanded" not in record.detail
+
+
+def test_detail_of_stuck_robot_states_the_commanded_distance(drive, monkeypatch):
+    kinematic = KinematicSimulator.load
+
+    def load(self, scene):
+        simulation = kinematic(self, scene)
+        simulation.drive = lambda command, robot="robot": None  # its wheels do not move it
+        return simulation
+
+    monkeypatch.setattr(KinematicSimulator, "load", load)
+    record = drive("DrivesOn", selection=TrialSelection(worlds=1)).trials[0]
+    assert record.outcome is Outcome.STUCK
+    assert "; it drove 0.00 m in this time, but 2.00 m were commanded" in record.detail
 
 
 def test_difference_between_two_recordings_is_found_and_measured():

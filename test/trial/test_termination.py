@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from gz_testauto.trial.termination import (
     check_termination,
     has_reached,
     is_stuck,
+    lost_motion,
     require_plausible,
     require_upright,
 )
@@ -139,6 +142,28 @@ def test_robot_that_does_not_move_during_the_window_is_stuck():
     assert not is_stuck(RULES, time_s[:-1], still[:-1])
     assert is_stuck(RULES, time_s, still)
     assert check_termination(RULES, time_s, still).outcome is Outcome.STUCK
+
+
+@pytest.mark.parametrize(
+    "commanded_mps, driven_mps, end",
+    [
+        pytest.param(
+            0.4, 0.02, "; it drove 0.10 m in this time, but 2.00 m were commanded", id="slip"
+        ),
+        pytest.param(
+            -0.4, 0.0, "; it drove 0.00 m in this time, but 2.00 m were commanded", id="back"
+        ),
+        pytest.param(0.1, 0.0, "", id="hardly commanded"),
+        pytest.param(0.4, 0.13, "", id="follows"),
+        pytest.param(math.nan, 0.0, "", id="no commands"),
+    ],
+)
+def test_lost_motion_is_that_of_the_last_window(commanded_mps, driven_mps, end):
+    time_s = np.arange(0.0, 20.01, 0.1)
+    x_m = 1.0 * np.minimum(time_s, 15.0) + driven_mps * np.maximum(time_s - 15.0, 0.0)
+    position_m = np.column_stack([x_m, 0 * x_m, 0 * x_m])
+    speed_mps = np.where(time_s < 14.95, 9.0, commanded_mps)
+    assert lost_motion(RULES, time_s, position_m, speed_mps) == end
 
 
 def test_slow_motion_beyond_the_distance_is_not_stuck():

@@ -23,6 +23,7 @@ from gz_testauto.trial.termination import (
     TerminationRules,
     TrialEnd,
     check_termination,
+    lost_motion,
     require_plausible,
     require_upright,
 )
@@ -138,7 +139,12 @@ class TrialMonitor:
         )
         if self._rules.count > 1:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
-        result = TrialResult(verdict.outcome, recording, verdict.detail)
+        detail = verdict.detail
+        if verdict.outcome is Outcome.STUCK:
+            detail += lost_motion(
+                self._rules, recording.time_s, recording.pose, recording.command[:, 0]
+            )
+        result = TrialResult(verdict.outcome, recording, detail)
         if self._estimate is None:
             return result
         poses = self._estimate.poses

@@ -48,6 +48,10 @@ JUMP_ALLOWANCE_M = 0.5
 TIPPED_S = 1.0
 """Longest time (s) of a tilt from which a robot can recover."""
 
+LEAST_COMMANDED_M, LOST_SHARE = 1.0, 0.3
+"""Least commanded motion (m) of a stuck robot, and the share of it, below which it did not follow
+the commands."""
+
 FREE_FALL_MPS = 10.0
 """Largest downward speed (m/s) of a robot on the ground; a fall of five meters exceeds it."""
 
@@ -119,6 +123,25 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
         return False  # a fast check that is sufficient for most samples
     offset = position_m[first:, :2] - position_m[-1, :2]
     return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
+
+
+def lost_motion(
+    rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray, speed_mps: np.ndarray
+) -> str:
+    """Return the end of the detail of a stuck trial, if the robot did not follow its commands.
+
+    ``time_s`` and ``position_m`` are as for :func:`check_termination`, and ``speed_mps``, shape
+    (n,), are the commanded speeds, which are NaN before the first command. The robot did not follow
+    if at least :data:`LEAST_COMMANDED_M` were commanded in the last ``stuck_window_s``, and it
+    moved less than :data:`LOST_SHARE` of this distance. Then the cause is not the planner but, for
+    example, sliding wheels. Return an empty string otherwise.
+    """
+    first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))
+    commanded_m = float(np.nansum(np.abs(speed_mps[first:-1]) * np.diff(time_s[first:])))
+    driven_m = float(np.hypot(*np.diff(position_m[first:, :2], axis=0).T).sum())
+    if commanded_m < LEAST_COMMANDED_M or driven_m >= LOST_SHARE * commanded_m:
+        return ""
+    return f"; it drove {driven_m:.2f} m in this time, but {commanded_m:.2f} m were commanded"
 
 
 def tilted_since_s(
