@@ -59,15 +59,16 @@ def test_robot_that_reaches_the_goal_within_one_second_of_its_arrival_has_reache
     assert verdict.outcome is Outcome.REACHED
 
 
-def test_estimate_that_leaves_the_goal_is_no_arrival():
-    _, verdict = watched(8.8, 8.8, 8.8, 8.8, 8.6, 8.8, 8.8, 8.8, 8.8)
-    assert verdict is None
+def test_arrival_is_final_even_if_the_estimate_leaves_the_goal():
+    _, verdict = watched(8.6, 8.8, 8.6, 8.6, 8.6, 8.6)
+    assert verdict.outcome is Outcome.FALSE_ARRIVAL
+    assert watched(8.6, 8.8, 8.6, 8.6, 8.6)[1] is None
 
 
 def test_time_of_arrival_starts_again_with_each_goal():
     goals = (Pose2D(9, 0), Pose2D(9.9, 0))
-    _, verdict = watched(8.3, 8.4, 8.4, 8.6, 8.7, 8.7, goals=goals, ahead_m=1.0)
-    assert verdict is None
+    path_m = (7.4, 7.6, 8.3, 8.6, 8.6, 8.6)
+    assert watched(*path_m, goals=goals, ahead_m=1.0)[1] is None
 
 
 def test_smaller_arrival_tolerance_is_used():

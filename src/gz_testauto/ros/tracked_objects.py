@@ -26,6 +26,7 @@ from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.map_messages import object_messages, road_message
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.markers import publish
+from gz_testauto.ros.simulator.odometry import Odometry
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
@@ -66,21 +67,23 @@ class TrackedObjectsPublisher:
         self._tracker = tracker
         self._numbers = {}
 
-    def publish(self, snapshot: Snapshot, stamp: Time) -> None:
-        """Publish the tracked objects at the end of a control period."""
+    def publish(self, snapshot: Snapshot, stamp: Time, odometry: Optional[Odometry] = None) -> None:
+        """Publish the tracked objects at the end of a control period, at their positions relative
+        to the estimated pose of ``odometry``."""
         tracker = self._tracker
         if tracker is None:
             return
         tracker.observe(snapshot)
-        message = TrackedObjects(objects=object_messages(tracker.objects))
+        objects = tracker.objects if odometry is None else odometry.as_estimated(tracker.objects)
+        message = TrackedObjects(objects=object_messages(objects))
         message.header.stamp, message.header.frame_id = stamp, self._frame
         self._objects.publish(message)
         if self._obstacles is not None and self._obstacles.get_num_connections():
-            array = ObstacleArrayMsg(obstacles=[self._obstacle(one) for one in tracker.objects])
+            array = ObstacleArrayMsg(obstacles=[self._obstacle(one) for one in objects])
             array.header = message.header
             self._obstacles.publish(array)
         if self._markers.get_num_connections():
-            found = [Marker(action=Marker.DELETEALL), *_drawn(tracker.objects)]
+            found = [Marker(action=Marker.DELETEALL), *_drawn(objects)]
             publish(self._markers, found, stamp, self._frame)
 
     def _obstacle(self, one: TrackedObject) -> "ObstacleMsg":

@@ -1,7 +1,7 @@
 """The simulated localization of a trial: its estimator, the robot's own arrival, and metrics."""
 
 import math
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.randomization.terms import localization_scale
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.localization import LocalizationSpec
+from gz_testauto.spec.randomize import RandomizationTermSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.termination import TIME_SLACK_S
 
@@ -22,14 +24,24 @@ time, the true position can still reach the goal's tolerance."""
 def estimator_of(
     spec: CampaignSpec, robot: RobotBody, numbers: RandomNumbers
 ) -> Optional[PoseEstimator]:
+    """Return the estimator of a robot in a trial of a campaign; see :func:`make_estimator`."""
+    return make_estimator(spec.localization, spec.randomize, robot, numbers)
+
+
+def make_estimator(
+    localization: Optional[LocalizationSpec],
+    terms: Sequence[RandomizationTermSpec],
+    robot: RobotBody,
+    numbers: RandomNumbers,
+) -> Optional[PoseEstimator]:
     """Return the estimator of a robot in a trial with the random numbers ``numbers``.
 
-    Return None if the planner receives the true pose. Raises ``SpecError`` if the robot does not
-    have a part that the estimator needs.
+    Return None if the planner receives the true pose. ``terms`` can scale the errors. Raises
+    ``SpecError`` if the robot does not have a part that the estimator needs.
     """
-    if spec.localization is None or spec.localization.is_true:
+    if localization is None or localization.is_true:
         return None
-    scale = spec.localization.scale * localization_scale(spec.randomize, numbers)
+    scale = localization.scale * localization_scale(terms, numbers)
     if scale == 0.0:
         return None
     drive = robot.drive if isinstance(robot, RobotModel) else None
@@ -40,7 +52,7 @@ def estimator_of(
         None if drive is None else drive.wheel_separation_m,
         isinstance(robot, RobotModel) and robot.imu is not None,
     )
-    estimator: PoseEstimator = spec.localization.estimator(inputs)
+    estimator: PoseEstimator = localization.estimator(inputs)
     return estimator
 
 
@@ -66,16 +78,16 @@ class EstimateRecorder:
         return np.array(self._poses, dtype=float).reshape(-1, 3)
 
     def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
-        """Return whether the estimated position has been within the tolerance of the goal for
-        :data:`ARRIVED_GRACE_S`. ``is_new`` is True at the first sample of another goal."""
+        """Return whether the estimated position was within the tolerance of the goal
+        :data:`ARRIVED_GRACE_S` ago or before. ``is_new`` is True at the first sample of another
+        goal. As in move_base, an arrival is final, even if a correction moves the estimate."""
         if is_new:
             self._arrived_s = None
         pose = self.estimator.pose
-        if goal.distance_to(pose.x_m, pose.y_m) > self._tolerance_m:
-            self._arrived_s = None
-            return False
-        self._arrived_s = time_s if self._arrived_s is None else self._arrived_s
-        return time_s - self._arrived_s >= ARRIVED_GRACE_S - TIME_SLACK_S
+        if self._arrived_s is None and goal.distance_to(*pose[:2]) <= self._tolerance_m:
+            self._arrived_s = time_s
+        arrived_s = self._arrived_s
+        return arrived_s is not None and time_s - arrived_s >= ARRIVED_GRACE_S - TIME_SLACK_S
 
 
 def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:

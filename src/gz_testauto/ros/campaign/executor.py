@@ -36,6 +36,7 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
+from gz_testauto.trial.localization import ARRIVED_GRACE_S
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, require_builtin
@@ -273,7 +274,8 @@ class RosTrialExecutor(TrialExecutor):
                 plugin=spec.plugin,
                 parameters=spec.parameters,
                 **{**limits, "footprint_m": list(campaign.limits.footprint_m)},
-                goal_tolerance_m=campaign.spec.goal.tolerance_m,
+                goal_tolerance_m=campaign.spec.arrival_tolerance_m,
+                arrival_s=0.0 if campaign.spec.localization is None else ARRIVED_GRACE_S,
                 margin_m=campaign.spec.global_plan.margin_m,
                 period=campaign.spec.control_period_s,
                 tracking=campaign.spec.tracking is not None,

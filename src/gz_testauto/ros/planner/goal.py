@@ -29,6 +29,7 @@ from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 
+ROUNDING_S = 1e-6
 PREEMPTION_POLL_S = 0.1
 """Wall time (s) between two checks for preemption while simulated time does not advance."""
 
@@ -108,9 +109,12 @@ class GoalNavigator:
             task = replace(self._make_task(grid, goal, observed, lanes), seed=seed)
             planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)
+            since_s: Optional[float] = None
             while observed is not None:
-                pose = observed.observation.pose
+                pose, now_s = observed.observation.pose, observed.observation.time_s
                 if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
+                    since_s = now_s if since_s is None else since_s
+                if since_s is not None and now_s - since_s >= parameters.arrival_s - ROUNDING_S:
                     return True
                 self._cycle(planner, observed)
                 on_pose(_stamped(pose.to_pose(), observed.stamp))

@@ -57,6 +57,9 @@ class PlannerParameters(SeedParameter):
     """Largest steering angle (rad) of the front wheels."""
     goal_tolerance_m: float = Field(0.5, gt=0)
     """Distance (m) from the goal within which the goal is reached."""
+    arrival_s: float = Field(0.0, ge=0)
+    """Time (s) between the first pose in tf within ``goal_tolerance_m`` and the end of the goal, in
+    which the planner continues."""
     margin_m: float = Field(0.2, ge=0)
     """Distance (m) of the robot's circumscribed circle from the walls of the map in a global
     plan."""

@@ -68,8 +68,12 @@ class SimulatorParameters(RealTimeFactorParameters):
     """Origin of the odometry frame: the origin of the world, or the robot's pose at the start of
     the scene."""
     map_to_odom: bool = True
-    """Publish the transform from ``odom_frame`` to ``map``. Set it to false if a localizer
-    publishes this transform."""
+    """Publish the transform from ``odom_frame`` to ``map``. Set it to false if a localizer, such as
+    amcl, publishes this transform."""
+    localization: Optional[Dict[str, Any]] = None
+    """Errors of the odometry and of the transform from ``odom_frame`` to ``map``, with the keys of
+    ``localization`` in a campaign, see ``docs/localization.md``. The default is that of the
+    campaign, or none."""
     gui: bool = False
     """Open gzclient, Gazebo's window. This requires a display."""
 
@@ -94,13 +98,22 @@ IMU = NODE.publishes(
     "imu", "sensor_msgs/Imu", "IMU samples in the frame with the name of the IMU's sensor"
 )
 ODOM = NODE.publishes(
-    "odom", "nav_msgs/Odometry", "true pose and velocity, without drift", latched=True
+    "odom",
+    "nav_msgs/Odometry",
+    "true pose and velocity, or with the errors and covariances of the localization",
+    latched=True,
 )
-TF = NODE.publishes("/tf", "tf2_msgs/TFMessage", "the robot in ``~odom_frame``", latched=True)
+TF = NODE.publishes(
+    "/tf",
+    "tf2_msgs/TFMessage",
+    "the robot in ``~odom_frame``; with localization errors also ``~odom_frame`` in ``map``",
+    latched=True,
+)
 TF_STATIC = NODE.publishes(
     "/tf_static",
     "tf2_msgs/TFMessage",
-    "sensors on the robot, and ``~odom_frame`` in ``map`` with ``~map_to_odom``",
+    "sensors on the robot, and ``~odom_frame`` in ``map`` with ``~map_to_odom`` and without "
+    "localization errors",
     latched=True,
 )
 CONTACTS = NODE.publishes(

@@ -10,13 +10,16 @@ The node connects the simulation (:mod:`~gz_testauto.ros.simulator.loop`) with R
 import inspect
 import math
 import os
+from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 import rospy
+import yaml
 from gazebo_msgs.msg import ModelState as ModelStateMessage
 from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
 
+from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import (
     GzTestautoError,
@@ -54,8 +57,12 @@ from gz_testauto.simulators import (
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.loader import parse
+from gz_testauto.spec.localization import LocalizationSpec
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
+from gz_testauto.trial.localization import make_estimator
 
 
 class SimulatorNode:
@@ -70,7 +77,10 @@ class SimulatorNode:
         period_s = parameters.period or (campaign.control_period_s if campaign else 0.1)
         scheduler = make_scheduler(parameters, period_s)
         self._clock = SceneClock()
-        self._publisher = ScenePublisher(self._clock, parameters, period_s)
+        self._localization = _localization(parameters, campaign)
+        is_corrected = self._localization is not None and not self._localization.is_true
+        self._publisher = ScenePublisher(self._clock, parameters, period_s, is_corrected)
+        self._numbers = RandomNumbers(seed=parameters.seed, world=0, repetition=0)
         self._failures = advertise(interface.FAILURE, 10)
         self._loop = SimulationLoop(
             simulator,
@@ -132,6 +142,12 @@ class SimulatorNode:
             context = self._actor_context(scene, request)
             actors = prepare_actors(context)  # in this thread, as Scenic requires
             tracker = tracker_of(context, actors)
+        self._numbers = RandomNumbers(
+            seed=request.seed, world=request.world_index, repetition=request.repetition
+        )
+        if self._campaign is not None:
+            numbers = self._campaign.random_numbers(request.world_index, request.repetition)
+            self._numbers = numbers
         self._actors.start_scene(actors)
         self._objects.start_scene(tracker)
         self._loop.load(scene, actors)
@@ -159,18 +175,26 @@ class SimulatorNode:
     def _publish_period(self, period: Period) -> None:
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
+        self._publisher.advance(snapshot)
         self._actors.publish(snapshot.models, stamp)
         self._colliders.publish(snapshot.models, stamp)
-        self._objects.publish(snapshot, stamp)
+        self._objects.publish(snapshot, stamp, self._publisher.odometry)
         self._publisher.publish(period)
 
     def _start_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
         self._services.start_scene({name: s.pose for name, s in snapshot.models.items()})
         self._colliders.start_scene(scene)
-        self._publisher.start_scene(scene, period)
+        self._publisher.start_scene(scene, period, self._estimator(scene))
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
-        self._objects.publish(snapshot, stamp)
+        self._objects.publish(snapshot, stamp, self._publisher.odometry)
+
+    def _estimator(self, scene: Scene) -> Optional[PoseEstimator]:
+        """Return the simulated localization of the robot in a scene, or None if it is exact."""
+        if scene.robot is None:
+            return None
+        terms = () if self._campaign is None else self._campaign.randomize
+        return make_estimator(self._localization, terms, scene.robot, self._numbers)
 
     def _report_failure(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; call ~load_scene to start another one", error)
@@ -186,6 +210,18 @@ class SimulatorNode:
         response = respond(service, self._handler(service.handler), request)
         if not response.success:
             rospy.logerr("%s: %s", service.name, response.status_message)
+
+
+def _localization(
+    parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
+) -> Optional[LocalizationSpec]:
+    """Return the localization that the parameters specify, or that of the campaign. Raises
+    ``SpecError`` for invalid keys."""
+    if parameters.localization is None:
+        return None if campaign is None else campaign.localization
+    text = yaml.safe_dump(parameters.localization)
+    name = rospy.resolve_name("~localization")
+    return parse(text, LocalizationSpec, Path(name), f"parameter {name}")
 
 
 def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:

@@ -6,22 +6,24 @@ stamps are ROS time, which never decreases. The time of the scene is published o
 ``~scene_time``.
 """
 
-import math
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 import rospy
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry as OdometryMessage
 from tf2_msgs.msg import TFMessage
 
+from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base import ros_messages
-from gz_testauto.base.observation import ModelState, Twist2D
+from gz_testauto.base.observation import Snapshot as WorldSnapshot
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.msg import Snapshot
 from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import Period
+from gz_testauto.ros.simulator.odometry import Odometry
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene
 
@@ -29,60 +31,25 @@ UNKNOWN = float("nan")
 QUEUE_SIZE = 100
 
 
-class Odometry:
-    """The odometry of one robot in one scene, which consists of its true pose and its velocity in
-    the base frame.
-
-    ``origin`` selects the origin of the odometry frame. It is ``"world"``, as by default in the
-    differential drive of gazebo_ros, or ``"start"`` for the robot's pose at the start of the scene,
-    as on a real robot. The odometry has no drift, since localization is not under test.
-    """
-
-    def __init__(self, origin: str, start: ModelState) -> None:
-        self.map_to_odom = start.pose if origin == "start" else Pose()
-        self._previous: Optional[Tuple[float, ModelState]] = None
-
-    def pose(self, state: ModelState) -> Pose:
-        """Return the robot's pose in the odometry frame."""
-        if self.map_to_odom == Pose():
-            return state.pose
-        return self.map_to_odom.inverse() * state.pose
-
-    def advance(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
-        """Add the next sample, and return v_x, v_y (m/s) and the yaw rate (rad/s) in the base
-        frame.
-
-        The values are those that the simulator reports. If it reports none, they are the means
-        since the previous sample, or 0 for the first sample.
-        """
-        previous, self._previous = self._previous, (time_s, state)
-        yaw = state.pose.yaw_rad
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        if state.linear_mps is not None and state.angular_radps is not None:
-            x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
-        elif previous is None or time_s <= previous[0]:
-            return (0.0, 0.0, 0.0)
-        else:
-            elapsed_s = time_s - previous[0]
-            before = previous[1].pose
-            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
-            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
-            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
-        return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
-
-
 class ScenePublisher:
     """The publisher of the state of one simulator, for all of its scenes. It must be called on the
     thread of the simulation loop."""
 
     def __init__(
-        self, clock: SceneClock, parameters: interface.SimulatorParameters, period_s: float
+        self,
+        clock: SceneClock,
+        parameters: interface.SimulatorParameters,
+        period_s: float,
+        is_corrected: bool = False,
     ) -> None:
+        """Create the publisher. If ``is_corrected`` is True, the transform from the map to the
+        odometry frame is published in each period, since it can change."""
         self._clock = clock
+        self._is_corrected = is_corrected
         self._period_s = period_s
         self._parameters = parameters
         self._robot: Optional[RobotModel] = None
-        self._odometry: Optional[Odometry] = None
+        self.odometry: Optional[Odometry] = None
         self._scan_stamp_s = -1.0
 
         # Latched topics are received by a node that subscribes while time is held.
@@ -99,19 +66,31 @@ class ScenePublisher:
         self._transforms = advertise(interface.TF, QUEUE_SIZE)
         self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
-    def start_scene(self, scene: Scene, period: Period) -> None:
-        """Publish the first snapshot of a new scene, at time 0 of the scene."""
+    def start_scene(
+        self, scene: Scene, period: Period, estimator: Optional[PoseEstimator] = None
+    ) -> None:
+        """Publish the first snapshot of a new scene, at time 0 of the scene. ``estimator`` is the
+        simulated localization of the robot."""
         self._clock.begin_scene()
-        self._robot, self._odometry, self._scan_stamp_s = scene.robot, None, -1.0
+        self._robot, self.odometry, self._scan_stamp_s = scene.robot, None, -1.0
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
-            self._odometry = Odometry(self._parameters.odom_origin, start)
-            mounts = self._mounts(period.snapshot.time_s, scene.robot, self._odometry)
+            self.odometry = Odometry(self._parameters.odom_origin, start, estimator)
+            mounts = self._mounts(period.snapshot.time_s, scene.robot, self.odometry)
             self._fixed_transforms.publish(TFMessage(mounts))
+        self.advance(period.snapshot)
         self.publish(period)
 
+    def advance(self, snapshot: WorldSnapshot) -> None:
+        """Update the odometry with a snapshot, before it is published."""
+        if self._robot is None or self.odometry is None:
+            return
+        state = snapshot.models.get(self._robot.name)
+        if state is not None:
+            self.odometry.advance(snapshot.time_s, state)
+
     def publish(self, period: Period) -> None:
-        """Publish the snapshot at the end of a control period."""
+        """Publish the snapshot at the end of a control period. Call :meth:`advance` before."""
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._publish_sensors(period)
@@ -119,10 +98,9 @@ class ScenePublisher:
             self._models.publish(ros_messages.model_states_message(snapshot.models))
         if self._links.get_num_connections():
             self._links.publish(ros_messages.link_states_message(snapshot.links))
-        if self._robot is not None and self._odometry is not None:
-            state = snapshot.models.get(self._robot.name)
-            if state is not None:
-                self._publish_motion(period, stamp, state, self._odometry)
+        if self._robot is not None and self._robot.name in snapshot.models:
+            assert self.odometry is not None, "a scene with a robot has odometry"
+            self._publish_motion(stamp, self.odometry)
         self._publish_snapshot(period, stamp)
         self._scene_time.publish(snapshot.time_s)
         self._clock_out.publish(stamp)
@@ -151,27 +129,25 @@ class ScenePublisher:
                 ros_messages.contacts_message(snapshot.contacts, self._time(snapshot.time_s))
             )
 
-    def _publish_motion(
-        self, period: Period, stamp: rospy.Time, state: ModelState, odometry: Odometry
-    ) -> None:
-        forward, sideways, turn = odometry.advance(period.snapshot.time_s, state)
-        pose = odometry.pose(state)
-        self._transforms.publish(
-            TFMessage(
-                [_transform(self._parameters.odom_frame, self._parameters.base_frame, pose, stamp)]
+    def _publish_motion(self, stamp: rospy.Time, odometry: Odometry) -> None:
+        parameters, pose = self._parameters, odometry.pose
+        moved = [_transform(parameters.odom_frame, parameters.base_frame, pose, stamp)]
+        if parameters.map_to_odom and self._is_corrected:
+            moved.append(
+                _transform(
+                    ros_messages.WORLD_FRAME, parameters.odom_frame, odometry.map_to_odom, stamp
+                )
             )
-        )
-        message = OdometryMessage()
-        message.header.stamp, message.header.frame_id = stamp, self._parameters.odom_frame
-        message.child_frame_id = self._parameters.base_frame
+        self._transforms.publish(TFMessage(moved))
+        message = _odometry(parameters.odom_frame, parameters.base_frame, stamp)
         message.pose.pose = ros_messages.pose_message(pose)
-        message.twist.twist = ros_messages.twist_message((forward, sideways, 0.0), (0.0, 0.0, turn))
+        message.pose.covariance = odometry.covariance
+        message.twist.twist = _twist(*odometry.twist)
+        message.twist.covariance = odometry.twist_covariance
         self._odom.publish(message)
-        truth = OdometryMessage(message.header, message.child_frame_id, message.pose, message.twist)
-        truth.header = type(message.header)(0, stamp, ros_messages.WORLD_FRAME)
-        truth.pose = type(message.pose)(
-            ros_messages.pose_message(state.pose), message.pose.covariance
-        )
+        truth = _odometry(ros_messages.WORLD_FRAME, parameters.base_frame, stamp)
+        truth.pose.pose = ros_messages.pose_message(odometry.true_pose)
+        truth.twist.twist = _twist(*odometry.true_twist)
         self._truth.publish(truth)
 
     def _publish_snapshot(self, period: Period, stamp: rospy.Time) -> None:
@@ -206,7 +182,7 @@ class ScenePublisher:
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
         ]
-        if parameters.map_to_odom:
+        if parameters.map_to_odom and not self._is_corrected:
             fixed.append(
                 _transform(
                     ros_messages.WORLD_FRAME, parameters.odom_frame, odometry.map_to_odom, stamp
@@ -216,6 +192,17 @@ class ScenePublisher:
 
     def _time(self, scene_time_s: float) -> rospy.Time:
         return ros_messages.time_message(self._clock.nanoseconds(scene_time_s))
+
+
+def _odometry(parent: str, child: str, stamp: rospy.Time) -> OdometryMessage:
+    message = OdometryMessage()
+    message.header.stamp, message.header.frame_id = stamp, parent
+    message.child_frame_id = child
+    return message
+
+
+def _twist(forward_mps: float, sideways_mps: float, turn_radps: float) -> Twist:
+    return ros_messages.twist_message((forward_mps, sideways_mps, 0.0), (0.0, 0.0, turn_radps))
 
 
 def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> TransformStamped:

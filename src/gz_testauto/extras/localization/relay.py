@@ -1,0 +1,49 @@
+"""Odometry with errors from the true odometry of a running simulator, without ROS."""
+
+from typing import Optional, Tuple
+
+from gz_testauto.actors.localization import EstimatorInputs
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.extras.localization.odometry import OdometryModel
+from gz_testauto.extras.localization.spec import OdometryErrorSpec
+from gz_testauto.spec.worlds import RandomNumbers
+
+JUMP_M, JUMP_MPS = 0.5, 10.0
+"""A motion (m) between two messages of more than the first number, and of more than the second
+number times the elapsed seconds, is not driven."""
+
+
+class OdometryRelay:
+    """A relay of odometry that adds errors.
+
+    After each restart, the errors are those of the next repetition with the same seed.
+    """
+
+    def __init__(
+        self, spec: OdometryErrorSpec, wheel_separation_m: float, seed: int, scale: float = 1.0
+    ) -> None:
+        self._spec, self._wheel_separation_m, self._seed = spec, wheel_separation_m, seed
+        self._scale = scale
+        self._restarts = -1
+        self._before: Optional[Tuple[float, Pose2D]] = None
+        self._model: Optional[OdometryModel] = None
+
+    def add(self, time_s: float, pose: Pose2D, twist: Twist2D) -> OdometryModel:
+        """Add a true pose and a true twist at ``time_s``, and return the odometry with errors. It
+        starts at ``pose`` at the first call, and if the robot was moved or time decreased."""
+        model = self._model
+        if model is None or self._is_restart(time_s, pose):
+            self._restarts += 1
+            numbers = RandomNumbers(seed=self._seed, world=0, repetition=self._restarts)
+            inputs = EstimatorInputs(numbers, "robot", self._scale, self._wheel_separation_m, True)
+            model = self._model = self._spec.model(inputs)
+        self._before = (time_s, pose)
+        model.advance(time_s, pose, twist)
+        return model
+
+    def _is_restart(self, time_s: float, pose: Pose2D) -> bool:
+        assert self._before is not None, "set by the first call"
+        before_s, before = self._before
+        moved_m = before.distance_to(pose.x_m, pose.y_m)
+        return time_s < before_s or moved_m > max(JUMP_M, JUMP_MPS * (time_s - before_s))

@@ -1,0 +1,133 @@
+"""The odometry that the simulator node publishes: the true pose, or that of simulated localization.
+
+This module does not use ROS.
+"""
+
+import math
+from typing import List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.actors.localization import PoseEstimator, as_estimated, compose, inverse
+from gz_testauto.base.observation import ModelState, TrackedObject, Twist2D
+from gz_testauto.base.pose import Pose
+
+
+class Odometry:
+    """The odometry of one robot in one scene.
+
+    ``origin`` selects the origin of the odometry frame. It is ``"world"``, as by default in the
+    differential drive of gazebo_ros, or ``"start"`` for the robot's pose at the start of the scene,
+    as on a real robot. Without ``estimator``, the odometry has no drift. :meth:`advance` must be
+    called for each snapshot before the other methods.
+    """
+
+    def __init__(
+        self, origin: str, start: ModelState, estimator: Optional[PoseEstimator] = None
+    ) -> None:
+        self._origin = start.pose if origin == "start" else Pose()
+        self._estimator = estimator
+        self._previous: Optional[Tuple[float, ModelState]] = None
+        self._state = start
+        self._twist = (0.0, 0.0, 0.0)
+
+    def advance(self, time_s: float, state: ModelState) -> None:
+        """Add the state of the robot at the simulated time ``time_s``."""
+        self._twist = self._true_twist(time_s, state)
+        self._state, self._previous = state, (time_s, state)
+        if self._estimator is not None:
+            twist = Twist2D(self._twist[0], self._twist[2])
+            self._estimator.advance(time_s, state.pose.planar, twist)
+
+    @property
+    def true_pose(self) -> Pose:
+        """Return the true pose of the robot in the map frame."""
+        return self._state.pose
+
+    @property
+    def true_twist(self) -> Tuple[float, float, float]:
+        """Return the true v_x, v_y (m/s) and yaw rate (rad/s) in the base frame.
+
+        The values are those that the simulator reports. If it reports none, they are the means
+        since the previous snapshot, or 0 for the first.
+        """
+        return self._twist
+
+    @property
+    def pose(self) -> Pose:
+        """Return the measured pose in the odometry frame."""
+        if self._estimator is None:
+            return self._state.pose if self._is_world else self._origin.inverse() * self._state.pose
+        local = self._estimator.odometry
+        if not self._is_world:
+            local = compose(inverse(self._origin.planar), local)
+        return local.to_pose(self._state.pose.position[2] - self._origin.position[2])
+
+    @property
+    def twist(self) -> Tuple[float, float, float]:
+        """Return the measured v_x, v_y (m/s) and yaw rate (rad/s) in the base frame."""
+        if self._estimator is None:
+            return self._twist
+        forward_mps, turn_radps = self._estimator.twist
+        return (forward_mps, 0.0, turn_radps)
+
+    @property
+    def covariance(self) -> List[float]:
+        """Return the covariance of :attr:`pose` as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        if self._estimator is None:
+            return [0.0] * 36
+        yaw_rad = 0.0 if self._is_world else -self._origin.yaw_rad
+        cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
+        turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+        return as_message_covariance(turn @ self._estimator.covariance @ turn.T)
+
+    @property
+    def twist_covariance(self) -> List[float]:
+        """Return the covariance of :attr:`twist` as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        if self._estimator is None:
+            return [0.0] * 36
+        return as_message_covariance(self._estimator.twist_covariance)
+
+    @property
+    def map_to_odom(self) -> Pose:
+        """Return the pose of the odometry frame in the map frame."""
+        estimator = self._estimator
+        if estimator is None or estimator.pose == estimator.odometry:
+            return self._origin
+        moved = compose(estimator.pose, inverse(estimator.odometry))
+        return compose(moved, self._origin.planar).to_pose(self._origin.position[2])
+
+    def as_estimated(self, objects: Sequence[TrackedObject]) -> Tuple[TrackedObject, ...]:
+        """Return tracked objects at their positions relative to the estimated pose."""
+        if self._estimator is None:
+            return tuple(objects)
+        return as_estimated(objects, self._state.pose.planar, self._estimator.pose)
+
+    @property
+    def _is_world(self) -> bool:
+        return self._origin == Pose()
+
+    def _true_twist(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
+        previous = self._previous
+        yaw = state.pose.yaw_rad
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        if state.linear_mps is not None and state.angular_radps is not None:
+            x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
+        elif previous is None or time_s <= previous[0]:
+            return (0.0, 0.0, 0.0)
+        else:
+            elapsed_s = time_s - previous[0]
+            before = previous[1].pose
+            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+        return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
+
+
+def as_message_covariance(covariance: np.ndarray) -> List[float]:
+    """Return a covariance of x, y and yaw, shape (3, 3), as the 36 numbers of a ROS message."""
+    full = np.zeros((6, 6))
+    axes = np.ix_((0, 1, 5), (0, 1, 5))
+    full[axes] = covariance
+    numbers: List[float] = full.ravel().tolist()
+    return numbers
