@@ -42,6 +42,7 @@ MAY_IMPORT_ROS = (
     "testing/",
     "simulators/gazebo_ros/",
     "extras/gate/node",
+    "extras/localization/node",
 )
 
 ADAPTORS = tuple(
