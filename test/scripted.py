@@ -7,6 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gz_testauto.actors.localization import PoseEstimator
+from gz_testauto.base.observation import Twist2D
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results.records import TrialRecord
@@ -81,6 +84,21 @@ def record(trial=0, **changes):
         "metrics": {"distance_m": 3.25, "spl": math.nan},
     }
     return TrialRecord(**{**values, **changes})
+
+
+class Ahead(PoseEstimator):
+    """An estimator whose pose is ``ahead_m`` in front of the true position, along x."""
+
+    twist = Twist2D(0.3, 0.1)
+    covariance = twist_covariance = np.zeros((3, 3))
+
+    pose = odometry = Pose2D(0.0, 0.0)
+
+    def __init__(self, ahead_m):
+        self.ahead_m = ahead_m
+
+    def advance(self, time_s, pose, twist):
+        self.pose = Pose2D(pose.x_m + self.ahead_m, pose.y_m, pose.yaw_rad)
 
 
 @pytest.fixture(scope="session")

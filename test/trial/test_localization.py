@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripted import Ahead
 from test_trial_monitor import at, monitor
 
-from gz_testauto.actors.localization import PoseEstimator, as_estimated, compose, inverse
+from gz_testauto.actors.localization import as_estimated, compose, inverse
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose2D
@@ -20,22 +21,6 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.localization import EstimateRecorder, localization_errors
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes
-
-
-class Ahead(PoseEstimator):
-    """An estimator whose pose is ``ahead_m`` in front of the true position, along x."""
-
-    twist = Twist2D(0.3, 0.1)
-    covariance = twist_covariance = np.zeros((3, 3))
-
-    def __init__(self, ahead_m):
-        self.ahead_m = ahead_m
-        self.pose = self.odometry = Pose2D(0.0, 0.0)
-
-    pose = odometry = Pose2D(0.0, 0.0)
-
-    def advance(self, time_s, pose, twist):
-        self.pose = Pose2D(pose.x_m + self.ahead_m, pose.y_m, pose.yaw_rad)
 
 
 def watched(*positions_m, goals=(Pose2D(10, 0),), ahead_m=0.8, tolerance_m=0.5, period_s=0.25):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from scripted import short_recording
+from scripted import Ahead, short_recording
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gz_testauto.analysis.repeatability import compare_recordings
@@ -20,6 +20,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
+from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
@@ -174,6 +175,52 @@ def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
     assert len(recording.cycle_time_s) == len(recording.time_s) - 1
     assert shortest_m == pytest.approx(4.5, abs=1e-6)  # through all of them
     assert record.metrics["spl"] == pytest.approx(min(1.0, 4.5 / record.metrics["distance_m"]))
+
+
+class BehindSpec(LocalizationSpec):
+    """The specification of an estimate 0.3 m behind the true position, along x."""
+
+    estimate: str = "behind"
+
+    @property
+    def is_true(self):
+        return False
+
+    def estimator(self, inputs):
+        assert inputs.robot == "robot" and inputs.wheel_separation_m > 0.0 and inputs.has_imu
+        return Ahead(-0.3)
+
+
+class NotesPoses(Scripted):
+    poses, task = (), None
+
+    def begin(self, task):
+        super().begin(task)
+        NotesPoses.poses, NotesPoses.task = (), task
+
+    def plan(self, observation):
+        NotesPoses.poses += (observation.pose,)
+        return super().plan(observation)
+
+    def end(self):
+        raise PlannerAborted("noted")
+
+
+PLANNERS.register("NotesPoses", NotesPoses)
+
+
+def test_planner_receives_the_estimated_pose_and_its_own_tolerance(drive, tmp_path):
+    localization = BehindSpec(arrival_tolerance_m=0.2)
+    record = drive(
+        "NotesPoses", spec={"localization": localization}, selection=TrialSelection(worlds=1)
+    ).trials[0]
+    with ResultStore.read(CampaignDirectory(tmp_path / "out")) as store:
+        recording = store.trajectory(record)
+    received = np.array(NotesPoses.poses)
+    assert received[:, 0] == pytest.approx(recording.pose[: len(received), 0] - 0.3)
+    assert received[:, 1:] == pytest.approx(recording.pose[: len(received), 1:])
+    assert NotesPoses.task.goal_tolerance_m == 0.2
+    assert record.metrics["localization_error_m"] == pytest.approx(0.3)
 
 
 def test_planner_that_aborts_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
