@@ -1,5 +1,7 @@
 """Campaigns with localization errors: identical bits, metrics, outcomes and rejected input."""
 
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -67,6 +69,10 @@ def test_parallel_and_serial_trials_have_identical_estimates(run, tmp_path):
         assert record.metrics["localization_error_max_m"] == pytest.approx(away_m.max())
         assert away_m.max() > 0.01
         assert record.metrics["localization_error_end_m"] == pytest.approx(away_m[-1])
+    page = (out / "report.html").read_text()
+    assert "corrected (scale 1)" in page
+    shown = dict(re.findall(r'"label":"localization error(| max| end)".*?"table":(\w+)', page))
+    assert shown == {"": "false", " max": "true", " end": "false"}
 
 
 @pytest.mark.slow

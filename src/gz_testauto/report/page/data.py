@@ -37,7 +37,10 @@ def campaign_block(
     """
     results = analysis.results
     outcomes = list(Outcome)
-    is_stack = any("recoveries" in record.metrics for record in results.trials)
+    recorded = {name for record in results.trials for name in record.metrics}
+    further = {"localization_error_max_m"} & recorded
+    if "recoveries" in recorded:
+        further = set(OF_STACKS)
     ended: Dict[str, List[List[int]]] = {}
     for record in results.trials:
         entry = [results.planners.index(record.planner), outcomes.index(record.outcome)]
@@ -63,7 +66,7 @@ def campaign_block(
             for at, world in enumerate(results.worlds)
         ],
         "figures": [_figure(figure, fitted[figure]) for figure in figures],
-        "metrics": [_metric(metric, is_stack) for metric in analysis.metrics],
+        "metrics": [_metric(metric, metric.name in further) for metric in analysis.metrics],
         "pairs": _pairs(analysis),
         "shapes": shapes,
         "footprint": footprint_m,
@@ -121,13 +124,13 @@ def short(value: Optional[float], digits: int = 5) -> Optional[float]:
     return float(f"{value:.{digits}g}")
 
 
-def _metric(metric: Metric, is_stack: bool) -> Dict[str, Any]:
+def _metric(metric: Metric, is_shown: bool) -> Dict[str, Any]:
     return {
         "label": metric_heading(metric),
         "unit": metric.label_unit,
         "factor": metric.shown_factor,
         "decimals": metric.decimals,
-        "table": metric.in_table or (is_stack and metric.name in OF_STACKS),
+        "table": metric.in_table or is_shown,
         "better": metric.better,
     }
 

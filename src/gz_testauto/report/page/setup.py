@@ -54,7 +54,7 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("tracking", _tracking(spec.tracking)))
     if spec.localization is not None:
         own = spec.localization
-        rows.append(("localization", f"{own.estimate}, with {own.scale:g} times its errors"))
+        rows.append(("localization", f"{own.estimate} (scale {own.scale:g})"))
     if spec.has_road:
         rows.append(("road", "lanes and a route; planners without lanes follow its waypoints"))
     if spec.worlds.has_agents:

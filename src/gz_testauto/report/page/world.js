@@ -256,7 +256,7 @@ const World = (() => {
       entries.push(sample("path", { class: "hit", d: "M12 3l12 12m0 -12l-12 12" }, "collision", "p1"));
     }
     const stack = there.find((one) => one.tf);
-    if (stack) entries.push(sample("line", { class: "tf", ...across }, "position in tf", `p${stack.planner % 7}`));
+    if (stack) entries.push(sample("line", { class: "tf", ...across }, "estimated position", `p${stack.planner % 7}`));
     for (const kind of ["global", "local"]) {
       const planned = there.find((one) => one.plans.some((plans) => plans.kind === kind));
       if (planned) {
