@@ -117,11 +117,12 @@ def run_trials(
     should_stop: StopRequest,
     resume: bool = False,
     failed_in: Optional[LoadedCampaign] = None,
+    write_page: bool = True,
 ) -> CampaignResults:
     """Start or resume a campaign in ``out``, and show its progress on standard error.
 
     ``arguments`` contain the options of :func:`add_campaign_arguments`. At the end, the HTML page
-    is written, unless the campaign was stopped.
+    is written, unless the campaign was stopped or ``write_page`` is False.
     """
     notice = plugins_notice(spec)
     if notice:
@@ -139,7 +140,7 @@ def run_trials(
         should_stop=should_stop,
         world_workers=arguments.workers or processors(),
     )
-    if not should_stop():
+    if write_page and not should_stop():
         from gz_testauto.report.page.page import write_final_page
 
         for line in write_final_page(out):

@@ -2,16 +2,18 @@
 
 import json
 import math
+import shutil
 import signal
 
 import numpy as np
 import pytest
 
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.base.errors import SpecError
+from gz_testauto.base.errors import SimulatorError, SpecError
+from gz_testauto.campaign.robustness import Perturbation
 from gz_testauto.cli.main import main
-from gz_testauto.extras.search import failures
 from gz_testauto.extras.search.screening import RANDOM, SearchPlan, ratio_of_rates
+from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -109,22 +111,52 @@ def test_rates_of_plain_and_screened_worlds_are_separate(searched):
 
 @pytest.mark.slow
 def test_search_continues_with_the_first_missing_answer(searched, campaign, tmp_path, monkeypatch):
-    measured = []
-    measure = failures.measure_robustness
+    repeated = []
+    repeat = Perturbation.outcome
 
     def interrupted(*arguments):
-        measured.append(1)
-        if len(measured) == 3:
+        repeated.append(1)
+        if len(repeated) == 4:
             raise KeyboardInterrupt
-        return measure(*arguments)
+        return repeat(*arguments)
 
-    monkeypatch.setattr(failures, "measure_robustness", interrupted)
+    monkeypatch.setattr(Perturbation, "outcome", interrupted)
     options = ("--budget", "8", "--perturb", "2")
     assert search(campaign, tmp_path / "out", *options) == 128 + signal.SIGINT
     assert search(campaign, tmp_path / "out", *options) == 0
     complete = (searched / "search.json").read_bytes()
     assert (tmp_path / "out" / "search.json").read_bytes() == complete
-    assert len(measured) == len(json.loads(complete)["failures"]) + 1
+    assert len(repeated) == 2 * len(json.loads(complete)["failures"]) + 1
+
+
+def failures_in(out):
+    return json.loads((out / "search.json").read_text())["failures"]
+
+
+@pytest.mark.slow
+def test_trial_that_was_invalid_elsewhere_is_repeated(searched, campaign, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    shutil.copytree(searched, out)
+    options = ("--budget", "8", "--perturb", "2", "--simulator-confirm", "embedded")
+
+    def crash(*arguments):
+        raise SimulatorError("the engine failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedSimulator, "load", crash)
+        assert search(campaign, out, *options) == 1
+    robust = [one["same_outcome"] == 2 for one in failures_in(out)]
+    assert any(robust)
+    assert [one["confirmed"] == "invalid" for one in failures_in(out)] == robust
+    assert search(campaign, out, *options) == 0
+    assert [one["confirmed"] == "collided" for one in failures_in(out)] == robust
+
+
+def test_unknown_simulator_to_confirm_is_rejected_before_trials(campaign, tmp_path, capsys):
+    options = ("--budget", "8", "--simulator-confirm", "gazeebo")
+    assert search(campaign, tmp_path / "out", *options) == 2
+    assert "'gazeebo'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
 from gz_testauto.cli.main import main
-from gz_testauto.extras.search import one_trial, shrink_cli
+from gz_testauto.extras.search import examination, one_trial
 from gz_testauto.extras.search import shrink as shrink_module
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.shrink import MOST_SIMPLIFICATIONS, Candidate, FailureTest
@@ -119,10 +119,7 @@ def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_pat
         def run(self, *arguments, **options):
             return dataclasses.replace(super().run(*arguments, **options), outcome=Outcome.STUCK)
 
-    def runner(spec, *simulator):
-        return (Stuck if simulator else TrialRunner)(spec, *simulator)
-
-    monkeypatch.setattr(shrink_cli, "TrialRunner", runner)
+    monkeypatch.setattr(examination, "TrialRunner", Stuck)
     other = tmp_path / "other"
     assert shrink(failed, other, "--simulator-confirm", "embedded") == 0
     state = json.loads((other / "shrunk.json").read_text())["confirmed_in"]

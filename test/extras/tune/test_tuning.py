@@ -17,7 +17,6 @@ from scripted import CONFIG, ScriptedExecutor
 from gz_testauto.base.errors import SpecError
 from gz_testauto.cli import campaigns
 from gz_testauto.cli.main import main
-from gz_testauto.extras.tune import cli
 from gz_testauto.extras.tune.outcome import Figures, pareto_front
 from gz_testauto.extras.tune.tuning import divided, require_separate_worlds
 from gz_testauto.results.manifest import campaign_inputs
@@ -51,7 +50,6 @@ class Tune:
         self.folder = folder
         self.executed = []
         self.printed = ""
-        monkeypatch.setattr(cli, "chosen_executor", self.chosen)
         monkeypatch.setattr(campaigns, "chosen_executor", self.chosen)
         (folder / "space.yaml").write_text(SPACE)
 

@@ -1,24 +1,17 @@
-"""The failures that a search has found: their robustness, and their outcome in another simulator.
-
-:class:`FailureExaminer` measures both, and stores the answers in a journal, so that a command that
-was killed continues with the first missing answer.
-"""
+"""The failures that a search has found, with robustness and outcome in another simulator."""
 
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.base.errors import GzTestautoError, SpecError
-from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
-from gz_testauto.campaign.trial_runner import TrialRunner
-from gz_testauto.extras.search.journal import Journal
+from gz_testauto.base.errors import SpecError
+from gz_testauto.campaign.robustness import PerturbedTrial
+from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.screening import SearchPlan
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import StopRequest
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import trial_label
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
@@ -32,7 +25,7 @@ class Failure:
     """A failed trial of a search.
 
     ``same`` of ``valid`` perturbed trials have its outcome. ``confirmed`` is the outcome in another
-    simulator, or empty.
+    simulator, ``invalid`` if there is no valid trial there, or empty if it was not tested.
     """
 
     record: TrialRecord
@@ -87,65 +80,37 @@ def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSp
     return spec.model_copy(update={"worlds": worlds, "stop": None, "repetitions": 1})
 
 
-class FailureExaminer:
-    """A measurement of failures in the campaign of a search. ``perturbed`` is the number of
-    perturbed trials of each failure. Robust failures also run in the simulator ``confirm``, unless
-    it is empty.
+def examine(
+    failures: Sequence[Failure],
+    campaign: PreparedCampaign,
+    examination: Examination,
+    perturbed: int,
+    confirm: bool,
+    should_stop: StopRequest,
+) -> List[Failure]:
+    """Return the failures with the measured values, or those until the stop.
+
+    Each failure has ``perturbed`` perturbed trials. With ``confirm``, robust failures also run in
+    the other simulator.
     """
-
-    def __init__(
-        self, campaign: PreparedCampaign, journal: Path, perturbed: int, confirm: str
-    ) -> None:
-        self._campaign = campaign
-        self._trials = {trial.index: trial for trial in campaign.trials}
-        self._journal = Journal(journal, {"format": 1})
-        self._perturbed = perturbed
-        self._confirm = confirm
-
-    def examine(self, failures: Sequence[Failure], should_stop: StopRequest) -> List[Failure]:
-        """Return the failures with the measured values, or those until the stop."""
-        found: List[Failure] = []
-        for number, failure in enumerate(failures):
-            if should_stop():
-                break
-            label = trial_label(failure.record.world, failure.record.planner, 0)
-            print(f"[{number + 1}/{len(failures)}] {label}", file=sys.stderr, flush=True)
-            found.append(self._examined(failure, label))
-        return found
-
-    def _examined(self, failure: Failure, label: str) -> Failure:
-        spec = self._campaign.spec
-        trial = PerturbedTrial.of_trial(self._campaign, self._trials[failure.record.trial])
-        if self._perturbed:
-            key = f"{label} perturbed {self._perturbed}"
-            counts = self._journal.get(key)
-            if counts is None:
-                measured = measure_robustness(spec, trial, failure.record.outcome, self._perturbed)
-                counts = {"same": measured.same, "valid": measured.valid}
-                self._journal.add(key, counts)
-            failure = replace(failure, **counts)
-        if self._confirm and (failure.is_robust or not self._perturbed):
-            key = f"{label} in {self._confirm}"
-            outcome = self._journal.get(key)
-            if outcome is None:
-                outcome = self._outcome_in_other_simulator(failure, trial)
-                self._journal.add(key, outcome)
-            failure = replace(failure, confirmed=outcome)
-        return failure
-
-    def _outcome_in_other_simulator(self, failure: Failure, trial: PerturbedTrial) -> str:
-        try:
-            with TrialRunner(self._campaign.spec, self._confirm) as runner:
-                return runner.run(
-                    failure.world.path,
-                    trial.planner,
-                    seed=trial.seed,
-                    start=trial.start,
-                    goals=trial.goals,
-                ).outcome.value
-        except GzTestautoError as error:
-            print(f"{failure.world.name} in {self._confirm}: {error}", file=sys.stderr)
-            return Outcome.INVALID.value
+    trials = {trial.index: trial for trial in campaign.trials}
+    found: List[Failure] = []
+    for number, failure in enumerate(failures):
+        if should_stop():
+            break
+        label = trial_label(failure.record.world, failure.record.planner, 0)
+        print(f"[{number + 1}/{len(failures)}] {label}", file=sys.stderr, flush=True)
+        trial = PerturbedTrial.of_trial(campaign, trials[failure.record.trial])
+        if perturbed:
+            measured = examination.robustness(trial, failure.record.outcome, perturbed, label)
+            failure = replace(failure, same=measured.same, valid=measured.valid)
+        if confirm and (failure.is_robust or not perturbed):
+            confirmation = examination.confirmation(trial, label)
+            if not confirmation.outcome.valid:
+                print(f"{label}: {confirmation.detail}", file=sys.stderr, flush=True)
+            failure = replace(failure, confirmed=confirmation.outcome.value)
+        found.append(failure)
+    return found
 
 
 def search_report(

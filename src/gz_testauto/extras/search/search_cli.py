@@ -38,12 +38,14 @@ from gz_testauto.cli.campaigns import (
     run_trials,
 )
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.failures import (
     Failure,
-    FailureExaminer,
+    examine,
     search_report,
     searched_campaign,
 )
+from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -121,10 +123,14 @@ def run(arguments: argparse.Namespace) -> int:
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
     plan = SearchPlan.of_budget(arguments.budget, len(spec.planners), arguments.strategy)
     spec = searched_campaign(spec, plan)
+    if arguments.simulator_confirm:
+        select_simulator(spec, arguments.simulator_confirm)  # an unknown name is rejected here
     directory = CampaignDirectory(arguments.out)
     with StopSignals(on_first=announce_stop) as stop:
         first = TrialSelection(worlds=plan.plain)
-        results = run_trials(spec, arguments.out, arguments, first, stop)
+        results = run_trials(
+            spec, arguments.out, arguments, first, stop, write_page=not plan.screened
+        )
         worlds = {one.name: one for one in read_worlds(directory.worlds)}
         screened = [one.name for one in plan.chosen(list(worlds.values()))]
         if screened and not stop():
@@ -139,13 +145,12 @@ def run(arguments: argparse.Namespace) -> int:
         if failures and not stop():
             with ResultStore.read(directory) as store:
                 campaign = open_for_replay(directory, store)
-            examiner = FailureExaminer(
-                campaign,
-                arguments.out / JOURNAL,
-                arguments.perturb,
-                arguments.simulator_confirm or "",
-            )
-            failures = examiner.examine(failures, stop)
+            confirm = arguments.simulator_confirm or ""
+            journal = Journal(arguments.out / JOURNAL, {"format": 2})
+            with Examination(campaign.spec, journal, confirm) as examination:
+                failures = examine(
+                    failures, campaign, examination, arguments.perturb, bool(confirm), stop
+                )
         if stop():
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
@@ -159,7 +164,14 @@ def run(arguments: argparse.Namespace) -> int:
     if results.invalid:
         number = len(results.invalid)
         print(f"{number} invalid trials; --retry-invalid repeats them", file=sys.stderr)
-    return 0 if failures and not results.invalid else EXIT_INVALID
+    unconfirmed = [one for one in failures if one.confirmed == Outcome.INVALID.value]
+    if unconfirmed:
+        print(
+            f"{len(unconfirmed)} failures have no valid trial in {arguments.simulator_confirm}; "
+            "the same command repeats them",
+            file=sys.stderr,
+        )
+    return 0 if failures and not results.invalid and not unconfirmed else EXIT_INVALID
 
 
 def _outcomes(name: str) -> Set[Outcome]:

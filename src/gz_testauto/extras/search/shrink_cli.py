@@ -16,18 +16,19 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict
 
 import numpy as np
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.disk import make_directory
-from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
-from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial, Robustness
+from gz_testauto.campaign.robustness import PerturbedTrial
 from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
 from gz_testauto.cli.replay import find_trial, require_result
+from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.journal import JOURNAL, Journal
 from gz_testauto.extras.search.one_trial import (
     CAMPAIGN,
@@ -40,8 +41,6 @@ from gz_testauto.extras.search.one_trial import (
 from gz_testauto.extras.search.shrink import Candidate, FailureTest, place_of, shrink
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.setup import PreparedBuiltin
 from gz_testauto.worlds.edited import EditedWorld
 
@@ -159,29 +158,23 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if found.candidate.without:
         print(f"omitted without effect: {', '.join(found.candidate.without)}")
-    if arguments.perturb:
-        reduced = spec.model_copy(update=_entries(spec, found.candidate))
-        perturbed = PerturbedTrial(
-            EditedWorld(out / WORLD, spec.worlds.obstacle_pattern),
-            trial.planner,
-            seed,
-            found.candidate.start,
-            found.candidate.goals,
-        )
-        robustness = _robustness(reduced, perturbed, last.outcome, arguments.perturb, journal)
-        result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
-        print(f"robustness: {robustness.summary}")
-    if arguments.simulator_confirm:
-        key = f"confirmed in {arguments.simulator_confirm}"
-        answer = journal.get(key)
-        if answer is None:
-            answer, is_valid = _confirmed(
-                arguments.simulator_confirm, spec, content, found.candidate, last.outcome, seed
-            )
-            if is_valid:
-                journal.add(key, answer)
-        result["confirmed_in"] = answer
-        print(f"{arguments.simulator_confirm}: {result['confirmed_in']}")
+    reduced = spec.model_copy(update=_entries(spec, found.candidate))
+    shrunk = PerturbedTrial(
+        EditedWorld(out / WORLD, spec.worlds.obstacle_pattern),
+        trial.planner,
+        seed,
+        found.candidate.start,
+        found.candidate.goals,
+    )
+    confirm = arguments.simulator_confirm or ""
+    with Examination(reduced, journal, confirm, _print_progress) as examination:
+        if arguments.perturb:
+            robustness = examination.robustness(shrunk, last.outcome, arguments.perturb)
+            result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
+            print(f"robustness: {robustness.summary}")
+        if confirm:
+            result["confirmed_in"] = examination.confirmation(shrunk).sentence(last.outcome)
+            print(f"{confirm}: {result['confirmed_in']}")
     write_atomically(out / "shrunk.json", (json.dumps(result, indent=1) + "\n").encode("utf-8"))
     print(f"repeat: gz_testauto run {out / CAMPAIGN} --out {out / 'results'}")
     if picture is not None:
@@ -199,55 +192,6 @@ def _entries(spec: Any, candidate: Candidate) -> Dict[str, Any]:
         key: tuple(one for one in getattr(spec, key) if one.name not in candidate.without)
         for key in REMOVABLE
     }
-
-
-def _robustness(
-    spec: BuiltinCampaignSpec,
-    trial: PerturbedTrial,
-    outcome: Outcome,
-    count: int,
-    journal: Journal,
-) -> Robustness:
-    """Return the robustness of the shrunk failure. The journal stores each perturbed trial."""
-    found: List[Optional[Outcome]] = []
-    with Perturbation(spec) as perturbation:
-        for number in range(count):
-            key = f"perturbed {number}"
-            answer = journal.get(key)
-            if answer is None:
-                repeat = perturbation.outcome(trial, number)
-                answer = {"outcome": None if repeat is None else repeat.value}
-                journal.add(key, answer)
-            word = answer["outcome"]
-            found.append(None if word is None else Outcome(word))
-            _print_progress(f"perturbed {number + 1} of {count}: {word or 'no valid scene'}")
-    return Robustness(outcome, tuple(found))
-
-
-def _confirmed(
-    simulator: str,
-    spec: Any,
-    content: bytes,
-    candidate: Candidate,
-    outcome: Outcome,
-    seed: TrialSeed,
-) -> Tuple[str, bool]:
-    """Return a sentence on whether the shrunk trial has the same outcome in another simulator, and
-    whether its trial there is valid."""
-    try:
-        with TrialRunner(spec, simulator) as runner:
-            trial = runner.run(
-                content,
-                spec.planners[0].name,
-                seed=seed,
-                start=candidate.start,
-                goals=candidate.goals,
-                without=candidate.without,
-            )
-    except GzTestautoError as error:
-        return f"not confirmed, no valid trial: {error}", False
-    state = "confirmed" if trial.outcome is outcome else "not confirmed"
-    return f"{state}: {trial.outcome.value}, {escape_text(trial.detail)}", True
 
 
 def _print_progress(line: str) -> None:

@@ -34,9 +34,8 @@ from pathlib import Path
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.campaign_files import campaign_path, input_path
-from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import chosen_executor, select_simulator
+from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     add_simulator_argument,
@@ -44,8 +43,8 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     run_trials,
 )
-from gz_testauto.cli.progress import announce_stop, progress_listener
-from gz_testauto.cli.workers import chosen_workers, processors, whole_number
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.workers import processors, whole_number
 from gz_testauto.extras.tune.outcome import (
     CAMPAIGN,
     PLANNER,
@@ -140,20 +139,9 @@ def run(arguments: argparse.Namespace) -> int:
     stop = StopSignals(on_first=announce_stop)
 
     def run_part(part: CampaignSpec, folder: Path, selection: TrialSelection) -> CampaignResults:
-        if folder.name == TRAINING:  # no page, which would compare all pairs of candidates
-            results = run_campaign(
-                part,
-                folder,
-                chosen_executor(part, folder),
-                make_workers=chosen_workers(arguments),
-                selection=selection,
-                retry_invalid=arguments.retry_invalid,
-                listener=progress_listener(),
-                should_stop=stop,
-                world_workers=arguments.workers or processors(),
-            )
-        else:
-            results = run_trials(part, folder, arguments, selection, stop)
+        # The page of the training would compare all pairs of candidates.
+        write_page = folder.name != TRAINING
+        results = run_trials(part, folder, arguments, selection, stop, write_page=write_page)
         if stop():
             raise TuningStopped
         return results
