@@ -184,7 +184,8 @@ def test_lateral_displacement_is_not_measured():
     [
         ("alpha: [1, 2, 3]", "alpha"),
         ("alpha: [0.1, 0.1, -0.1, 0.1]", r"alpha\[2\] is -0.1"),
-        ("track_width: 0.6", "track_width must be from -0.5 to 0.5"),
+        ("track_width: 0.6", "track_width is 0.6; it must be from -0.5 to 0.5"),
+        ("track_width: [-0.7, 0.1]", "track_width can be -0.7"),
         ("slip: {share: 0.1}", "slip.every_m is missing"),
     ],
 )

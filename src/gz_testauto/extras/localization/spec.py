@@ -45,8 +45,10 @@ MOST_SLIP = 0.9
 
 def _small(distribution: Distribution) -> Distribution:
     low, high = distribution.support
-    if low < -MOST_RELATIVE or high > MOST_RELATIVE:
-        raise fault(f"must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
+    for bound in (low, high):
+        if abs(bound) > MOST_RELATIVE:
+            found = f"is {bound:g}" if low == high else f"can be {bound:g}"
+            raise fault(f"{found}; it must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
     return distribution
 
 
