@@ -91,8 +91,9 @@ class Observation:
     """The input of a planner in one cycle.
 
     ``pose`` is the robot's pose in the world frame, which is an estimate in a campaign with
-    ``localization``. ``twist`` is its measured twist in the base frame. ``scan`` is the last scan, or None before the first one. ``objects`` are the tracked
-    objects, for planners that request them.
+    ``localization``. ``twist`` is its measured twist in the base frame. ``scan`` is the last scan,
+    or None before the first one. ``objects`` are the tracked objects, for planners that request
+    them.
     """
 
     time_s: float
