@@ -1,0 +1,224 @@
+"""Fit logistic regressions to few trials, whose outcomes are correlated within a world.
+
+Firth's penalized likelihood keeps the coefficients finite if the columns separate success from
+failure, which is frequent with few worlds: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and M.
+Schemper, Statistics in Medicine 21 (2002) 2409–2419. The covariance with correlated trials is the
+sandwich estimator over clusters, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13–22, corrected
+for few clusters as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134.
+"""
+
+from dataclasses import dataclass
+from typing import List, Tuple
+
+import numpy as np
+
+_STEPS = 100
+_LARGEST_STEP = 2.0
+_TOLERANCE = 1e-9
+_HALVINGS = 30
+_GAIN = 1e-8
+"""Gain of the log-likelihood below which it is considered the largest one."""
+
+_CONVERGED = 1e-3
+"""Largest further step of a converged coefficient, if columns have deviations of about 1."""
+
+_RIDGE, _SMALLEST = 1e-12, 1e-300
+"""Additions to a matrix, which is singular if the columns separate success from failure."""
+
+_UNLIMITED = 50.0
+"""Coefficient above which a limit is considered infinite, if columns have deviations of about 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """A fitted regression: its coefficients, shape (k,), and their information matrix, shape
+    (k, k). ``has_converged`` is false if the last step was still large.
+    """
+
+    coefficients: np.ndarray
+    information: np.ndarray
+    has_converged: bool
+
+    @property
+    def model_covariance(self) -> np.ndarray:
+        """Return the covariance of the coefficients, shape (k, k), for independent trials."""
+        return np.asarray(np.linalg.inv(self.information))
+
+
+def fit_logistic(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> LogisticFit:
+    """Return the regression of ``success`` of ``count`` trials in each row of ``design``.
+
+    ``design`` has the shape (n, k), the others (n,). Newton's method solves Firth's score equation.
+    The columns must be linearly independent.
+    """
+    from scipy.special import expit
+
+    beta = np.zeros(design.shape[1])
+    information = design.T @ design
+    largest = np.inf
+    for _ in range(_STEPS):
+        rate = expit(design @ beta)
+        weight = count * rate * (1 - rate)
+        information = design.T @ (weight[:, None] * design)
+        inverse = np.linalg.inv(information)
+        leverage = weight * np.einsum("ij,jk,ik->i", design, inverse, design)
+        score = design.T @ (success - count * rate + leverage * (0.5 - rate))
+        step = inverse @ score
+        largest = float(np.abs(step).max())
+        beta = beta + step * min(1.0, _LARGEST_STEP / max(largest, _TOLERANCE))
+        if largest < _TOLERANCE:
+            break
+    if largest < _TOLERANCE:
+        return LogisticFit(beta, information, True)
+    found = Profile(design, success, count, is_penalized=True)  # with shorter steps
+    rate = expit(design @ found.coefficients)
+    information = design.T @ ((count * rate * (1 - rate))[:, None] * design)
+    return LogisticFit(found.coefficients, information, found.has_converged)
+
+
+def cluster_covariance(
+    fit: LogisticFit,
+    design: np.ndarray,
+    success: np.ndarray,
+    count: np.ndarray,
+    clusters: np.ndarray,
+) -> np.ndarray:
+    """Return the covariance of the coefficients of ``fit``, shape (k, k), if rows with the same
+    value of ``clusters``, shape (n,), are correlated. The other inputs are those of the fit.
+    """
+    from scipy.special import expit
+
+    inverse = np.linalg.inv(fit.information)
+    rate = expit(design @ fit.coefficients)
+    weight = count * rate * (1 - rate)
+    raw = success - count * rate
+    _, place, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    adjusted = raw.copy()
+    single = sizes[place] == 1
+    leverage = weight * np.einsum("ij,jk,ik->i", design, inverse, design)
+    adjusted[single] = raw[single] / (1.0 - leverage[single])
+    for cluster in np.flatnonzero(sizes > 1):
+        rows = np.flatnonzero(place == cluster)
+        hat = weight[rows, None] * design[rows] @ inverse @ design[rows].T
+        adjusted[rows] = np.linalg.pinv(np.eye(len(rows)) - hat) @ raw[rows]
+    score = np.zeros((len(sizes), design.shape[1]))
+    np.add.at(score, place, adjusted[:, None] * design)
+    return np.asarray(inverse @ (score.T @ score) @ inverse)
+
+
+class Profile:
+    """The profile likelihood of the coefficients of a regression.
+
+    Without a penalty, it has no upper or lower limit of a coefficient if the columns separate
+    success from failure. With Firth's penalty, it always has both. Intervals from a standard error
+    are too short for strong effects: W. W. Hauck and A. Donner, Journal of the American Statistical
+    Association 72 (1977) 851–853. The inputs are those of :func:`fit_logistic`.
+    """
+
+    def __init__(
+        self, design: np.ndarray, success: np.ndarray, count: np.ndarray, is_penalized: bool
+    ) -> None:
+        self._design, self._success, self._count = design, success, count
+        self._is_penalized = is_penalized
+        every = list(range(design.shape[1]))
+        self.largest, self.coefficients = self._maximum(every, np.zeros(len(design)))
+
+    def deviance(self, column: int, value: float) -> float:
+        """Return twice the difference of the log-likelihoods, the largest one minus the largest one
+        with ``value`` as the coefficient of ``column``."""
+        others = [one for one in range(self._design.shape[1]) if one != column]
+        fixed, _ = self._maximum(others, self._design[:, column] * value)
+        return max(2.0 * (self.largest - fixed), 0.0)
+
+    def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
+        """Return the lowest and the highest coefficient of ``column`` with a deviance of up to
+        ``reach``, or infinity. ``start`` is near them, and ``step`` is a first step."""
+        from scipy.optimize import brentq
+
+        start = self._inside(column, start, step, reach)
+        ends = []
+        for sign in (-1.0, 1.0):
+            inner, width = start, step
+            while abs(inner) <= _UNLIMITED:
+                outer = start + sign * width
+                if self.deviance(column, outer) > reach:
+                    inner = brentq(
+                        lambda value: self.deviance(column, value) - reach,
+                        inner,
+                        outer,
+                        xtol=1e-4 * step,
+                    )
+                    break
+                inner, width = outer, 2.0 * width
+            ends.append(float(inner) if abs(inner) <= _UNLIMITED else sign * np.inf)
+        return ends[0], ends[1]
+
+    def _inside(self, column: int, start: float, step: float, reach: float) -> float:
+        """Return the coefficient nearest to ``start``, in a few steps, whose deviance is at most
+        ``reach``. It differs from ``start`` only if the estimate has another penalty."""
+        deviance = self.deviance(column, start)
+        if deviance > reach and self.deviance(column, start + step) > deviance:
+            step = -step
+        while deviance > reach and abs(start) <= _UNLIMITED:
+            start, step = start + step, 2.0 * step
+            deviance = self.deviance(column, start)
+        return start
+
+    @property
+    def has_converged(self) -> bool:
+        """Return whether ``coefficients`` maximize the likelihood: its slope is nearly zero."""
+        logit = self._design @ self.coefficients
+        step = np.linalg.solve(*self._equations(self._design, logit))
+        return bool(np.abs(step).max() < _CONVERGED)
+
+    def _maximum(self, free: List[int], offset: np.ndarray) -> Tuple[float, np.ndarray]:
+        """Return the largest value of the likelihood over the coefficients of the columns ``free``,
+        or its limit if it increases without end, and the coefficients."""
+        design, beta, logit = self._design[:, free], np.zeros(len(free)), offset
+        reached = self._value(logit)
+        for _ in range(_STEPS if free else 0):
+            step, gained = np.linalg.solve(*self._equations(design, logit)), -np.inf
+            for _ in range(_HALVINGS):
+                gained = self._value(offset + design @ (beta + step)) - reached
+                if gained >= 0.0:
+                    break
+                step = step / 2.0
+            if not gained >= 0.0:
+                break
+            beta = beta + step
+            logit, reached = offset + design @ beta, reached + gained
+            if gained < _GAIN:
+                break
+        return reached, beta
+
+    def _equations(self, design: np.ndarray, logit: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Return the matrix and the right side of the equations of Newton's step."""
+        from scipy.special import expit
+
+        rate = expit(logit)
+        weight = self._count * rate * (1 - rate)
+        residual = self._success - self._count * rate
+        if self._is_penalized:
+            residual = residual + self._leverage(weight) * (0.5 - rate)
+        information = design.T @ (weight[:, None] * design)
+        diagonal = _RIDGE * np.trace(information) + _SMALLEST
+        information[np.diag_indices(design.shape[1])] += diagonal
+        return information, design.T @ residual
+
+    def _value(self, logit: np.ndarray) -> float:
+        """Return the logarithm of the likelihood, with the penalty if there is one."""
+        failures = self._count - self._success
+        lost = self._success @ np.logaddexp(0.0, -logit) + failures @ np.logaddexp(0.0, logit)
+        if not self._is_penalized:
+            return -float(lost)
+        from scipy.special import expit
+
+        rate = expit(logit)
+        weight = self._count * rate * (1 - rate)
+        sign, logarithm = np.linalg.slogdet(self._design.T @ (weight[:, None] * self._design))
+        return float(0.5 * logarithm - lost) if sign > 0.0 else -np.inf
+
+    def _leverage(self, weight: np.ndarray) -> np.ndarray:
+        inverse = np.linalg.pinv(self._design.T @ (weight[:, None] * self._design), hermitian=True)
+        found = weight * np.einsum("ij,jk,ik->i", self._design, inverse, self._design)
+        return np.asarray(found)
