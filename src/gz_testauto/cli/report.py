@@ -14,7 +14,7 @@ import contextlib
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, List
 
 from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import analyze
@@ -23,6 +23,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.selection import valid_trials
 from gz_testauto.cli.outputs import add_output_arguments, print_text, write_outputs
 from gz_testauto.report.export import to_csv, to_json
+from gz_testauto.report.sections import print_section, read_sections
 from gz_testauto.report.sources import Source
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory
@@ -86,6 +87,7 @@ def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     else:
         print_report(analysis)
         _print_corpus(opened)
+        _print_sections(opened, results)
     sources = [Source.of(opened, results.planners)]
     write_outputs(arguments, sources, analysis, partial(_write_page, opened))
     if arguments.animate:
@@ -106,6 +108,16 @@ def _print_corpus(opened: OpenedResults) -> None:
     for one in bad:
         trial = ", ".join(filter(None, (one.outcome, one.detail)))
         print(escape_text(f"  {one.verdict}: {one.world} {one.planner}: {trial}"))
+
+
+def _print_sections(opened: OpenedResults, results: CampaignResults) -> None:
+    """Print the sections of extras, such as the robustness of outcomes."""
+    problems: List[str] = []
+    for section in read_sections(opened.path, results, problems):
+        print()
+        print_section(section)
+    for problem in problems:
+        print(escape_text(problem), file=sys.stderr)
 
 
 def _write_page(opened: OpenedResults, out: Path) -> Iterable[str]:

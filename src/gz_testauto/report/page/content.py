@@ -210,8 +210,11 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
     ]
 
 
-def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[str, Any]]:
-    """Return the table of outcomes, with one row per world and one column per planner."""
+def matrix(
+    analysis: Analysis, figures: Mapping[Figure, Values], marks: Mapping[int, str]
+) -> List[Dict[str, Any]]:
+    """Return the table of outcomes, with one row per world and one column per planner. ``marks``
+    maps trials to words, which the cells contain."""
     results = analysis.results
     found: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
@@ -220,16 +223,25 @@ def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[st
         {
             "name": world.name,
             "figures": [_figure_text(figure, values[at]) for figure, values in figures.items()],
-            "cells": [_cell(found.get((world.name, planner), ())) for planner in results.planners],
+            "cells": [
+                _cell(found.get((world.name, planner), ()), marks) for planner in results.planners
+            ],
         }
         for at, world in enumerate(results.worlds)
     ]
 
 
-def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
+def _cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
     """Return the cell for a planner in a world: its outcome or, with repetitions, its number of
-    successes.
+    successes, and the marks of its trials.
     """
+    cell = _outcomes_cell(records)
+    words = Counter(marks[one.trial] for one in records if one.trial in marks)
+    marked = [f"{n} {word}" if len(records) > 1 else word for word, n in words.items()]
+    return {**cell, "text": ", ".join([cell["text"], *marked])}
+
+
+def _outcomes_cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
     if not records:
         return {"symbol": "", "text": "not run", "kind": "none"}
     if len(records) == 1:

@@ -28,6 +28,7 @@ from gz_testauto.report.page.files import files_of_trials
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
+from gz_testauto.report.sections import Section, read_sections
 from gz_testauto.report.sources import Source, recordings
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.judged_corpus import read_judged_corpus
@@ -165,6 +166,10 @@ class PageMaker:
             data.replays(results.planners, sources, imported),
         )
         problems += self._surroundings.problems
+        sections: List[Section] = []
+        if compared is None:
+            sections = read_sections(place.path, results, problems)
+        marks = {trial: word for one in sections for trial, word in one.marks.items()}
         html = _rendered(
             self._live,
             name=results.name,
@@ -185,10 +190,11 @@ class PageMaker:
             rate_notes=list(map(str, caveats(analysis))),
             means=content.means(analysis),
             figures=list(figures),
-            matrix=content.matrix(analysis, figures),
+            matrix=content.matrix(analysis, figures, marks),
             differences=content.differences(analysis),
             slopes=content.slopes(results, fitted),
             invalid=content.invalid(results),
+            sections=sections,
             corpus=_corpus(place, problems) if compared is None else None,
             reproductions=[
                 (source.label, content.reproduction(manifest, source.typed, source.is_packed))

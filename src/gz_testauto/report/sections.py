@@ -1,0 +1,86 @@
+"""Further sections of a report, which extras compute and store in a results directory.
+
+A plug-in of :data:`SECTIONS` is a function of the results directory and its results. It returns a
+:class:`Section`, or None if the directory has no data for it, and raises ``ResultsError`` if they
+are damaged. The terminal and the HTML page contain the same sections.
+"""
+
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import List, Mapping, Optional, Tuple
+
+from rich.console import Console
+
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.escaping import escape_all_texts
+from gz_testauto.base.registry import Registry
+from gz_testauto.report.plain import WIDTH, plain_table, report_console
+from gz_testauto.results.records import CampaignResults
+
+SECTIONS = Registry("report section", {})
+
+
+@dataclass(frozen=True)
+class SectionTable:
+    """A table of texts. The first column is aligned left, the others right."""
+
+    caption: str
+    columns: Tuple[str, ...]
+    rows: Tuple[Tuple[str, ...], ...]
+    on_page_only: bool = False
+    """If true, the table is long, and the terminal omits it."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: its heading, paragraphs and tables.
+
+    ``marks`` maps trials, by their index in the plan, to a word. The table of worlds on the page
+    contains the words next to the outcomes.
+    """
+
+    heading: str
+    notes: Tuple[str, ...]
+    tables: Tuple[SectionTable, ...]
+    marks: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def anchor(self) -> str:
+        """Return the identifier of the section on the page."""
+        return "section-" + "-".join(self.heading.lower().split())
+
+
+def read_sections(directory: Path, results: CampaignResults, problems: List[str]) -> List[Section]:
+    """Return the sections of a results directory. For each one that cannot be read, the reason is
+    appended to ``problems``."""
+    found = []
+    for name in SECTIONS.names():
+        try:
+            section: Optional[Section] = SECTIONS.get(name)(directory, results)
+        except GzTestautoError as error:
+            problems.append(str(error))
+            continue
+        if section is not None:
+            found.append(section)
+    return found
+
+
+def print_section(section: Section, console: Optional[Console] = None) -> None:
+    """Print a section, by default to standard output."""
+    console = console or report_console()
+    shown: Section = escape_all_texts(section)
+    console.print(shown.heading, style="bold")
+    for table in shown.tables:
+        if table.on_page_only:
+            continue
+        if table.caption:
+            console.print()
+            console.print(table.caption)
+        printed = plain_table(*table.columns)
+        for row in table.rows:
+            printed.add_row(*row)
+        console.print(printed)
+    for note in shown.notes:
+        console.print()
+        console.print(textwrap.fill(note, WIDTH, break_on_hyphens=False))
