@@ -1,0 +1,1 @@
+"""Features of worlds that make a planner fail: a logistic regression and a small tree."""

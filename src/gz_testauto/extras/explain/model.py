@@ -1,0 +1,265 @@
+"""The logistic regression of failure on features, and what it requires of the data.
+
+All requested features are in one model: none is selected by its result, which would make intervals
+too narrow. Each feature is divided by its standard deviation over the trials, so its odds ratio is
+that of one standard deviation. Several planners have one intercept each and common coefficients.
+
+The interval of a coefficient is that of the profile likelihood, wherever its deviance is at most
+the quantile of a squared t distribution, whose degrees of freedom are the number of worlds minus
+that of coefficients. The deviance is divided by the ratio of the variance over worlds
+(:mod:`gz_testauto.analysis.logistic`) to that of the likelihood, if it is above 1: R. E. Chandler
+and S. Bate, Biometrika 94 (2007) 167–183. The likelihood without a penalty underestimates the upper
+end of no effect, and Firth's penalized one (G. Heinze and M. Schemper, Statistics in Medicine 21
+(2002) 2409–2419) the lower end of none; the stated interval contains both. p-values belong to the
+same deviances, and are adjusted over all features by Holm's method.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import List, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.analysis.comparison import ALPHA, holm
+from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.logistic import LogisticFit, Profile, cluster_covariance, fit_logistic
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.explain.features import Feature, FeatureTable
+from gz_testauto.report.plain import count_text, joined
+
+PER_FEATURE = 10
+"""Smallest number of worlds with a failure, and of worlds with a success, for each feature."""
+
+_UNIQUE = 1e-6
+"""Smallest share of the variance of a feature that the features before it do not determine."""
+
+_SEPARATION = 1e-6
+
+METHOD = "logistic regression, Firth, clustered by world"
+
+
+@dataclass(frozen=True)
+class FeatureEffect:
+    """The effect of a feature on failure.
+
+    ``mean`` and ``deviation`` describe the feature over the trials, in its own unit. ``odds_ratio``
+    is the factor of the odds of failure per standard deviation. ``p`` is adjusted by Holm's method.
+    """
+
+    feature: Feature
+    mean: float
+    deviation: float
+    odds_ratio: Estimate
+    p: float
+
+    @property
+    def trend(self) -> str:
+        """Return whether failures are more frequent with larger or with smaller values."""
+        if not self.p < ALPHA:
+            return ""
+        return "larger" if self.odds_ratio.value > 1.0 else "smaller"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The fitted model. ``planners`` are those in the model. The counts are those of the trials and
+    worlds in it. ``notes`` state which data and features are not part of the model, and why.
+    """
+
+    planners: Tuple[str, ...]
+    effects: Tuple[FeatureEffect, ...]
+    trials: int
+    failures: int
+    worlds: int
+    worlds_with_failure: int
+    notes: Tuple[str, ...]
+
+
+def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
+    """Return the model of failure, and the part of ``table`` to which it was fitted.
+
+    Raises ``ResultsError`` if there are too few worlds with a failure, or with a success.
+    """
+    notes: List[str] = []
+    table = _complete(table, notes)
+    table = _informative(table, notes)
+    table = _distinct(table, notes)
+    _require_enough(table, notes)
+    design, deviation = _design(table)
+    ones = np.ones(len(table.failed))
+    fit = fit_logistic(design, table.failed.astype(float), ones)
+    if not fit.has_converged:
+        raise ResultsError(
+            "the logistic regression does not converge; use fewer features with --features"
+        )
+    notes += _separation_notes(design, table)
+    estimates = _estimates(fit, design, table)
+    effects = tuple(
+        FeatureEffect(feature, float(table.values[:, at].mean()), float(deviation[at]), ratio, p)
+        for at, (feature, ratio, p) in enumerate(
+            zip(
+                table.features,
+                [ratio for ratio, _ in estimates],
+                holm([p for _, p in estimates]),
+            )
+        )
+    )
+    worlds, with_failure, _ = _world_counts(table)
+    found = Explanation(
+        tuple(dict.fromkeys(table.planners)),
+        effects,
+        len(table.failed),
+        int(table.failed.sum()),
+        worlds,
+        with_failure,
+        tuple(notes),
+    )
+    return found, table
+
+
+def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
+    """Return the trials with all features. A feature without any value is an error."""
+    known = np.isfinite(table.values)
+    for at, feature in enumerate(table.features):
+        missing = ~known[:, at]
+        if missing.any():
+            failed = int(table.failed[missing].sum())
+            notes.append(
+                f"{count_text(int(missing.sum()), 'trial')} without a finite value of "
+                f"{feature.name} ({failed} failed) are not part of the model."
+            )
+    return table.rows(known.all(axis=1))
+
+
+def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
+    """Return the trials of planners with failures and successes, since an intercept explains the
+    others completely."""
+    if not len(table.failed):
+        return table
+    planners = np.asarray(table.planners)
+    for planner in dict.fromkeys(table.planners):
+        ended = table.failed[planners == planner]
+        if ended.all() or not ended.any():
+            word = "always" if ended.all() else "never"
+            notes.append(f"{planner} {word} failed, so its trials are not part of the model.")
+            table = table.rows(np.asarray(table.planners) != planner)
+    return table
+
+
+def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
+    """Return the table without features that are constant, or determined by those before them."""
+    if not len(table.failed):
+        return table
+    basis = _intercepts(table)
+    kept: List[int] = []
+    for at, feature in enumerate(table.features):
+        values = table.values[:, at]
+        scale = float(np.abs(values).max())
+        if np.ptp(values) <= 1e-9 * scale:
+            notes.append(f"{feature.name} is {values[0]:.6g} in all trials, so it is not used.")
+            continue
+        standard = (values - values.mean()) / values.std()
+        rest = standard - basis @ np.linalg.lstsq(basis, standard, rcond=None)[0]
+        if float((rest**2).mean()) < _UNIQUE:
+            others = [table.features[one].name for one in kept] or ["the planner"]
+            notes.append(f"{feature.name} is determined by {joined(others)}, so it is not used.")
+            continue
+        kept.append(at)
+        basis = np.column_stack([basis, standard])
+    return table.columns(kept)
+
+
+def _require_enough(table: FeatureTable, notes: Sequence[str]) -> None:
+    """Raise ``ResultsError`` if the worlds have too few failures or successes for the features."""
+    reason = f" {' '.join(notes)}" if notes else ""
+    if not len(table.failed):
+        raise ResultsError(
+            "no trial can be explained: there must be failures and successes of the same planner."
+            f"{reason} Run more or harder worlds, or name other planners or --features"
+        )
+    if not table.features:
+        raise ResultsError(f"no feature differs between the trials.{reason} Use other --features")
+    _, failed, passed = _world_counts(table)
+    least = PER_FEATURE * len(table.features)
+    if failed >= least and passed >= least:
+        return
+    number = min(failed, passed)
+    what = "failure" if failed < least else "success"
+    affordable = number // PER_FEATURE
+    names = joined([feature.name for feature in table.features])
+    remedy = f"use --features with at most {affordable} of them, or " if affordable else ""
+    raise ResultsError(
+        f"{count_text(number, 'world')} with a {what} "
+        f"{'is' if number == 1 else 'are'} too few to explain failures by "
+        f"{count_text(len(table.features), 'feature')} ({names}): at least {least} are necessary, "
+        f"{PER_FEATURE} for each feature; {remedy}run more worlds.{reason}"
+    )
+
+
+def _world_counts(table: FeatureTable) -> Tuple[int, int, int]:
+    """Return the numbers of worlds, of those with a failure, and of those with a success."""
+    worlds = np.asarray(table.worlds)
+    return (
+        len(set(table.worlds)),
+        len(set(worlds[table.failed])),
+        len(set(worlds[~table.failed])),
+    )
+
+
+def _intercepts(table: FeatureTable) -> np.ndarray:
+    planners = np.asarray(table.planners)
+    return np.column_stack(
+        [(planners == one).astype(float) for one in dict.fromkeys(table.planners)]
+    )
+
+
+def _design(table: FeatureTable) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the columns of the regression, the intercepts last, and the deviations of features."""
+    deviation = table.values.std(axis=0)
+    standard = (table.values - table.values.mean(axis=0)) / deviation
+    return np.column_stack([standard, _intercepts(table)]), deviation
+
+
+def _estimates(
+    fit: LogisticFit, design: np.ndarray, table: FeatureTable
+) -> List[Tuple[Estimate, float]]:
+    """Return the odds ratio of each feature with its interval, and the p-value."""
+    from scipy.stats import t
+
+    failed, ones = table.failed.astype(float), np.ones(len(table.failed))
+    robust = np.diag(cluster_covariance(fit, design, failed, ones, np.asarray(table.worlds)))
+    model = np.diag(fit.model_covariance)
+    distribution = t(len(set(table.worlds)) - design.shape[1])
+    reach = float(distribution.ppf((1 + LEVEL) / 2))
+    profiles = [Profile(design, failed, ones, penalized) for penalized in (False, True)]
+    found = []
+    for at in range(len(table.features)):
+        factor = max(1.0, float(robust[at] / model[at]))
+        value, error = float(fit.coefficients[at]), math.sqrt(float(model[at]))
+        limits = [one.limits(at, value, error, factor * reach**2) for one in profiles]
+        ends = min(low for low, _ in limits), max(high for _, high in limits)
+        deviance = min(one.deviance(at, 0.0) for one in profiles) / factor
+        p = float(2.0 * distribution.sf(math.sqrt(deviance)))
+        ratio, low, high = map(_exponential, (value, *ends))
+        found.append((Estimate(ratio, low, high, METHOD), p))
+    return found
+
+
+def _exponential(value: float) -> float:
+    return math.inf if value > 700.0 else math.exp(value)  # larger ones overflow
+
+
+def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
+    """Return a note if a combination of the features separates failures from successes: no trial
+    is on the wrong side of it, and not all are on it."""
+    from scipy.optimize import linprog
+
+    side = np.where(table.failed, 1.0, -1.0)[:, None] * design
+    found = linprog(-side.sum(axis=0), A_ub=-side, b_ub=np.zeros(len(side)), bounds=(-1.0, 1.0))
+    if found.status != 0 or -found.fun < _SEPARATION * len(side):
+        return []
+    return [
+        "The features separate the failures from the successes, completely or in a part of the "
+        "worlds. The odds ratios then have no upper limit; the stated ones are finite only because "
+        "of Firth's penalty."
+    ]

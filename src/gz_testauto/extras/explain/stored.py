@@ -1,0 +1,219 @@
+"""The file with an explanation in a results directory, and the section of the report with it."""
+
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Sequence, Tuple
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.extras.explain.model import Explanation
+from gz_testauto.report.plain import count_text, joined, number_text, p_text
+from gz_testauto.report.sections import Section, SectionTable
+from gz_testauto.results.records import CampaignResults
+
+EXPLANATION = "explain.json"
+"""Name of the file in a results directory."""
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """The effect of a feature. ``mean`` and ``deviation`` are in ``unit``. A limit of the odds
+    ratio that does not exist is None, and so is a p-value of it."""
+
+    feature: str
+    heading: str
+    unit: str
+    mean: float
+    deviation: float
+    odds_ratio: float
+    low: float
+    high: Optional[float]
+    p_holm: float
+    failures_with: str
+
+
+@dataclass(frozen=True)
+class LeafRow:
+    """A leaf of the tree, with the rate of failures in the second half of the worlds. Limits that
+    do not exist, for example for a single world, are None."""
+
+    conditions: Tuple[str, ...]
+    worlds: int
+    trials: int
+    failures: int
+    rate: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+
+
+@dataclass(frozen=True)
+class ExplanationFile:
+    """The content of the file. ``of_results`` identifies the trials that were explained."""
+
+    planners: Tuple[str, ...]
+    trials: int
+    failures: int
+    worlds: int
+    worlds_with_failure: int
+    effects: Tuple[EffectRow, ...]
+    tree: Tuple[LeafRow, ...]
+    notes: Tuple[str, ...]
+    of_results: str
+
+    @classmethod
+    def of(
+        cls, found: Explanation, leaves: Sequence, notes: Sequence[str], results: CampaignResults
+    ) -> "ExplanationFile":
+        """Return the content for an explanation of ``results``."""
+        effects = tuple(
+            EffectRow(
+                one.feature.name,
+                one.feature.heading,
+                one.feature.unit,
+                one.mean * one.feature.factor,
+                one.deviation * one.feature.factor,
+                one.odds_ratio.value,
+                one.odds_ratio.low,
+                _finite(one.odds_ratio.high),
+                one.p,
+                one.trend,
+            )
+            for one in found.effects
+        )
+        tree = tuple(
+            LeafRow(
+                leaf.conditions,
+                leaf.worlds,
+                leaf.trials,
+                leaf.failures,
+                *map(_finite, leaf.rate[:3]),
+            )
+            for leaf in leaves
+        )
+        return cls(
+            found.planners,
+            found.trials,
+            found.failures,
+            found.worlds,
+            found.worlds_with_failure,
+            effects,
+            tree,
+            (*found.notes, *notes),
+            fingerprint(results),
+        )
+
+    @property
+    def json_text(self) -> str:
+        """Return the content of the file."""
+        return json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False) + "\n"
+
+    @property
+    def csv_text(self) -> str:
+        """Return the effects as CSV, with one row per feature."""
+        stream = io.StringIO()
+        names = [one.name for one in dataclasses.fields(EffectRow)]
+        writer = csv.DictWriter(stream, names, lineterminator="\n")
+        writer.writeheader()
+        for one in self.effects:
+            writer.writerow(dataclasses.asdict(one))
+        return stream.getvalue()
+
+
+def section(directory: Path, results: CampaignResults) -> Optional[Section]:
+    """Return the section of the report, or None without an explanation. Raises ``ResultsError`` if
+    the file is damaged."""
+    path = directory / EXPLANATION
+    if not os.path.exists(path):
+        return None
+    stored = validate_as(
+        ExplanationFile, read_json_object(path, ResultsError), str(path), ResultsError
+    )
+    return section_of(stored, fingerprint(results) == stored.of_results)
+
+
+def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
+    """Return the section with an explanation. It states if the results have changed since."""
+    effects = tuple(
+        (
+            one.heading + (f" ({one.unit})" if one.unit else ""),
+            _significant(one.mean),
+            _significant(one.deviation),
+            _significant(one.odds_ratio),
+            f"[{_significant(one.low)}, {'∞' if one.high is None else _significant(one.high)}]",
+            p_text(one.p_holm, ""),
+            one.failures_with or "-",
+        )
+        for one in stored.effects
+    )
+    leaves = tuple(
+        (
+            " and ".join(one.conditions) or "all trials",
+            str(one.worlds),
+            f"{one.failures} of {one.trials}",
+            "-" if one.rate is None else number_text(100 * one.rate, 0),
+            "-"
+            if one.low is None or one.high is None
+            else f"[{number_text(100 * one.low, 0)}, {number_text(100 * one.high, 0)}]",
+        )
+        for one in stored.tree
+    )
+    of = joined(stored.planners)
+    notes = [
+        f"{stored.failures} of {count_text(stored.trials, 'trial')} of {of} failed, in "
+        f"{stored.worlds_with_failure} of {count_text(stored.worlds, 'world')}. "
+        "The odds ratio is the factor of the odds of failure if a feature increases by its "
+        "standard deviation (SD) and the other features stay equal. All features are in one "
+        "model, with errors clustered by world. Each interval is a 95 % interval; p is adjusted "
+        "over all features by Holm's method. An association is no proof of a cause.",
+        "The conditions of the tree were selected in one half of the worlds. Its numbers are "
+        "those of the other half, so their intervals are valid.",
+        *(
+            ["For all planners, a feature has the same odds ratio. Name one planner for its own."]
+            if len(stored.planners) > 1
+            else []
+        ),
+        *stored.notes,
+    ]
+    if not is_current:
+        notes.insert(
+            0,
+            "The results have changed since this explanation; run `gz_testauto explain` again.",
+        )
+    columns = ("feature", "mean", "SD", "odds ratio", "95 % CI", "p", "more with")
+    return Section(
+        "What makes it fail",
+        tuple(notes),
+        (
+            SectionTable("", columns, effects),
+            SectionTable(
+                "Decision tree, in the other half of the worlds",
+                ("trials with", "worlds", "failed", "%", "95 % CI"),
+                leaves,
+            ),
+        ),
+    )
+
+
+def fingerprint(results: CampaignResults) -> str:
+    """Return a hash of the outcomes of all trials."""
+    trials = [(one.trial, one.outcome.value, one.finished_at) for one in results.trials]
+    return hashlib.sha256(json.dumps(trials).encode("utf-8")).hexdigest()
+
+
+def _finite(value: float) -> Optional[float]:
+    return float(value) if math.isfinite(value) else None
+
+
+def _significant(value: float) -> str:
+    """Return a number with three significant digits."""
+    if value == 0.0 or 1e-3 <= abs(value) < 1e5:
+        size = math.floor(math.log10(abs(value))) if value else 0
+        return f"{value:.{min(max(2 - size, 0), 5)}f}"
+    return f"{value:.2g}"

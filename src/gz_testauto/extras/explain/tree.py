@@ -1,0 +1,87 @@
+"""A small decision tree of failure, whose rates have valid intervals.
+
+The tree is fitted to one half of the worlds. Rates and intervals of its leaves are those of the
+other half, since the split values were selected by the outcomes of the first half: S. Athey and G.
+Imbens, Proceedings of the National Academy of Sciences 113 (2016) 7353–7360. The halves depend only
+on the names of the worlds.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import List, Tuple
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.summary import clustered_rate
+from gz_testauto.extras.explain.features import FeatureTable
+from gz_testauto.report.plain import number_text
+
+DEPTH = 2
+"""Largest number of conditions for a leaf."""
+
+LEAST_WORLDS = 10
+"""Smallest number of worlds of the first half in a leaf, if each world has equally many trials."""
+
+
+@dataclass(frozen=True)
+class LeafRate:
+    """A group of trials. ``conditions`` describe it, and are empty if the tree has no split.
+    ``rate`` is the share of failed trials in the second half of the worlds."""
+
+    conditions: Tuple[str, ...]
+    worlds: int
+    trials: int
+    failures: int
+    rate: Estimate
+
+
+def failure_tree(table: FeatureTable) -> Tuple[LeafRate, ...]:
+    """Return the leaves of the tree, from small to large values of its first feature."""
+    is_first = np.isin(table.worlds, _first_half(table))
+    first, second = table.rows(is_first), table.rows(~is_first)
+    per_world = len(first.failed) / len(set(first.worlds))
+    tree = DecisionTreeRegressor(
+        max_depth=DEPTH,
+        min_samples_leaf=math.ceil(LEAST_WORLDS * per_world),
+        random_state=0,  # features with an equal split are tried in a random order
+    )
+    tree.fit(first.values, first.failed.astype(float))
+    place = tree.apply(second.values)
+    return tuple(
+        _leaf(second.rows(place == node), conditions) for node, conditions in _leaves(tree, table)
+    )
+
+
+def _first_half(table: FeatureTable) -> List[str]:
+    names = sorted(set(table.worlds), key=lambda name: hashlib.sha256(name.encode()).digest())
+    return names[::2]
+
+
+def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRate:
+    worlds = np.asarray(table.worlds)
+    names = list(dict.fromkeys(table.worlds))
+    failed = [int(table.failed[worlds == name].sum()) for name in names]
+    rate = clustered_rate(failed, [int((worlds == name).sum()) for name in names])
+    return LeafRate(conditions, len(names), len(table.failed), int(table.failed.sum()), rate)
+
+
+def _leaves(tree: DecisionTreeRegressor, table: FeatureTable) -> List[Tuple[int, Tuple[str, ...]]]:
+    """Return the nodes without a split, each with its conditions."""
+    nodes = tree.tree_
+
+    def below(node: int, conditions: Tuple[str, ...]) -> List[Tuple[int, Tuple[str, ...]]]:
+        left, right = int(nodes.children_left[node]), int(nodes.children_right[node])
+        if left == right:
+            return [(node, conditions)]
+        feature = table.features[nodes.feature[node]]
+        limit = number_text(float(nodes.threshold[node]) * feature.factor, 2)
+        text = f"{limit} {feature.unit}".rstrip()
+        return [
+            *below(left, (*conditions, f"{feature.heading} ≤ {text}")),
+            *below(right, (*conditions, f"{feature.heading} > {text}")),
+        ]
+
+    return below(0, ())
