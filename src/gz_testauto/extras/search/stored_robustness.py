@@ -1,0 +1,180 @@
+"""The stored outcomes of perturbed trials of a campaign, and their section of the report."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gz_testauto.analysis.intervals import repeated_share
+from gz_testauto.analysis.summary import clustered_rate
+from gz_testauto.base.disk import read_text
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.report.plain import interval_text, number_text
+from gz_testauto.report.sections import Section, SectionTable
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.trial.plan import trial_label
+
+ROBUST = 0.8
+"""Least share of perturbed trials with the same outcome for a robust outcome."""
+
+ANSWERS = "robustness.jsonl"
+"""Name of the journal of `gz_testauto perturb` in a results directory."""
+
+OF_SEARCH = "search.jsonl"
+"""Name of the journal of `gz_testauto search`, which contains counts for each failure."""
+
+SHOWN = 20
+"""Largest number of trials that are listed in the terminal."""
+
+ROBUST_WORD, FRAGILE, UNTESTED = "robust", "fragile", "not tested"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of ``valid`` perturbed trials, ``same`` have the outcome of the unchanged trial."""
+
+    same: int
+    valid: int
+
+    @property
+    def word(self) -> str:
+        """Return whether the outcome is robust, fragile or not tested."""
+        if not self.valid:
+            return UNTESTED
+        return ROBUST_WORD if self.same >= ROBUST * self.valid else FRAGILE
+
+
+def answer_key(label: str, number: int) -> str:
+    """Return the key in the journal of the perturbed trial ``number`` of a trial."""
+    return f"{label} perturbed trial {number}"
+
+
+def read_counts(directory: Path, results: CampaignResults) -> Dict[int, Counts]:
+    """Return the counts of each trial with stored answers, by its index in the plan. Raises
+    ``ResultsError`` if a file is damaged."""
+    of_search = _answers(directory / OF_SEARCH)
+    own = _answers(directory / ANSWERS)
+    if not (of_search or own):
+        return {}
+    outcomes: Dict[str, List[Optional[str]]] = {}
+    for key, answer in own.items():
+        label = key.rpartition(" perturbed trial ")[0]
+        outcomes.setdefault(label, []).append(answer["outcome"])
+    counts: Dict[str, Tuple[int, int]] = {}
+    for key, answer in of_search.items():
+        match = re.fullmatch(r"(.*) perturbed \d+", key)
+        if match and isinstance(answer, dict):
+            counts[match[1]] = max(
+                counts.get(match[1], (0, 0)),
+                (answer["same"], answer["valid"]),
+                key=lambda one: one[1],
+            )
+    found = {}
+    for record in results.trials:
+        if not record.outcome.valid:
+            continue
+        label = trial_label(record.world, record.planner, record.repetition)
+        if label in outcomes:
+            words = outcomes[label]
+            same = sum(word == record.outcome.value for word in words)
+            found[record.trial] = Counts(same, sum(word is not None for word in words))
+        elif label in counts:
+            found[record.trial] = Counts(*counts[label])
+    return found
+
+
+def _answers(path: Path) -> Dict[str, Dict]:
+    """Return the answers of a journal by their keys. An incomplete last line is ignored."""
+    if not os.path.exists(path):
+        return {}
+    found = {}
+    for line in read_text(path, ResultsError).split("\n")[1:-1]:
+        try:
+            entry = json.loads(line)
+            found[str(entry["key"])] = entry["answer"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultsError(
+                f"{path}: the file is damaged; remove it to measure the robustness again"
+            ) from error
+    return found
+
+
+def section(directory: Path, results: CampaignResults) -> Optional[Section]:
+    """Return the section of the report, or None without an answer. Raises ``ResultsError`` if a
+    file is damaged."""
+    try:
+        counts = read_counts(directory, results)
+    except (KeyError, TypeError) as error:
+        raise ResultsError(f"{directory / ANSWERS}: the file is damaged: {error}") from error
+    if not counts:
+        return None
+    valid = [one for one in results.trials if one.outcome.valid]
+    listed = [one for one in valid if one.trial in counts or not one.completed]
+    order = [FRAGILE, ROBUST_WORD, UNTESTED]
+    listed.sort(key=lambda one: (one.completed, order.index(_word(counts, one)), one.trial))
+    rows = tuple(_row(one, counts.get(one.trial, Counts(0, 0))) for one in listed)
+    marks = {at: FRAGILE for at, one in counts.items() if one.word == FRAGILE}
+    return Section(
+        "Robustness of outcomes",
+        (
+            f"An outcome is robust if at least {100 * ROBUST:.0f} % of the trials with small "
+            "changes have the same outcome, and otherwise fragile. The share of fragile outcomes "
+            "is that of the tested trials. Successes that were not tested are not listed.",
+        ),
+        (
+            SectionTable(
+                "",
+                ("trials", "number", ROBUST_WORD, FRAGILE, UNTESTED, "fragile %", "95 % CI"),
+                tuple(_summaries(results.planners, valid, counts)),
+            ),
+            SectionTable(
+                "Trials",
+                ("trial", "outcome", "same outcome", "95 % CI of the share, %", "is"),
+                rows,
+                on_page_only=len(rows) > SHOWN,
+            ),
+        ),
+        marks,
+    )
+
+
+def _word(counts: Dict[int, Counts], record: TrialRecord) -> str:
+    return counts.get(record.trial, Counts(0, 0)).word
+
+
+def _summaries(
+    planners: Sequence[str], valid: Sequence[TrialRecord], counts: Dict[int, Counts]
+) -> List[Tuple[str, ...]]:
+    """Return one row for the failures, and one for the successes, of each planner."""
+    rows = []
+    for planner in planners:
+        for kind, completed in (("failures", False), ("successes", True)):
+            of = [one for one in valid if one.planner == planner and one.completed == completed]
+            words = [_word(counts, one) for one in of]
+            worlds: Dict[str, List[bool]] = {}
+            for one, word in zip(of, words):
+                if word != UNTESTED:
+                    worlds.setdefault(one.world, []).append(word == FRAGILE)
+            share = clustered_rate(
+                [sum(ended) for ended in worlds.values()], [len(ended) for ended in worlds.values()]
+            )
+            numbers = [str(words.count(word)) for word in (ROBUST_WORD, FRAGILE, UNTESTED)]
+            rows.append(
+                (
+                    f"{planner}, {kind}",
+                    str(len(of)),
+                    *numbers,
+                    number_text(100 * share.value, 0),
+                    interval_text(share, 0, 100) or "-",
+                )
+            )
+    return rows
+
+
+def _row(record: TrialRecord, counts: Counts) -> Tuple[str, ...]:
+    label = trial_label(record.world, record.planner, record.repetition)
+    share = interval_text(repeated_share(counts.same, counts.valid), 0, 100)
+    same = f"{counts.same} of {counts.valid}" if counts.valid else "-"
+    return label, record.outcome.label, same, share or "-", counts.word

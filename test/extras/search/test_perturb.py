@@ -1,0 +1,184 @@
+"""Repeats of all failed trials are stored, continued, and shown with the outcomes."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from scripted import record
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.cli.main import main
+from gz_testauto.extras.search import perturb_cli
+from gz_testauto.extras.search.stored_robustness import ANSWERS, Counts, read_counts, section
+from gz_testauto.report.page.page import make_page
+from gz_testauto.results.records import CampaignResults
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
+
+PLANNERS = ("fgm", "dwa")
+
+
+def results(*letters):
+    """Results with one word per planner and one letter per world: stuck, reached or invalid."""
+    outcomes = {"S": Outcome.STUCK, "R": Outcome.REACHED, "I": Outcome.INVALID}
+    worlds = [WorldRecord(at, f"w{at}", None, "") for at in range(len(letters[0]))]
+    trials = [
+        record(
+            at * len(letters) + place,
+            world=world.name,
+            world_index=at,
+            planner=PLANNERS[place],
+            outcome=outcomes[letters[place][at]],
+        )
+        for at, world in enumerate(worlds)
+        for place in range(len(letters))
+    ]
+    return CampaignResults("c", PLANNERS[: len(letters)], tuple(worlds), len(trials), tuple(trials))
+
+
+def write(directory, answers, name=ANSWERS):
+    lines = [{"inputs": {"format": 1}}, *({"key": k, "answer": a} for k, a in answers)]
+    (directory / name).write_text("".join(json.dumps(one) + "\n" for one in lines))
+
+
+def repeats(label, *outcomes):
+    return [
+        (f"{label} perturbed trial {number}", {"outcome": outcome})
+        for number, outcome in enumerate(outcomes)
+    ]
+
+
+def test_outcome_is_robust_if_four_of_five_repeats_agree():
+    assert Counts(4, 5).word == "robust"
+    assert Counts(8, 10).word == "robust"
+    assert Counts(7, 9).word == "fragile"
+    assert Counts(0, 0).word == "not tested"
+
+
+def test_repeats_without_a_valid_scene_are_not_counted(tmp_path):
+    write(tmp_path, repeats("w0--fgm--0", "stuck", None, "reached"))
+    assert read_counts(tmp_path, results("S")) == {0: Counts(1, 2)}
+    write(tmp_path, repeats("w0--fgm--0", None, None))
+    assert read_counts(tmp_path, results("S"))[0].word == "not tested"
+
+
+def test_incomplete_last_line_and_invalid_trials_are_ignored(tmp_path):
+    write(tmp_path, [*repeats("w0--fgm--0", "stuck"), *repeats("w1--fgm--0", "stuck")])
+    with open(tmp_path / ANSWERS, "a") as file:
+        file.write('{"key": "w0--fgm--0 perturbed tr')
+    assert read_counts(tmp_path, results("SI")) == {0: Counts(1, 1)}
+
+
+def test_answers_of_a_search_count_unless_the_trial_has_its_own(tmp_path):
+    of_search = [
+        ("w0--fgm--0 perturbed 10", {"same": 9, "valid": 10}),
+        ("w1--fgm--0 perturbed 10", {"same": 2, "valid": 10}),
+        ("w1--fgm--0 in gazebo", "stuck"),
+    ]
+    write(tmp_path, of_search, "search.jsonl")
+    write(tmp_path, repeats("w0--fgm--0", "reached"))
+    assert read_counts(tmp_path, results("SS")) == {0: Counts(0, 1), 1: Counts(2, 10)}
+
+
+@pytest.mark.parametrize("content", ["{}\n[1]\n", "{}\nnot json\n", '{}\n{"key": "a b"}\n'])
+def test_damaged_answers_are_an_error(tmp_path, content):
+    (tmp_path / ANSWERS).write_text(content)
+    with pytest.raises(ResultsError, match=r"robustness.jsonl: the file is damaged"):
+        section(tmp_path, results("S"))
+
+
+def test_section_counts_robust_fragile_and_untested_outcomes(tmp_path):
+    answers = [
+        *repeats("w0--fgm--0", "stuck", "stuck"),
+        *repeats("w1--fgm--0", "stuck", "reached"),
+        *repeats("w3--fgm--0", "reached", "reached"),
+    ]
+    write(tmp_path, answers)
+    found = section(tmp_path, results("SSSRR", "RRRRR"))
+    failures, successes, *_ = found.tables[0].rows
+    assert failures == ("fgm, failures", "3", "1", "1", "1", "50", "[1, 99]")
+    assert successes[:5] == ("fgm, successes", "2", "1", "0", "1")
+    listed = [(row[0], row[-1]) for row in found.tables[1].rows]
+    assert listed == [
+        ("w1--fgm--0", "fragile"),
+        ("w0--fgm--0", "robust"),
+        ("w2--fgm--0", "not tested"),
+        ("w3--fgm--0", "robust"),
+    ]
+    assert found.marks == {2: "fragile"}
+    assert section(tmp_path, results("IIII")) is None
+
+
+@pytest.fixture(scope="module")
+def finished(smoke, tmp_path_factory):
+    """A campaign in which the planner ``straight`` collides with a box in some of four worlds."""
+    obstacles = {
+        "obstacles": [{"type": "box", "count": 1, "size_z_m": 1.2}],
+        "region": {"rectangle": {"x_m": [-0.1, 0.1], "y_m": [-2.0, 2.0]}},
+    }
+    data = smoke.model_dump(mode="json")
+    data["worlds"] = {**data["worlds"], "obstacles": obstacles, "count": 4}
+    data["simulator"] = "kinematic"
+    data["planners"] = ["straight"]
+    folder = tmp_path_factory.mktemp("perturbed")
+    (folder / "campaign.yaml").write_text(json.dumps(data))
+    out = folder / "out"
+    assert main(["run", str(folder / "campaign.yaml"), "--workers", "1", "--out", str(out)]) == 0
+    return out
+
+
+def perturb(out, *options):
+    return main(["perturb", str(out), "--workers", "1", "--trials", "all", *options])
+
+
+@pytest.mark.slow
+def test_killed_command_continues_with_the_same_answers(finished, monkeypatch, capsys):
+    answers = finished / ANSWERS
+    assert perturb(finished, "--count", "2") == 0
+    assert "Robustness of outcomes" in capsys.readouterr().out
+    complete, page = answers.read_bytes(), (finished / "report.html").read_bytes()
+    assert len(complete.splitlines()) == 1 + 4 * 2
+    answers.unlink()
+    execute, calls = perturb_cli.RepeatTask.__call__, []
+
+    def killed(task, repeat):
+        calls.append(repeat)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return execute(task, repeat)
+
+    monkeypatch.setattr(perturb_cli.RepeatTask, "__call__", killed)
+    assert perturb(finished, "--count", "2") == 130
+    with open(answers, "ab") as file:
+        file.write(b'{"key": "incomp')
+    assert perturb(finished, "--count", "2") == 0
+    assert (answers.read_bytes(), len(calls)) == (complete, 4 + 5)
+    assert (finished / "report.html").read_bytes() == page
+    assert perturb(finished, "--count", "2") == 0
+    assert len(calls) == 4 + 5
+    assert "section-robustness-of-outcomes" in make_page(finished).html
+
+
+@pytest.mark.slow
+def test_invalid_repeats_are_reported_and_not_stored(finished, monkeypatch, capsys):
+    (finished / ANSWERS).unlink(missing_ok=True)
+    monkeypatch.setattr(perturb_cli.RepeatTask, "__call__", lambda *_: ("", "it crashed"))
+    assert perturb(finished, "--count", "1") == 1
+    assert "4 repeats have no valid outcome" in capsys.readouterr().err
+    assert len((finished / ANSWERS).read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_unknown_planner_and_empty_selection_are_rejected(finished, capsys):
+    assert main(["perturb", str(finished), "fgm"]) == 2
+    assert "unknown planner 'fgm'" in capsys.readouterr().err
+    empty = CampaignResults("c", ("straight",), (), 0, ())
+    arguments = SimpleNamespace(planners=[], worlds=None, trials="failed")
+    with pytest.raises(ResultsError, match="no selected trial has failed"):
+        perturb_cli._chosen(SimpleNamespace(trials=()), empty, arguments)
+
+
+def test_directory_without_results_is_rejected(tmp_path, capsys):
+    assert main(["perturb", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
