@@ -43,7 +43,7 @@ def write(directory, answers, name=ANSWERS):
 
 def repeats(label, *outcomes):
     return [
-        (f"{label} perturbed trial {number}", {"outcome": outcome})
+        (f"{label} perturbed {number}", {"outcome": outcome})
         for number, outcome in enumerate(outcomes)
     ]
 
@@ -65,24 +65,24 @@ def test_repeats_without_a_valid_scene_are_not_counted(tmp_path):
 def test_incomplete_last_line_and_invalid_trials_are_ignored(tmp_path):
     write(tmp_path, [*repeats("w0--fgm--0", "stuck"), *repeats("w1--fgm--0", "stuck")])
     with open(tmp_path / ANSWERS, "a") as file:
-        file.write('{"key": "w0--fgm--0 perturbed tr')
+        file.write('{"key": "w0--fgm--0 pertur')
     assert read_counts(tmp_path, results("SI")) == {0: Counts(1, 1)}
 
 
-def test_answers_of_a_search_count_unless_the_trial_has_its_own(tmp_path):
+def test_answers_of_a_search_count_too(tmp_path):
     of_search = [
-        ("w0--fgm--0 perturbed 10", {"same": 9, "valid": 10}),
-        ("w1--fgm--0 perturbed 10", {"same": 2, "valid": 10}),
-        ("w1--fgm--0 in gazebo", "stuck"),
+        *repeats("w0--fgm--0", "stuck", "stuck"),
+        *repeats("w1--fgm--0", "stuck", "reached"),
+        ("w1--fgm--0 in gazebo", {"outcome": "stuck", "detail": ""}),
     ]
     write(tmp_path, of_search, "search.jsonl")
-    write(tmp_path, repeats("w0--fgm--0", "reached"))
-    assert read_counts(tmp_path, results("SS")) == {0: Counts(0, 1), 1: Counts(2, 10)}
+    write(tmp_path, repeats("w0--fgm--0", "reached"))  # of the same repeat
+    assert read_counts(tmp_path, results("SS")) == {0: Counts(1, 2), 1: Counts(1, 2)}
 
 
-@pytest.mark.parametrize("content", ["{}\n[1]\n", "{}\nnot json\n", '{}\n{"key": "a b"}\n'])
-def test_damaged_answers_are_an_error(tmp_path, content):
-    (tmp_path / ANSWERS).write_text(content)
+@pytest.mark.parametrize("line", ["[1]", "not json", '{"key": "w0--fgm--0 perturbed 1"}'])
+def test_damaged_answers_are_an_error(tmp_path, line):
+    (tmp_path / ANSWERS).write_text(f"{{}}\n{line}\n")
     with pytest.raises(ResultsError, match=r"robustness.jsonl: the file is damaged"):
         section(tmp_path, results("S"))
 

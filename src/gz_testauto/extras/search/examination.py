@@ -13,6 +13,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial, Robustness
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.stored_robustness import answer_key
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome
 
@@ -70,7 +71,7 @@ class Examination:
         """
         found: List[Optional[Outcome]] = []
         for number in range(count):
-            key = f"{label} perturbed {number}".lstrip()
+            key = answer_key(label, number)
             answer = self._journal.get(key)
             if answer is None:
                 if self._perturbation is None:

@@ -9,15 +9,13 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.robustness import PerturbedTrial
 from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.screening import SearchPlan
+from gz_testauto.extras.search.stored_robustness import ROBUST
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import trial_label
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
-
-ROBUST = 0.8
-"""Least share of perturbed trials with the same outcome for a robust failure."""
 
 
 @dataclass(frozen=True)

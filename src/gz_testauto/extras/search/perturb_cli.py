@@ -30,7 +30,12 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import processors, whole_number, worker_count
 from gz_testauto.extras.search.journal import Journal
-from gz_testauto.extras.search.stored_robustness import ANSWERS, answer_key, section
+from gz_testauto.extras.search.stored_robustness import (
+    ANSWERS,
+    answer_key,
+    read_outcomes,
+    section,
+)
 from gz_testauto.processes.pool import TaskPool
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.sections import print_section
@@ -131,12 +136,13 @@ def run(arguments: argparse.Namespace) -> int:
                 f"the code of planner {plugin} has changed since the campaign, so other outcomes "
                 "would not show that the stored ones are fragile; run the campaign again"
             )
+        known = read_outcomes(directory.path)
         journal = Journal(directory.path / ANSWERS, {"format": 1})
         missing = [
             Repeat(trial.index, number)
             for number in range(arguments.count)
             for label, trial in trials.items()
-            if journal.get(answer_key(label, number)) is None
+            if number not in known.get(label, {})
         ]
         labels = {trial.index: label for label, trial in trials.items()}
         causes: List[str] = []

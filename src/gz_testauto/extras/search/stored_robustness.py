@@ -23,7 +23,7 @@ ANSWERS = "robustness.jsonl"
 """Name of the journal of `gz_testauto perturb` in a results directory."""
 
 OF_SEARCH = "search.jsonl"
-"""Name of the journal of `gz_testauto search`, which contains counts for each failure."""
+"""Name of the journal of `gz_testauto search`, which repeats each failure."""
 
 SHOWN = 20
 """Largest number of trials that are listed in the terminal."""
@@ -47,67 +47,50 @@ class Counts:
 
 
 def answer_key(label: str, number: int) -> str:
-    """Return the key in the journal of the perturbed trial ``number`` of a trial."""
-    return f"{label} perturbed trial {number}"
+    """Return the key in a journal of the perturbed repeat ``number`` of a trial."""
+    return f"{label} perturbed {number}".lstrip()
 
 
-def read_counts(directory: Path, results: CampaignResults) -> Dict[int, Counts]:
-    """Return the counts of each trial with stored answers, by its index in the plan. Raises
-    ``ResultsError`` if a file is damaged."""
-    of_search = _answers(directory / OF_SEARCH)
-    own = _answers(directory / ANSWERS)
-    if not (of_search or own):
-        return {}
-    outcomes: Dict[str, List[Optional[str]]] = {}
-    for key, answer in own.items():
-        label = key.rpartition(" perturbed trial ")[0]
-        outcomes.setdefault(label, []).append(answer["outcome"])
-    counts: Dict[str, Tuple[int, int]] = {}
-    for key, answer in of_search.items():
-        match = re.fullmatch(r"(.*) perturbed \d+", key)
-        if match and isinstance(answer, dict):
-            counts[match[1]] = max(
-                counts.get(match[1], (0, 0)),
-                (answer["same"], answer["valid"]),
-                key=lambda one: one[1],
-            )
-    found = {}
-    for record in results.trials:
-        if not record.outcome.valid:
+def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[str]]]:
+    """Return the stored outcome of each repeat, by the label of the trial and the number of the
+    repeat. It is None if the scene was invalid. Raises ``ResultsError`` if a file is damaged."""
+    found: Dict[str, Dict[int, Optional[str]]] = {}
+    for name in (OF_SEARCH, ANSWERS):
+        path = directory / name
+        if not os.path.exists(path):
             continue
-        label = trial_label(record.world, record.planner, record.repetition)
-        if label in outcomes:
-            words = outcomes[label]
-            same = sum(word == record.outcome.value for word in words)
-            found[record.trial] = Counts(same, sum(word is not None for word in words))
-        elif label in counts:
-            found[record.trial] = Counts(*counts[label])
+        for line in read_text(path, ResultsError).split("\n")[1:-1]:  # a line can be incomplete
+            try:
+                entry = json.loads(line)
+                match = re.fullmatch(r"(.+) perturbed (\d+)", entry["key"])
+                if match:
+                    word = entry["answer"]["outcome"]
+                    found.setdefault(match[1], {})[int(match[2])] = word
+            except (ValueError, KeyError, TypeError) as error:
+                raise ResultsError(
+                    f"{path}: the file is damaged; remove it to measure the robustness again"
+                ) from error
     return found
 
 
-def _answers(path: Path) -> Dict[str, Dict]:
-    """Return the answers of a journal by their keys. An incomplete last line is ignored."""
-    if not os.path.exists(path):
-        return {}
+def read_counts(directory: Path, results: CampaignResults) -> Dict[int, Counts]:
+    """Return the counts of each trial with stored repeats, by its index in the plan. Raises
+    ``ResultsError`` if a file is damaged."""
+    outcomes = read_outcomes(directory)
     found = {}
-    for line in read_text(path, ResultsError).split("\n")[1:-1]:
-        try:
-            entry = json.loads(line)
-            found[str(entry["key"])] = entry["answer"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ResultsError(
-                f"{path}: the file is damaged; remove it to measure the robustness again"
-            ) from error
+    for record in results.trials:
+        label = trial_label(record.world, record.planner, record.repetition)
+        if record.outcome.valid and label in outcomes:
+            words = list(outcomes[label].values())
+            same = words.count(record.outcome.value)
+            found[record.trial] = Counts(same, len(words) - words.count(None))
     return found
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     """Return the section of the report, or None without an answer. Raises ``ResultsError`` if a
     file is damaged."""
-    try:
-        counts = read_counts(directory, results)
-    except (KeyError, TypeError) as error:
-        raise ResultsError(f"{directory / ANSWERS}: the file is damaged: {error}") from error
+    counts = read_counts(directory, results)
     if not counts:
         return None
     valid = [one for one in results.trials if one.outcome.valid]
