@@ -1,9 +1,9 @@
-"""Explain failures by features of the worlds, with odds ratios and a small tree.
+"""Explain failures by features of the worlds.
 
 A logistic regression estimates how failures depend on the length of the shortest path, the density
 of the obstacles and the mean clearance, or on other --features. Trials in one world count as
-correlated. The results directory then contains explain.json, and the page and `gz_testauto report`
-a section with it.
+correlated. A small decision tree states the rates in groups of worlds. The results directory then
+contains explain.json, and the page and `gz_testauto report` a section with it.
 
 Exit status 0: finished. 2: an error, for example too few failures.
 

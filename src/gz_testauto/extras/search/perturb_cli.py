@@ -1,4 +1,4 @@
-"""Measure the robustness of all failed trials of a campaign, or of all trials.
+"""Measure the robustness of the failed trials of a campaign.
 
 Each trial is repeated with small changes, as with `gz_testauto replay --perturb`. An outcome is
 robust if at least 80 % of the repeats have it. The table, the report and the page of the results
