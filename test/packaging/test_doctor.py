@@ -110,10 +110,12 @@ def test_doctor_has_a_remedy_for_pip_without_sourced_ros(
 
 def test_doctor_lists_planners_simulators_and_metrics(no_gazebo, capsys):
     main(["doctor"])
-    names = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert "fgm_improved, " in names["planners"]
-    assert "kinematic" in names["simulators"]
-    assert "clearance_min_m, " in names["metrics"]
+    printed = capsys.readouterr().out
+    assert max(map(len, printed[printed.index("metrics") :].splitlines())) <= 80
+    planners, simulators = printed.index("planners"), printed.index("simulators")
+    assert "fgm_improved, " in printed[planners:simulators]
+    assert "kinematic" in printed[simulators : printed.index("metrics")]
+    assert "clearance_min_m, " in printed[printed.index("metrics") :]
 
 
 def test_doctor_prints_json(no_gazebo, capsys):

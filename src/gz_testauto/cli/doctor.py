@@ -26,6 +26,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
@@ -57,6 +58,9 @@ LIBRARIES = (
     "trimesh",
     "xacro",
 )
+WIDTH = 80
+"""Number of columns to which lists are wrapped."""
+
 BOOTSTRAP_BUILD = ".build"
 """The folder of the catkin workspace that ./bootstrap creates in a checkout."""
 
@@ -287,11 +291,16 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _line(finding: Finding) -> str:
+    """Return the line of a finding. Only lists are wrapped, so that a command can be copied."""
     if finding.found:
-        mark, rest = "yes", finding.detail
-    elif finding.needed:
+        return textwrap.fill(
+            f"{finding.name:<12} yes  {finding.detail}",
+            WIDTH,
+            subsequent_indent=" " * 18,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    if finding.needed:
         remedy = f". To get it: {finding.remedy}" if finding.remedy else ""
-        mark, rest = "NO", f"{finding.detail}{remedy}"
-    else:
-        mark, rest = "no", f"{finding.detail} (not needed)"
-    return f"{finding.name:<12} {mark:<4} {rest}"
+        return f"{finding.name:<12} NO   {finding.detail}{remedy}"
+    return f"{finding.name:<12} no   {finding.detail} (not needed)"
