@@ -111,11 +111,12 @@ def test_doctor_has_a_remedy_for_pip_without_sourced_ros(
 def test_doctor_lists_planners_simulators_and_metrics(no_gazebo, capsys):
     main(["doctor"])
     printed = capsys.readouterr().out
-    assert max(map(len, printed[printed.index("metrics") :].splitlines())) <= 80
-    planners, simulators = printed.index("planners"), printed.index("simulators")
-    assert "fgm_improved, " in printed[planners:simulators]
-    assert "kinematic" in printed[simulators : printed.index("metrics")]
-    assert "clearance_min_m, " in printed[printed.index("metrics") :]
+    lists = printed[printed.index("\nplanners ") :]
+    assert max(map(len, lists.splitlines())) <= 80
+    names = {part.split()[0]: part for part in lists.replace("\n ", " ").splitlines() if part}
+    assert "fgm_improved, " in names["planners"]
+    assert "kinematic" in names["simulators"]
+    assert "clearance_min_m, " in names["metrics"]
 
 
 def test_doctor_prints_json(no_gazebo, capsys):
