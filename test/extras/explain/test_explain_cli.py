@@ -2,12 +2,14 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
 from explain_data import store
 
 from gz_testauto.cli.main import main
+from gz_testauto.extras.explain import explain_cli
 from gz_testauto.report.page.page import make_page
 from gz_testauto.report.sections import SECTIONS
 
@@ -60,6 +62,25 @@ def test_changed_results_and_damaged_files_are_reported(explained, tmp_path, cap
     assert main(["report", str(other)]) == 0
     assert "explain.json: the file is damaged: trials" in capsys.readouterr().err
     assert any("explain.json" in problem for problem in make_page(other).problems)
+
+
+def test_command_killed_before_the_page_continues(explained, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    shutil.copytree(explained, out)
+    complete = {name: (out / name).read_bytes() for name in ("explain.json", "report.html")}
+    for name in complete:
+        (out / name).unlink()
+
+    def killed(directory):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr(explain_cli, "write_final_page", killed)
+        assert main(["explain", str(out)]) == 130
+    assert main(["explain", str(out)]) == 0
+    assert (out / "explain.json").read_bytes() == complete["explain.json"]
+    page = (out / "report.html").read_text()
+    assert page.replace(str(out), str(explained)).encode() == complete["report.html"]
 
 
 def test_unlimited_odds_ratio_is_stored_as_null(tmp_path, capsys):

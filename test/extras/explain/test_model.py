@@ -30,6 +30,10 @@ def test_coefficients_maximize_the_penalized_likelihood():
     fit = fit_logistic(design, failed, np.ones(40))
     assert fit.has_converged
     assert fit.coefficients == pytest.approx(expected, abs=1e-4)
+    profile = Profile(design, failed, np.ones(40), True)
+    assert profile.has_converged
+    assert profile.coefficients == pytest.approx(expected, abs=1e-3)
+    assert profile.largest == pytest.approx(-loss(expected), abs=1e-7)
 
 
 def test_limits_of_the_profile_have_the_deviance_of_the_interval():
@@ -89,12 +93,15 @@ def test_identical_repetitions_do_not_narrow_the_interval():
 
 
 def test_p_values_are_adjusted_over_all_features():
-    given = random_table(120, (0.5, 0.0))
-    both = explain(given)[0].effects[0].p
-    assert both > explain(given.columns([0]))[0].effects[0].p
-    interval = explain(given.columns([0]))[0].effects[0].odds_ratio
-    alone = explain(given.columns([0]))[0].effects[0].p
-    assert (alone < 0.05) == (interval.low > 1.0 or interval.high < 1.0)
+    # the interval of one feature is not adjusted, so it can exclude 1 although p is at least 0.05
+    found, used = explain(random_table(120, (0.5, 0.0), seed=4))
+    first, second = found.effects
+    assert first.odds_ratio.low > 1.0
+    assert 0.05 < first.p < 0.1
+    assert first.trend == ""
+    alone = explain(used.columns([0]))[0].effects[0]
+    assert first.p > 1.5 * alone.p
+    assert alone.p < 0.05 < second.p
 
 
 def test_constant_and_repeated_features_are_left_out_with_a_note():
@@ -124,6 +131,8 @@ def test_separated_failures_have_no_upper_limit():
     assert (ratio.high, found.effects[0].trend) == (math.inf, "larger")
     assert 1.0 < ratio.low < ratio.value < math.inf
     assert any("separate" in note for note in found.notes)
+    tied, _ = explain(table(values >= 20.0, values[:, 0] >= 20.0))
+    assert tied.effects[0].odds_ratio.high == math.inf
     reverse, _ = explain(table(values, values[:, 0] < 20.0))
     assert reverse.effects[0].odds_ratio.low == 0.0
     mixed, _ = explain(random_table(40, (1.0,)))

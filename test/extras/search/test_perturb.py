@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import page_results
 import pytest
 from scripted import record
 
@@ -107,6 +108,15 @@ def test_section_counts_robust_fragile_and_untested_outcomes(tmp_path):
     ]
     assert found.marks == {2: "fragile"}
     assert section(tmp_path, results("IIII")) is None
+
+
+def test_table_of_worlds_marks_fragile_outcomes(tmp_path):
+    out = page_results.results(tmp_path / "out")
+    assert "fragile" not in make_page(out).html
+    write(out, repeats("world_0000--dwa--0", "reached", "collided"))
+    html = make_page(out).html
+    assert html.count("</span> collided, fragile</a>") == 1
+    assert html.count("</span> collided</a>") == 1
 
 
 @pytest.fixture(scope="module")
