@@ -118,3 +118,12 @@ def test_worlds_without_figures_and_selected_failures_are_rejected(tmp_path, cap
 
 def test_section_is_registered():
     assert "explain" in SECTIONS.names()
+
+
+def test_unreadable_list_of_worlds_is_reported(explained, tmp_path, capsys):
+    out = tmp_path / "out"
+    shutil.copytree(explained, out)
+    (out / "worlds").mkdir()
+    (out / "worlds" / "worlds.json").write_text("{")
+    assert main(["explain", str(out), "--features", "shortest_path_m"]) == 0
+    assert "worlds.json" in capsys.readouterr().err

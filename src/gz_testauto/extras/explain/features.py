@@ -11,7 +11,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.errors import GzTestautoError, ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.randomization.terms import PREFIX
 from gz_testauto.report.names import words_and_unit
@@ -168,10 +168,11 @@ def _obstacle_counts(
     contains obstacles."""
     if not (directory.worlds / MANIFEST).is_file():
         return
-    counts = {
-        one.name: Counter(obstacle.type for obstacle in one.obstacles)
-        for one in read_worlds(directory.worlds)
-    }
+    try:
+        worlds = read_worlds(directory.worlds)
+    except GzTestautoError:  # a problem of the figures of difficulty, which states the reason
+        return
+    counts = {one.name: Counter(obstacle.type for obstacle in one.obstacles) for one in worlds}
     if not any(counts.values()):
         return
     totals = {name: float(sum(of.values())) for name, of in counts.items()}
