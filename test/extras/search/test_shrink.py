@@ -265,6 +265,14 @@ def test_trial_without_a_failure_is_an_error_of_one_line(
 
 
 @pytest.mark.slow
+def test_unknown_simulator_to_confirm_is_rejected_before_simulations(failed, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert shrink(failed, out, "--simulator-confirm", "gazeboo") == 2
+    assert "'gazeboo'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.slow
 def test_failure_that_does_not_repeat_is_an_error(failed, tmp_path, capsys):
     copy = tmp_path / "results"
     subprocess.run(["cp", "-r", str(failed), str(copy)], check=True)

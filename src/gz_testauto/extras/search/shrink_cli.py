@@ -26,6 +26,7 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.robustness import PerturbedTrial
+from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
 from gz_testauto.cli.replay import find_trial, require_result
 from gz_testauto.extras.search.examination import Examination
@@ -104,6 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
     seed = TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition)
     bounds = campaign.static_map.bounds(record)
     spec = one_trial_spec(campaign.spec, campaign.planner(trial), bounds, out.absolute())
+    confirm = arguments.simulator_confirm or ""
+    if confirm:
+        select_simulator(spec, confirm)  # an unknown name is rejected before the first simulation
     complete = Candidate(
         tuple(world.obstacles),
         (),
@@ -166,7 +170,6 @@ def run(arguments: argparse.Namespace) -> int:
         found.candidate.start,
         found.candidate.goals,
     )
-    confirm = arguments.simulator_confirm or ""
     with Examination(reduced, journal, confirm, _print_progress) as examination:
         if arguments.perturb:
             robustness = examination.robustness(shrunk, last.outcome, arguments.perturb)
