@@ -127,10 +127,10 @@ def largest_difference(random):
     return largest
 
 
-def measure(name, runs, with_gee):
+def measure(name, runs, with_gee, seed):
     """Print the figures of one scenario."""
     scenario = SCENARIOS[name]
-    random = np.random.default_rng([38, list(SCENARIOS).index(name)])
+    random = np.random.default_rng([seed, list(SCENARIOS).index(name)])
     truth = np.array(scenario[4])
     covered, of_gee = np.zeros(len(truth)), np.zeros(len(truth))
     used = refused = false = gee_failed = separated = 0
@@ -174,13 +174,14 @@ def measure(name, runs, with_gee):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=38)
     parser.add_argument("--gee", action="store_true", help="compare with statsmodels")
     parser.add_argument("--only", choices=SCENARIOS, nargs="+", default=list(SCENARIOS))
     arguments = parser.parse_args()
     for name in arguments.only:
-        measure(name, arguments.runs, arguments.gee)
+        measure(name, arguments.runs, arguments.gee, arguments.seed)
     if arguments.gee:
-        largest = largest_difference(np.random.default_rng(38))
+        largest = largest_difference(np.random.default_rng(arguments.seed))
         print(f"sandwich estimators: largest relative difference {largest:.1g}")
 
 
