@@ -110,6 +110,15 @@ def paths_of_fields(value, path=()):
             yield from paths_of_fields(item, (*path, key))
 
 
+def with_first_items(value):
+    """Return a JSON value with only the first item of each list."""
+    if isinstance(value, list):
+        return [with_first_items(item) for item in value[:1]]
+    if isinstance(value, dict):
+        return {key: with_first_items(item) for key, item in value.items()}
+    return value
+
+
 FREE = {"metrics", "outcomes", "inputs", "libraries", "published", "only_in"}
 """Objects whose keys are names from the campaign."""
 
@@ -120,7 +129,9 @@ def test_a_renamed_or_removed_field_is_invalid(campaign, capsys, name):
         against, content = MANIFEST, json.loads((campaign / "manifest.json").read_text())
     else:
         against, content = EXPORT, printed(capsys, "report", campaign, "--json")
-    paths = [path for path in paths_of_fields(content) if 1 not in path]
+    content = with_first_items(content)  # the validation of all items takes a minute
+    assert against.is_valid(content)
+    paths = list(paths_of_fields(content))
     assert len(paths) >= (10 if name == "manifest" else 50)
     for path in paths:
         changed = json.loads(json.dumps(content))
