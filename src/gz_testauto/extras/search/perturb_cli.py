@@ -130,7 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
         results = store.results()
         campaign = open_for_replay(directory, store)
         trials = {one.label: one for one in _chosen(campaign, results, arguments)}
-        Perturbation(campaign.spec).__exit__()  # rejects a campaign that it does not support
+        with Perturbation(campaign.spec):
+            pass  # a campaign that it does not support is rejected here
         for plugin in changed_planners(directory, campaign):
             raise ResultsError(
                 f"the code of planner {plugin} has changed since the campaign, so other outcomes "

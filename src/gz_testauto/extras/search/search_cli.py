@@ -47,6 +47,7 @@ from gz_testauto.extras.search.failures import (
 )
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
+from gz_testauto.extras.search.stored_robustness import OF_SEARCH
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
@@ -61,7 +62,6 @@ PERTURBED = 10
 """Default number of perturbed trials per failure."""
 
 REPORT = "search.json"
-JOURNAL = "search.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
             with ResultStore.read(directory) as store:
                 campaign = open_for_replay(directory, store)
             confirm = arguments.simulator_confirm or ""
-            journal = Journal(arguments.out / JOURNAL, {"format": 2})
+            journal = Journal(arguments.out / OF_SEARCH, {"format": 2})
             with Examination(campaign.spec, journal, confirm) as examination:
                 failures = examine(
                     failures, campaign, examination, arguments.perturb, bool(confirm), stop
