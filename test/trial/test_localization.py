@@ -19,6 +19,7 @@ from gz_testauto.spec.model import Spec
 from gz_testauto.spec.randomize import FaultTerm
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.localization import EstimateRecorder, localization_errors
+from gz_testauto.trial.lockstep import TrialRobot
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes
 
@@ -64,8 +65,9 @@ def test_smaller_arrival_tolerance_is_used():
 def test_planner_receives_the_estimate_and_metrics_the_true_pose():
     watch, _ = watched(3.0, 3.1)
     assert watch.pose == Pose2D(3.1, 0.0, 0.0)
-    assert watch.estimated_pose.x_m == pytest.approx(3.9)
-    assert watch.measured_twist == Twist2D(0.3, 0.1)
+    seen = TrialRobot(None, watch, None).observation(at(0.25, 3.1))
+    assert seen.pose.x_m == pytest.approx(3.9)
+    assert seen.twist == Twist2D(0.3, 0.1)
     recording = watch.result(watch.planner_aborted("test"), CycleTimes()).recording
     assert recording.pose[:, 0].tolist() == [3.0, 3.1]
     assert recording.series["tf"][:, 0] == pytest.approx([3.8, 3.9])
@@ -75,7 +77,8 @@ def test_planner_receives_the_estimate_and_metrics_the_true_pose():
 def test_without_an_estimator_the_robot_knows_its_true_pose():
     watch = monitor()
     watch.observe(at(0.0, 3.0))
-    assert (watch.estimated_pose, watch.measured_twist) == (watch.pose, watch.twist)
+    seen = TrialRobot(None, watch, None).observation(at(0.0, 3.0))
+    assert (seen.pose, seen.twist) == (watch.pose, watch.twist)
     recording = watch.result(watch.planner_aborted("test"), CycleTimes()).recording
     assert "tf" not in recording.series and not recording.numbers
 

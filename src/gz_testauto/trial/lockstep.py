@@ -233,10 +233,13 @@ class TrialRobot:
 
     def estimated(self, true: Observation) -> Observation:
         """Return the observation of the latest snapshot with the estimated pose."""
-        pose, objects = self._monitor.estimated_pose, true.objects
+        estimator = self._monitor.estimator
+        if estimator is None:
+            return true
+        pose, objects = estimator.pose, true.objects
         if objects and pose != true.pose:
             objects = as_estimated(objects, true.pose, pose)
-        return replace(true, pose=pose, twist=self._monitor.measured_twist, objects=objects)
+        return replace(true, pose=pose, twist=estimator.twist, objects=objects)
 
     def true_observation(self, snapshot: Snapshot) -> Observation:
         """Return the observation of a planner with an exact localization."""

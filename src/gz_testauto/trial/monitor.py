@@ -11,6 +11,7 @@ from typing import List, Optional
 
 import numpy as np
 
+from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.metrics.recording import TF_SERIES
@@ -121,14 +122,9 @@ class TrialMonitor:
         return self._recorder.twist
 
     @property
-    def estimated_pose(self) -> Pose2D:
-        """Return the pose that the robot's localization reports for the latest snapshot."""
-        return self.pose if self._estimate is None else self._estimate.estimator.pose
-
-    @property
-    def measured_twist(self) -> Twist2D:
-        """Return the forward speed and yaw rate that the robot measures at the latest snapshot."""
-        return self.twist if self._estimate is None else self._estimate.estimator.twist
+    def estimator(self) -> Optional[PoseEstimator]:
+        """Return the robot's simulated localization, None if it is exact."""
+        return None if self._estimate is None else self._estimate.estimator
 
     def result(
         self, verdict: TrialEnd, cycles: CycleTimes, wall_time_s: float = math.nan
