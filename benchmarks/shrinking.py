@@ -2,9 +2,9 @@
 
     python3 benchmarks/shrinking.py RESULTS --count 30 --out DIR
 
-Compares, for each failed trial: the obstacles before and after, the simulations until no obstacle
-could be left out and of all parts, whether each remaining obstacle is necessary (one trial without
-each, in a new simulator), and whether the campaign of the small world repeats its trial bit by bit.
+Compares, for each failed trial: the obstacles before and after, the simulations, whether each
+remaining obstacle is necessary (one trial without each, in a new simulator), and whether the
+campaign of the small world repeats its trial bit by bit.
 With --confirm, the small world also runs in another simulator. An outcome is robust if all
 perturbed trials of the small world have it. A file DIR/figures.jsonl has one line per failure; the
 same command continues.
@@ -95,7 +95,6 @@ def main():
             "planner": record.planner,
             **{key: result[key] for key in ("outcome", "obstacles_before", "simulations")},
             "left": len(result["obstacles"]),
-            "removal": result["simulations_of_removal"],
             "minimal": minimal,
             "identical": identical and outcome == result["outcome"],
             "original": result["original_repeated_bit_by_bit"],
@@ -121,7 +120,7 @@ def _print(done):
     print(
         len(done), "failures", collections.Counter((one["planner"], one["outcome"]) for one in done)
     )
-    for key in ("obstacles_before", "left", "removal", "simulations"):
+    for key in ("obstacles_before", "left", "simulations"):
         values = [one[key] for one in done]
         print(
             f"  {key}: median {np.median(values):g}, 90 % {np.quantile(values, 0.9):g}, "

@@ -6,14 +6,14 @@ other candidates are not simulated. The search has these parts:
 
 1. keep only the 4, 8 or 12 obstacles nearest to the place of the failure, or else those that the
    planner can have measured near its path;
-2. simplify everything in one simulation: leave out actors, further robots, effects, hooks and terms
-   of ``randomize``, move start and goal closer to the place, and move each obstacle to x and y of
-   0.1 m with heading 0, or else with a heading of a multiple of 15°;
-3. leave out single obstacles until none can be left out, so that the result is 1-minimal;
-4. if part 2 found no simpler world, simplify a half, a quarter, and so on, and repeat part 3.
+2. simplify everything together: leave out actors, further robots, effects, hooks and terms of
+   ``randomize``, move start and goal closer to the place, and move each obstacle to x and y of
+   0.1 m with a heading of a multiple of 15°; part 1 tests each number of obstacles first with and
+   then without these simplifications. If none of the former fails, one kind of simplification is
+   made alone, if possible;
+3. leave out single obstacles until none can be left out, so that the result is 1-minimal.
 """
 
-import itertools
 import json
 import math
 from dataclasses import dataclass, replace
@@ -45,9 +45,6 @@ HORIZON_M = 4.7
 NEAREST = (4, 8, 12)
 CLOSER_M = (3.0, 4.0, 5.0, 6.0, 8.0)
 """Distances (m) from the place of the failure to which start and goal are moved."""
-
-MOST_SIMPLIFICATIONS = 4
-"""Largest number of simulations of part 4, without those that repeat part 3."""
 
 NO_PATH = "no path for the robot"
 """The answer for a candidate that is not simulated, since no planner can succeed in it."""
@@ -82,16 +79,6 @@ class Candidate:
     def move(self, name: str, pose: Pose2D) -> "Candidate":
         """Return the candidate with an obstacle at another pose."""
         return replace(self, moved=tuple({**dict(self.moved), name: pose}.items()))
-
-
-@dataclass(frozen=True)
-class ShrunkTrial:
-    """The result: the smallest ``candidate``, and the number of simulations until no obstacle could
-    be left out (``removal``), and of all parts (``simulations``)."""
-
-    candidate: Candidate
-    removal: int
-    simulations: int
 
 
 def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
@@ -197,7 +184,7 @@ def shrink(
     first: MeasuredTrial,
     all_: Candidate,
     runner: TrialRunner,
-) -> ShrunkTrial:
+) -> Candidate:
     """Return the smallest candidate that still fails like ``first``, the trial of ``all_``."""
     place = place_of(first.outcome, first.recording)
     field = ObstacleField(world.scene, obstructing_heights(runner.robot_height_m))
@@ -208,27 +195,30 @@ def shrink(
     ordered = sorted(all_.kept, key=lambda name: (to_place.get(name, math.inf), name))
 
     reduced = all_.keep([name for name in all_.kept if near.get(name, math.inf) <= HORIZON_M])
-    found = _nearest(fails, all_, reduced, ordered)
-    steps = _Steps(world, runner, first.recording, place)
-    simple = next((one for one in steps.of_all(found, fails.has_path) if fails(one)), None)
-    found = _minimal(fails, simple or found, ordered)
-    removal = fails.simulations
-    if simple is None:
-        simpler = _simpler(fails, found, steps.of_each(found), fails.simulations)
-        found = simpler if simpler == found else _minimal(fails, simpler, ordered)
-    return ShrunkTrial(found, removal, fails.simulations)
+    steps = _Steps(world, runner, first.recording, place, fails.has_path)
+    return _minimal(fails, _nearest(fails, all_, reduced, ordered, steps), ordered)
 
 
 def _nearest(
-    fails: FailureTest, all_: Candidate, reduced: Candidate, ordered: Sequence[str]
+    fails: FailureTest,
+    all_: Candidate,
+    reduced: Candidate,
+    ordered: Sequence[str],
+    steps: "_Steps",
 ) -> Candidate:
     """Return the first failing candidate with a few of the obstacles in ``reduced``, with all of
-    them, or with ``all_``. ``ordered`` are the names of all obstacles, the nearest first."""
+    them, or with ``all_``, as simple as possible. ``ordered`` are the names of all obstacles, the
+    nearest first."""
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
-    candidates = [*(reduced.keep(names[:count]) for count in counts), reduced]
-    smaller = (one for one in candidates if len(one.kept) < len(all_.kept))
-    return next((one for one in smaller if fails(one)), all_)
+    for found in (*(reduced.keep(names[:count]) for count in counts), reduced, all_):
+        simple = steps.all_of(found)
+        if simple != found and fails(simple):
+            return simple
+        if found == all_ or fails(found):
+            break
+    simpler = (one for one in steps.parts_of(found) if one != found and fails(one))
+    return next(simpler, found)
 
 
 def _minimal(fails: FailureTest, found: Candidate, ordered: Sequence[str]) -> Candidate:
@@ -248,32 +238,41 @@ Step = Callable[[Candidate], Candidate]
 
 class _Steps:
     """The simplifications of a candidate. ``place`` is where the trial with the ``recording``
-    failed."""
+    failed; ``has_path`` returns whether the robot has a path."""
 
     def __init__(
-        self, world: EditedWorld, runner: TrialRunner, recording: Recording, place: np.ndarray
+        self,
+        world: EditedWorld,
+        runner: TrialRunner,
+        recording: Recording,
+        place: np.ndarray,
+        has_path: Callable[[Candidate], bool],
     ) -> None:
         self._world, self._place, self._recording = world, place, recording
+        self._has_path = has_path
         entries = [entry.name for key in REMOVABLE for entry in getattr(runner.spec, key)]
         self._omit = [self._omission(name) for name in entries]
 
-    def of_all(
-        self, found: Candidate, has_path: Callable[[Candidate], bool]
-    ) -> Iterator[Candidate]:
-        """Yield two candidates with all simplifications, the simplest first. The goal is as close
-        to the place as the path of the robot allows."""
-        for is_turned in (False, True):
-            poses = [self._pose(name, is_turned) for name in found.kept]
-            steps = [*self._omit, self._start(CLOSER_M[0]), *poses]
-            closer = (_applied(found, [*steps, self._goal(away_m)]) for away_m in CLOSER_M)
-            yield from (
-                one for one in itertools.islice(filter(has_path, closer), 1) if one != found
-            )
+    def all_of(self, found: Candidate) -> Candidate:
+        """Return the candidate with all simplifications."""
+        return self._closer(_applied(found, [*self._omit, *self._poses(found)]), 0)
 
-    def of_each(self, found: Candidate) -> List[Step]:
-        """Return the single simplifications, in an order in which halves are related."""
-        missions = [self._start(CLOSER_M[-1]), self._goal(CLOSER_M[-1])]
-        return [*(self._pose(name, True) for name in found.kept), *missions, *self._omit]
+    def parts_of(self, found: Candidate) -> Iterator[Candidate]:
+        """Yield candidates with a part of the simplifications: the start and the goal, the poses of
+        obstacles, and the omissions."""
+        yield self._closer(found, -1)
+        yield _applied(found, self._poses(found))
+        yield _applied(found, self._omit)
+
+    def _closer(self, found: Candidate, nearest: int) -> Candidate:
+        """Move the start to a distance of :data:`CLOSER_M` from the place, and the goal to this
+        distance, or as close as the path of the robot allows."""
+        moved = self._start(CLOSER_M[nearest])(found)
+        closer = (self._goal(away_m)(moved) for away_m in CLOSER_M[nearest:])
+        return next(filter(self._has_path, closer), found)
+
+    def _poses(self, found: Candidate) -> List[Step]:
+        return [self._pose(name) for name in found.kept]
 
     @staticmethod
     def _omission(name: str) -> Step:
@@ -303,29 +302,14 @@ class _Steps:
 
         return moved
 
-    def _pose(self, name: str, is_turned: bool) -> Step:
+    def _pose(self, name: str) -> Step:
         pose = self._world.obstacles[name].planar
         x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
-        yaw = round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6) if is_turned else 0.0
-        new = Pose2D(x, y, yaw)
+        new = Pose2D(x, y, round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6))
         return lambda found: found if new == pose else found.move(name, new)
 
 
 def _applied(found: Candidate, steps: Sequence[Step]) -> Candidate:
     for step in steps:
         found = step(found)
-    return found
-
-
-def _simpler(fails: FailureTest, found: Candidate, steps: Sequence[Step], begun: int) -> Candidate:
-    """Apply as many steps as possible: all, or else those of both halves. ``begun`` is the number
-    of simulations before the first of these candidates."""
-    simpler = _applied(found, steps)
-    if simpler == found or fails.simulations - begun >= MOST_SIMPLIFICATIONS:
-        return found
-    if fails(simpler):
-        return simpler
-    if len(steps) > 1:
-        for half in (steps[: len(steps) // 2], steps[len(steps) // 2 :]):
-            found = _simpler(fails, found, half, begun)
     return found

@@ -128,18 +128,18 @@ def run(arguments: argparse.Namespace) -> int:
         same_bits = compare_recordings(recording, first.recording).identical
         fails.compare_with(first, complete)
         found = shrink(fails, world, first, complete, runner)
-        last = fails.trial(found.candidate)
-        content = fails.content(found.candidate)
+        last = fails.trial(found)
+        content = fails.content(found)
         with reporting_disk(out):
             make_directory(out)
         write_atomically(out / WORLD, content)
-        text = campaign_text(spec, found.candidate, seed)
+        text = campaign_text(spec, found, seed)
         write_atomically(out / CAMPAIGN, text.encode("utf-8"))
         picture = draw(
             first,
             last,
             {"before": fails.content(complete), "after": content},
-            {"before": complete, "after": found.candidate},
+            {"before": complete, "after": found},
             np.asarray(campaign.limits.footprint_m),
             campaign.robot.height_m,
             out / PICTURE,
@@ -148,27 +148,23 @@ def run(arguments: argparse.Namespace) -> int:
         "outcome": last.outcome.value,
         "place_m": place_of(first.outcome, first.recording).tolist(),
         "obstacles_before": len(complete.kept),
-        "obstacles": list(found.candidate.kept),
-        "simulations_of_removal": found.removal,
-        "simulations": found.simulations,
+        "obstacles": list(found.kept),
+        "simulations": fails.simulations,
         "original_repeated_bit_by_bit": same_bits,
         "time_s": last.recording.duration_s,
-        "omitted": list(found.candidate.without),
+        "omitted": list(found.without),
     }
     print(f"{where}: {last.outcome.value}, {escape_text(last.detail)}")
-    print(
-        f"obstacles: {len(found.candidate.kept)} of {len(complete.kept)}; simulations: "
-        f"{found.simulations}, of which {found.removal} until no obstacle could be left out"
-    )
-    if found.candidate.without:
-        print(f"omitted without effect: {', '.join(found.candidate.without)}")
-    reduced = spec.model_copy(update=_entries(spec, found.candidate))
+    print(f"obstacles: {len(found.kept)} of {len(complete.kept)}; simulations: {fails.simulations}")
+    if found.without:
+        print(f"omitted without effect: {', '.join(found.without)}")
+    reduced = spec.model_copy(update=_entries(spec, found))
     shrunk = PerturbedTrial(
         EditedWorld(out / WORLD, spec.worlds.obstacle_pattern),
         trial.planner,
         seed,
-        found.candidate.start,
-        found.candidate.goals,
+        found.start,
+        found.goals,
     )
     with Examination(reduced, journal, confirm, _print_progress) as examination:
         if arguments.perturb:
