@@ -3,11 +3,11 @@
 
     python3 benchmarks/movers_workers.py [--simulator gazebo] [--cases head_on,pile_up_20]
 
-Each campaign has actors that meet, DynaBARN's obstacles or walkers. It runs with 1, 2, 4 workers.
-Then it runs with 2 workers, all of its processes receive SIGKILL after two trials, and the campaign
-is continued. Prints for each case the number of trials, the outcomes, the longest time for which
-actors overlapped, and how many of the four results have the same bits: outcomes and arrays of
-all recordings, except wall times. The case ``same_start`` must be rejected.
+Each campaign has actors that meet, DynaBARN's obstacles, walkers or people in groups. It runs with
+1, 2, 4 workers. Then it runs with 2 workers, all of its processes receive SIGKILL after two trials,
+and the campaign is continued. Prints for each case the number of trials, the outcomes, the longest
+time for which actors overlapped, and how many of the four results have the same bits: outcomes and
+arrays of all recordings, except wall times. The case ``same_start`` must be rejected.
 """
 
 import argparse
@@ -83,7 +83,16 @@ def campaigns(worlds):
         count=worlds,
     )
     found["walkers"] = walkers
+    found["people"] = people(worlds)
     return found
+
+
+def people(worlds):
+    """Return the campaign with twenty people in groups, with one planner and few worlds."""
+    file = ROOT / "config" / "people" / "people_campaign.yaml"
+    data = yaml.safe_load(file.read_text())
+    data["worlds"].update(base=str(ROOT / "worlds" / "arena.world"), count=worlds)
+    return {**data, "planners": ["fgm_improved"]}
 
 
 def start(file, out, simulator, workers):

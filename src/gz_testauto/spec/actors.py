@@ -120,6 +120,11 @@ class ActorSpec(Spec):
         return tuple(f"{self.name}_{index}" for index in range(self.count))
 
     @property
+    def groups(self) -> Tuple[Tuple[str, ...], ...]:
+        """Return the names of the actors of each group of people; empty if there are no groups."""
+        return ()
+
+    @property
     def path(self) -> Optional[BaseGeometry]:
         """Return the path of the actor's origin in the plane (m, world frame). For a door, return
         the area that it blocks. Returns None if the path is not known before the trial."""

@@ -1,0 +1,212 @@
+"""Groups of people: their formation at the start, their common path, and the forces in a group.
+
+The forces and their parameters are those of Moussaïd, Perozo, Garnier, Helbing, Theraulaz 2010 (The
+walking behaviour of pedestrian social groups and its impact on crowd dynamics). A group that talks
+is an F-formation (Kendon 1990): its members are on a circle and face its center.
+"""
+
+import math
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import shapely
+from pydantic import BeforeValidator, Field
+from shapely.geometry.base import BaseGeometry
+from typing_extensions import Annotated
+
+from gz_testauto.actors.creation import START_GAP_M, ObstacleOutlines, draw_point
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.actors.social_force import ARRIVED_M
+from gz_testauto.actors.wander import LATE, RETRY_S, TRIES
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.spec.model import Spec, as_tuple
+
+GAZE_PER_RAD = 4.0
+"""Deceleration (m/s²) of a member per rad of head rotation and per m/s of speed (β1)."""
+
+ATTRACTION_MPS2 = 3.0
+"""Acceleration (m/s²) of a member to the center of the group (β2)."""
+
+REPULSION_MPS2 = 1.0
+"""Acceleration (m/s²) of a member away from another member that is too near (β3)."""
+
+NEAR_M = 0.8
+"""Distance (m) of the centers of two members below which they repel each other (d0)."""
+
+VIEW_RAD = math.pi / 2
+"""Half of the field of view (rad) in which a member sees others without head rotation (φ)."""
+
+SLOWER_SHARE = 0.04 / 1.22
+"""Share by which each further member reduces the desired speed of a group: 0.04 m/s of 1.22 m/s,
+the fit of the observed speeds at low density (figure 2 of the paper)."""
+
+TALKING_M = 1.0
+"""Distance (m) of the centers of two neighbors in a group that talks. It is within the personal
+distance of Hall (1966), 0.45 to 1.2 m."""
+
+GroupSize = Annotated[int, Field(ge=1, le=8)]
+
+
+class GroupSpec(Spec):
+    """Groups into which the actors of an entry are divided in order."""
+
+    size: Union[
+        GroupSize,
+        Annotated[Tuple[GroupSize, ...], BeforeValidator(as_tuple), Field(min_length=1)],
+    ]
+    """Number of people in a group from 1 to 8. A list contains the sizes of consecutive groups, and
+    is repeated. The last group has the remaining people."""
+    talking: bool = False
+    """True if the members talk: they remain on a circle and face its center. False if the groups
+    walk."""
+
+    @property
+    def sizes(self) -> Tuple[int, ...]:
+        """Return the sizes of consecutive groups."""
+        return self.size if isinstance(self.size, tuple) else (self.size,)
+
+    def parts(self, names: Sequence[str]) -> Tuple[Tuple[str, ...], ...]:
+        """Return the names of the members of each group."""
+        sizes = self.sizes
+        found: List[Tuple[str, ...]] = []
+        first = 0
+        while first < len(names):
+            size = sizes[len(found) % len(sizes)]
+            found.append(tuple(names[first : first + size]))
+            first += size
+        return tuple(found)
+
+
+def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List[Pose2D]:
+    """Return the start pose of each member of a group. Members of a group that walks are side by
+    side, and those of a group that talks are on a circle. ``reach_m`` is the radius (m) of a
+    member."""
+    apart_m = max(TALKING_M if talking else NEAR_M, 2.0 * (reach_m + START_GAP_M))
+    if not talking or count == 1:
+        offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]
+        places = center.apply(np.array(offsets)).tolist()
+        return [Pose2D(x_m, y_m, center.yaw_rad) for x_m, y_m in places]
+    radius_m = apart_m / (2.0 * math.sin(math.pi / count))
+    found = []
+    for index in range(count):
+        angle_rad = center.yaw_rad + 2.0 * math.pi * index / count
+        x_m = center.x_m + radius_m * math.cos(angle_rad)
+        y_m = center.y_m + radius_m * math.sin(angle_rad)
+        found.append(Pose2D(x_m, y_m, math.atan2(center.y_m - y_m, center.x_m - x_m)))
+    return found
+
+
+def group_force(
+    here: np.ndarray, others: np.ndarray, velocity: np.ndarray, heading: np.ndarray
+) -> np.ndarray:
+    """Return the acceleration (m/s²) that the other members of a group exert on a member, shape
+    (2,).
+
+    ``here`` is the position (m) of the member, ``others`` (k, 2) are those of the other members,
+    ``velocity`` (m/s) is the velocity of the member, and ``heading`` the direction in which the
+    group walks, a vector of length 1 or 0.
+    """
+    if not len(others):
+        return np.zeros(2)
+    count = len(others) + 1
+    found = np.zeros(2)
+    focus = others.mean(axis=0) - here
+    distance = float(np.hypot(*focus))
+    if distance > 0.0 and heading.any():
+        cosine = max(-1.0, min(1.0, float(focus @ heading) / distance))
+        rotation_rad = max(0.0, math.acos(cosine) - VIEW_RAD)
+        found = found - GAZE_PER_RAD * rotation_rad * velocity
+    to_center = focus * (len(others) / count)
+    center_m = float(np.hypot(*to_center))
+    if center_m > (count - 1) / 2:
+        found = found + ATTRACTION_MPS2 / center_m * to_center
+    for other in others:
+        away = here - other
+        apart_m = float(np.hypot(*away))
+        if 0.0 < apart_m < NEAR_M:
+            found = found + REPULSION_MPS2 / apart_m * away
+    return found
+
+
+class Group:
+    """The common state of the members of a group in a trial: the positions, and the target of a
+    group that walks.
+
+    ``members`` are the names of the members, and ``starts`` their poses at the start, to which
+    the members of a group that talks return. ``leader`` is the first member, whose random numbers
+    determine the targets. ``heading`` is the direction in which the group walks, a vector of length
+    1 or 0.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[str],
+        starts: Sequence[Pose2D],
+        leader: Any,
+        region: BaseGeometry,
+        surroundings: ObstacleOutlines,
+        talking: bool,
+    ) -> None:
+        self.members, self.starts, self.leader = tuple(members), tuple(starts), leader
+        self.talking = talking
+        self._region, self._surroundings = region, surroundings
+        self.reset()
+
+    def reset(self) -> None:
+        """Discard the target and the positions."""
+        self._target: Optional[np.ndarray] = None
+        self._until_s = 0.0
+        self._context: Optional[StepContext] = None
+        self.positions: List[Tuple[str, np.ndarray]] = []
+        self.heading = np.zeros(2)
+
+    def others(self, name: str) -> np.ndarray:
+        """Return the positions (k, 2) (m) of the other members that are in the world."""
+        found = [place for other, place in self.positions if other != name]
+        return np.array(found).reshape(-1, 2)
+
+    def update(self, context: StepContext, speed_mps: float, pause_s: float) -> None:
+        """Update the positions and the direction of the group, once in each step. The group waits
+        while a member is distracted by the robot."""
+        if self._context is context:
+            return
+        self._context = context
+        states = ((name, context.state(name)) for name in self.members)
+        self.positions = [
+            (name, np.array(state.pose.position[:2])) for name, state in states if state is not None
+        ]
+        if self.talking:
+            return
+        center = np.mean([place for _, place in self.positions], axis=0)
+        waits = any(
+            getattr(context.actors.get(name), "is_distracted", False) for name, _ in self.positions
+        )
+        if waits:
+            self._until_s += context.duration_s
+        if self._target is not None:
+            left = self._target - center
+            left_m = float(np.hypot(*left))
+            if left_m <= ARRIVED_M:
+                self._target, self._until_s = None, context.time_s + pause_s
+            elif context.time_s > self._until_s:  # the path is blocked
+                self._target, self._until_s = None, context.time_s
+        if self._target is None and context.time_s >= self._until_s - 1e-9:
+            self._draw(center, context.time_s, speed_mps)
+        left = np.zeros(2) if waits or self._target is None else self._target - center
+        left_m = float(np.hypot(*left))
+        self.heading = left / left_m if left_m > 0.0 else np.zeros(2)
+
+    def _draw(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
+        """Draw a target, whose path is wide enough for the group. Otherwise, the path is wide
+        enough for a single person."""
+        here = (float(center[0]), float(center[1]))
+        reach_m: float = self.leader.radius_m
+        for radius_m in (reach_m + (len(self.members) - 1) / 2 * NEAR_M, reach_m):
+            for _ in range(TRIES):
+                point = draw_point(self._region, self.leader.random)
+                if point is not None and self._surroundings.is_free_path(here, point, radius_m):
+                    self._target = np.array(point)
+                    length_m = shapely.LineString([here, point]).length
+                    self._until_s = time_s + LATE * length_m / speed_mps + 1.0
+                    return
+        self._until_s = time_s + RETRY_S
