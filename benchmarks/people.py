@@ -3,12 +3,15 @@
 
     ./bootstrap exec python3 benchmarks/people.py formations
     ./bootstrap exec python3 benchmarks/people.py cost [--simulator gazebo] [--worlds 4]
+    ./bootstrap exec python3 benchmarks/people.py simulators
     ./bootstrap exec python3 benchmarks/people.py reactions OUT [--worlds 50] [--planners dwa_fox]
 
 ``formations`` prints the distance, angle and speed in groups of one to four people that walk in an
 open field with a desired speed of 1.3 m/s, next to the speeds that Moussaïd et al. 2010 fitted.
 ``cost`` compares the wall time of a simulated second with twenty people and without people, in
-the campaign of ``config/people``; its trials alternate. ``reactions`` runs the campaign with eight
+the campaign of ``config/people``; its trials alternate. ``simulators`` prints the largest distance
+between the same person in the embedded simulator and in Gazebo, and whether two runs in a simulator
+have the same bits, while the robot is at rest. ``reactions`` runs the campaign with eight
 people of each reaction, in the same worlds, and prints the success with its 95 % interval (Clopper
 and Pearson). An interrupted run continues with its first missing trial.
 """
@@ -34,8 +37,11 @@ from gz_testauto.extras.people.reactions import KINDS
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.robot import read_robot
+from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import Scene
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.loader import parse
 from gz_testauto.testing.simulator_suite import WORLD
 from gz_testauto.trial.outcome import Outcome
 
@@ -159,6 +165,42 @@ def cost(options):
     print(f"no people {none:.4f} s, 20 people {many:.4f} s, ratio {many / none:.2f}")
 
 
+# ---- simulators
+
+
+def twenty_people(simulator_name, duration_s):
+    """Return the positions (m) of the people of the campaign around a robot at rest, shape (n, 20,
+    2)."""
+    text = yaml.safe_dump(campaign(count=1), sort_keys=False)
+    spec = parse(text, BuiltinCampaignSpec, CAMPAIGN)
+    robot = read_robot(share_directory() / "models" / "jackal_sized", "robot")
+    start = Pose2D(0.0, 0.0)
+    area = ActorPlacementArea(ObstacleOutlines({}), start, 0.4)
+    actors = create_actors(spec.actors, spec.seed, 0, 0, area)
+    models = tuple(model for actor in actors for model in actor.models)
+    scene = Scene(ROOT / "worlds" / "arena.world", robot, start, models=models)
+    with open_simulator(simulator_name) as simulator:
+        simulation = ActorSimulation(simulator.load(scene), actors)
+        rows = []
+        for _ in range(round(duration_s / PERIOD_S)):
+            states = simulation.step(PERIOD_S).models
+            rows.append([states[actor.name].pose.position[:2] for actor in actors])
+    return np.array(rows)
+
+
+def simulators(duration_s=60.0):
+    """Compare the people around a robot at rest in two simulators."""
+    found = {
+        name: [twenty_people(name, duration_s) for _ in range(2)] for name in ("embedded", "gazebo")
+    }
+    for name, (first, second) in found.items():
+        print(f"{name}: two runs have the same bits: {first.tobytes() == second.tobytes()}")
+    apart_m = np.hypot(*np.moveaxis(found["embedded"][0] - found["gazebo"][0], 2, 0)).max(axis=1)
+    for time_s in (1.0, 5.0, 10.0, 20.0, 40.0, 60.0):
+        largest_m = apart_m[: round(time_s / PERIOD_S)].max()
+        print(f"largest distance of a person in both within {time_s:g} s: {largest_m:.3g} m")
+
+
 # ---- reactions
 
 
@@ -195,7 +237,7 @@ def reactions(options):
 def main():
     """Run one measurement."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("measurement", choices=("formations", "cost", "reactions"))
+    parser.add_argument("measurement", choices=("formations", "cost", "simulators", "reactions"))
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--simulator", default="embedded")
     parser.add_argument("--worlds", type=int, default=0)
@@ -203,6 +245,8 @@ def main():
     options = parser.parse_args()
     if options.measurement == "formations":
         formations()
+    elif options.measurement == "simulators":
+        simulators()
     elif options.measurement == "cost":
         options.worlds = options.worlds or 4
         cost(options)

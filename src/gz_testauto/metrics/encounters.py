@@ -80,7 +80,7 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
     present, _, _, first, second = _outlines(recording, robot, name)
     time_s, trajectory = recording.time_s, recording.series[ACTOR_SERIES + name]
     distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
-    closing = (_velocity(recording.pose, time_s) - _velocity(trajectory, time_s))[present]
+    closing = (velocity_mps(recording.pose, time_s) - velocity_mps(trajectory, time_s))[present]
     ttc = np.where(distance <= 0.0, 0.0, time_to_collision_s(first, second, closing))
     continued = np.concatenate([[False], present[:-1]])[present]
     return Encounter(name, time_s[present], np.asarray(distance), ttc, continued)
@@ -129,7 +129,7 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
         present, ours, _, first, second = _outlines(recording, robot, name)
         trajectory = recording.series[ACTOR_SERIES + name]
         ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
-        closing = ahead - _velocity(trajectory, recording.time_s)[present]
+        closing = ahead - velocity_mps(trajectory, recording.time_s)[present]
         found[present] |= time_to_collision_s(first, second, closing) < within_s
     return found
 
@@ -144,7 +144,7 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
     return np.asarray(outline @ turns + poses[:, None, :2])
 
 
-def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
+def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     """Return the velocity (m/s) in the period before each sample, shape (n, 2).
 
     If the moving object was absent (NaN) at the previous sample, the velocity in the following
@@ -302,7 +302,7 @@ def social_intrusion(recording: Recording, name: str) -> float:
     if not present.any():
         return 0.0
     pose, ours = trajectory[present], recording.pose[present]
-    speed = np.hypot(*_velocity(trajectory, recording.time_s)[present].T)
+    speed = np.hypot(*velocity_mps(trajectory, recording.time_s)[present].T)
     dx, dy = (ours[:, :2] - pose[:, :2]).T
     cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
     along, across = cos * dx + sin * dy, cos * dy - sin * dx

@@ -54,8 +54,10 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
     if spec.others_move:
         what = "smallest ratio of the clearance to the speed at which it decreases"
         found.append(extra_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
-        people = [name for one in spec.actors if PERSON in one.tags for name in one.names]
-        found.extend(moving_object_metrics(people))
+        people = [one for one in spec.actors if PERSON in one.tags]
+        names = [name for one in people for name in one.names]
+        groups = [group for one in people for group in one.groups]
+        found.extend(moving_object_metrics(names, groups))
     if spec.has_road:
         found.extend(LANE_METRICS)
     return tuple(found)

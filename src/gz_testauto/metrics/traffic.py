@@ -26,6 +26,7 @@ from gz_testauto.metrics.encounters import (
 )
 from gz_testauto.metrics.interface import Compute, Metric, MetricContext
 from gz_testauto.metrics.recording import FOOTPRINT_SERIES, LANE_SERIES, Recording
+from gz_testauto.metrics.social import social_metrics
 
 PERSONAL_M, INTIMATE_M = 1.2, 0.45
 COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
@@ -231,10 +232,13 @@ def _greatest_intrusion(
     return max((social_intrusion(recording, name) for name in present), default=math.nan)
 
 
-def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
+def moving_object_metrics(
+    people: Sequence[str], groups: Sequence[Sequence[str]] = ()
+) -> Tuple[Metric, ...]:
     """Return the metrics of a campaign with moving objects.
 
-    ``people`` are the names of the moving objects that are persons.
+    ``people`` are the names of the moving objects that are persons, and ``groups`` the names of the
+    members of each group of people.
     """
     found = [
         object_distance_min_m,
@@ -259,6 +263,7 @@ def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
         intrusion = functools.partial(_greatest_intrusion, names)
         description = "largest intrusion into the space around a person, 1 at its center"
         found.append(extra_metric("social_intrusion", "lower", description, intrusion))
+        found.extend(social_metrics(people, groups, extra_metric))
     return tuple(found)
 
 

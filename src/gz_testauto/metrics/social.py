@@ -1,0 +1,266 @@
+"""Compute the social metrics of the robot among people and groups of people.
+
+All values are computed from ground truth at every sample, and each value applies until the next
+sample. Velocities are computed from differences of poses. People without an outline in the
+recording are ignored.
+
+Sources: social force: Moussaïd, Helbing, Garnier, Johansson, Combe, Theraulaz 2009, with the
+parameters of lightsfm, which HuNavSim uses; social work: Pérez-Higueras, Otero, Caballero, Merino
+2023 (HuNavSim); distance to and speed of the nearest person: the same; collisions with people:
+Francis et al. 2023; space of a group: the convex hull of its members, as in Katyal et al. 2022.
+"""
+
+import functools
+import math
+from typing import Callable, FrozenSet, Sequence, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.metrics.encounters import encounters, moving_objects, placed, velocity_mps
+from gz_testauto.metrics.interface import Metric, MetricContext
+from gz_testauto.metrics.recording import (
+    ACTOR_SERIES,
+    FOOTPRINT_SERIES,
+    OUTLINE_SERIES,
+    Recording,
+)
+
+STRENGTH_MPS2 = 2.1
+"""Factor (m/s²) of the social force (``forceFactorSocial`` of lightsfm)."""
+
+VELOCITY_WEIGHT_S_PER_M, RANGE_M = 2.0, 0.35
+"""Weight (s/m) of the relative velocity (λ), and range (m) of the force per unit of the
+interaction vector (γ)."""
+
+SLOWING, TURNING = 3.0, 2.0
+"""Angular ranges of the force along the interaction vector (n') and across it (n)."""
+
+DISPERSED_M = 2.0
+"""Distance (m) of a member from the center of its group above which the group is dispersed, and has
+no space."""
+
+
+def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
+    """Return the social force (m/s²) of another agent on an agent, shape (n, 2).
+
+    ``offset`` (n, 2) is the offset (m) from the agent to the other agent, and ``relative`` (n, 2)
+    the velocity (m/s) of the agent minus that of the other. The force is 0 if its direction is
+    undefined, that is, at the same position.
+    """
+    distance = np.hypot(*offset.T)
+    is_defined = distance > 0.0
+    toward = offset / np.where(is_defined, distance, 1.0)[:, None]
+    interaction = VELOCITY_WEIGHT_S_PER_M * relative + toward
+    length = np.hypot(*interaction.T)
+    is_defined &= length > 0.0
+    length = np.where(is_defined, length, 1.0)
+    along = interaction / length[:, None]
+    angle = np.arctan2(toward[:, 1], toward[:, 0]) - np.arctan2(along[:, 1], along[:, 0])
+    angle = (angle + math.pi) % (2.0 * math.pi) - math.pi
+    reach_m = RANGE_M * length
+    slows = -np.exp(-distance / reach_m - (SLOWING * reach_m * angle) ** 2)
+    turns = -np.sign(angle) * np.exp(-distance / reach_m - (TURNING * reach_m * angle) ** 2)
+    across = np.column_stack([-along[:, 1], along[:, 0]])
+    force = STRENGTH_MPS2 * (slows[:, None] * along + turns[:, None] * across)
+    return np.where(is_defined[:, None], force, 0.0)
+
+
+@functools.lru_cache(maxsize=2)  # two metrics use the same forces
+def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the moduli (m/s²) at each sample of the sum of the forces of all people on the robot,
+    and of the forces of the robot on the people, added up; both have shape (n,)."""
+    robot, time_s = recording.pose, recording.time_s
+    on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))
+    own = velocity_mps(robot, time_s)
+    for name in people:
+        person = recording.series[ACTOR_SERIES + name]
+        present = np.isfinite(person).all(axis=1)
+        offset = (person - robot)[present, :2]
+        relative = (own - velocity_mps(person, time_s))[present]
+        on_robot[present] += social_force(offset, relative)
+        on_people[present] += np.hypot(*social_force(-offset, -relative).T)
+    return np.hypot(*on_robot.T), on_people
+
+
+def _present(names: FrozenSet[str], recording: Recording) -> Tuple[str, ...]:
+    return tuple(name for name in moving_objects(recording.series) if name in names)
+
+
+def _integral(recording: Recording, values: np.ndarray) -> float:
+    return float(np.diff(recording.time_s) @ values[:-1])
+
+
+def _mean(recording: Recording, values: np.ndarray) -> float:
+    return _integral(recording, values) / recording.duration_s
+
+
+def social_work(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
+    """Return the social work (m/s): the integral over time of the force of the people on the robot
+    and of the forces of the robot on the people. It is NaN without people."""
+    names = _present(people, recording)
+    if not names or len(recording.time_s) < 2:
+        return math.nan
+    return _integral(recording, sum(_forces(recording, names), np.zeros(len(recording.time_s))))
+
+
+def force_on_people(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
+    """Return the integral over time (m/s) of the forces of the robot on the people. It is NaN
+    without people."""
+    names = _present(people, recording)
+    if not names or len(recording.time_s) < 2:
+        return math.nan
+    return _integral(recording, _forces(recording, names)[1])
+
+
+def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the distance (m) to the nearest person and the speed (m/s) of that person at each
+    sample, both of shape (n,). The distance is infinite while no person is present."""
+    distance_m = np.full(len(recording.time_s), np.inf)
+    speed_mps = np.zeros(len(recording.time_s))
+    for one in encounters(recording):
+        if one.name in people:
+            rows = np.searchsorted(recording.time_s, one.time_s)
+            poses = recording.series[ACTOR_SERIES + one.name]
+            speeds = np.hypot(*velocity_mps(poses, recording.time_s)[rows].T)
+            nearer = one.distance_m < distance_m[rows]
+            distance_m[rows[nearer]] = one.distance_m[nearer]
+            speed_mps[rows[nearer]] = speeds[nearer]
+    return distance_m, speed_mps
+
+
+def _mean_while_present(
+    choice: int, people: FrozenSet[str], recording: Recording, context: MetricContext
+) -> float:
+    """Return the mean over the time in which a person is present; NaN without people."""
+    distance_m, speed_mps = _nearest(people, recording)
+    present = np.isfinite(distance_m)
+    if len(recording.time_s) < 2 or not present[:-1].any():
+        return math.nan
+    values = np.where(present, (distance_m, speed_mps)[choice], 0.0)
+    return _integral(recording, values) / _integral(recording, present.astype(float))
+
+
+def _collisions(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
+    """Return the number of collisions with people."""
+    return float(sum(one.partner in people for one in recording.contacts))
+
+
+# ---- groups
+
+
+def _group_distance(members: Sequence[str], recording: Recording) -> np.ndarray:
+    """Return the distance (m) from the robot's outline to the space of a group at each sample,
+    shape (n,). It is infinite while a member is absent or the group is dispersed."""
+    series = recording.series
+    found = np.full(len(recording.time_s), np.inf)
+    robot = series.get(FOOTPRINT_SERIES)
+    if robot is None or any(OUTLINE_SERIES + name not in series for name in members):
+        return found
+    poses = np.stack([series[ACTOR_SERIES + name] for name in members])  # (k, n, 3)
+    with np.errstate(invalid="ignore"):  # NaN while a member is absent
+        offsets = poses[:, :, :2] - poses[:, :, :2].mean(axis=0)
+        reach_m = np.hypot(offsets[..., 0], offsets[..., 1]).max(axis=0)
+        together = reach_m <= max(DISPERSED_M, (len(members) - 1) / 2)
+    if not together.any():
+        return found
+    outlines = [placed(series[OUTLINE_SERIES + n], p[together]) for n, p in zip(members, poses)]
+    spaces = shapely.convex_hull(shapely.multipoints(np.concatenate(outlines, axis=1)))
+    robots = shapely.polygons(placed(robot, recording.pose[together]))
+    found[together] = shapely.distance(spaces, robots)
+    return found
+
+
+@functools.lru_cache(maxsize=2)  # two metrics use the same distances
+def _group_distances(recording: Recording, groups: Tuple[Tuple[str, ...], ...]) -> np.ndarray:
+    return np.min([_group_distance(members, recording) for members in groups], axis=0)
+
+
+def _group_intrusion(
+    groups: Tuple[Tuple[str, ...], ...], recording: Recording, context: MetricContext
+) -> float:
+    """Return the share of the time, in [0, 1], in which the robot is in the space of a group."""
+    if recording.duration_s <= 0.0:
+        return math.nan
+    return _mean(recording, (_group_distances(recording, groups) <= 0.0).astype(float))
+
+
+def _group_gap(
+    groups: Tuple[Tuple[str, ...], ...], recording: Recording, context: MetricContext
+) -> float:
+    """Return the smallest distance (m) to the space of a group; infinite, which is stored as NaN,
+    if all groups are always dispersed."""
+    if not len(recording.time_s):
+        return math.nan
+    return float(_group_distances(recording, groups).min())
+
+
+Declare = Callable[..., Metric]
+
+
+def social_metrics(
+    people: Sequence[str], groups: Sequence[Sequence[str]], declare: Declare
+) -> Tuple[Metric, ...]:
+    """Return the social metrics of a campaign with ``people``, the names of the persons, and with
+    ``groups``, the names of the members of each group.
+
+    ``declare`` creates a metric from its name, the better direction, a description, a function and
+    a unit.
+    """
+    names = frozenset(people)
+    rows = [
+        (
+            "social_work_mps",
+            "lower",
+            "integral of the social forces of people on the robot and of the robot on people",
+            functools.partial(social_work, names),
+            "m/s",
+        ),
+        (
+            "social_force_on_people_mps",
+            "lower",
+            "integral of the social forces of the robot on people",
+            functools.partial(force_on_people, names),
+            "m/s",
+        ),
+        (
+            "person_distance_mean_m",
+            "higher",
+            "mean distance to the nearest person",
+            functools.partial(_mean_while_present, 0, names),
+            "m",
+        ),
+        (
+            "nearest_person_speed_mps",
+            "higher",
+            "mean speed of the nearest person",
+            functools.partial(_mean_while_present, 1, names),
+            "m/s",
+        ),
+        (
+            "person_collisions",
+            "lower",
+            "collisions with people",
+            functools.partial(_collisions, names),
+            "",
+        ),
+    ]
+    several = tuple(tuple(group) for group in groups if len(group) > 1)
+    if several:
+        rows += [
+            (
+                "group_intrusion_share",
+                "lower",
+                "share of the time in the space of a group of people",
+                functools.partial(_group_intrusion, several),
+                "",
+            ),
+            (
+                "group_distance_min_m",
+                "higher",
+                "smallest distance to the space of a group of people",
+                functools.partial(_group_gap, several),
+                "m",
+            ),
+        ]
+    return tuple(declare(*row) for row in rows)
