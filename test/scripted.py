@@ -100,6 +100,9 @@ class Ahead(PoseEstimator):
     def advance(self, time_s, pose, twist):
         self.pose = Pose2D(pose.x_m + self.ahead_m, pose.y_m, pose.yaw_rad)
 
+    def place(self, pose):
+        raise NotImplementedError
+
 
 @pytest.fixture(scope="session")
 def smoke():

@@ -33,13 +33,18 @@ class PoseEstimator(abc.ABC):
 
     Call :meth:`advance` for each snapshot of the trial, in order of simulated time. The odometry is
     in the map frame: it starts at the true pose, and is never corrected. All values depend only on
-    the random numbers of the trial and on the arguments of :meth:`advance`.
+    the random numbers of the trial and on the arguments of the methods.
     """
 
     @abc.abstractmethod
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
         """Add the true pose in the world frame and the true twist in the base frame at the
         simulated time ``time_s``. The first call defines the start."""
+
+    @abc.abstractmethod
+    def place(self, pose: Pose2D) -> None:
+        """Set the true pose in the world frame to which the robot was moved since the latest call
+        of :meth:`advance`. The odometry does not measure this, since the wheels did not turn."""
 
     @property
     @abc.abstractmethod

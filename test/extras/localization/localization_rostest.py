@@ -8,13 +8,15 @@ from pathlib import Path
 
 import rospy
 import rostest
+from gazebo_msgs.msg import ModelState
+from gazebo_msgs.srv import SetModelState
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ros"))
 
-from graph import Heard, assert_registered_as_declared, await_true
+from graph import Heard, assert_registered_as_declared, await_true, service
 
 from gz_testauto.extras.localization import interface
 
@@ -25,15 +27,29 @@ class LocalizationTest(unittest.TestCase):
         true = rospy.Publisher("odom_true", Odometry, queue_size=10)
         await_true(lambda: true.get_num_connections() and odom.connected, "the relay")
         await_true(lambda: transforms.connected, "tf of the relay")
-        for tick in range(11):
+
+        def send(tick):
             message = Odometry(child_frame_id="base")
             message.header.frame_id, message.header.stamp = "wheels", rospy.Time(10 + 0.1 * tick)
             message.pose.pose.position.x, message.pose.pose.position.z = 0.1 * tick, 0.2
             message.pose.pose.orientation.w = 1.0
             message.twist.twist.linear.x = 1.0
             true.publish(message)
+
+        def is_relayed():
+            send(0)  # the relay does not publish to a subscriber that it has not accepted yet
+            return odom.messages and transforms.messages
+
+        await_true(is_relayed, "the first message")
+        for tick in range(1, 11):
+            send(tick)
+        end = rospy.Time(11)
         await_true(
-            lambda: len(odom.messages) == 11 and len(transforms.messages) == 11, "all messages"
+            lambda: (
+                odom.messages[-1].header.stamp == end
+                and transforms.messages[-1].transforms[0].header.stamp == end
+            ),
+            "all messages",
         )
         last, transform = odom.messages[-1], transforms.messages[-1].transforms[0]
         self.assertAlmostEqual(last.pose.pose.position.x, 1.1)
@@ -83,6 +99,19 @@ class LocalizationTest(unittest.TestCase):
         shift, error_m = shift_m(transforms.messages[-1]), 0.2 * driven_m
         self.assertAlmostEqual(shift, -3.0 - error_m, delta=0.2)
         self.assertLess(shift, -3.2)
+
+        # Wheels do not measure that the robot is carried.
+        moved = ModelState(model_name="robot", reference_frame="world")
+        moved.pose.position.x, moved.pose.position.y = 2.0, -2.0
+        moved.pose.orientation.w = 1.0
+        before_m = odom.messages[-1].pose.pose.position.x
+        place = service("/gazebo/set_model_state", SetModelState)
+        self.assertTrue(place(moved).success)
+        await_true(lambda: truth.messages[-1].pose.pose.position.y < -1.9, "the new place")
+        stamp = truth.messages[-1].header.stamp
+        await_true(lambda: odom.messages[-1].header.stamp >= stamp, "odometry at this place")
+        self.assertLess(abs(odom.messages[-1].pose.pose.position.x - before_m), 2.0)
+        self.assertAlmostEqual(odom.messages[-1].pose.pose.position.y, 0.0, delta=0.5)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,18 @@ def test_odometry_without_errors_is_exact_on_arcs():
     assert not model.covariance.any()
 
 
+def test_odometry_does_not_measure_that_the_robot_is_carried():
+    model = odometry("alpha: [0, 0, 0, 0]")
+    model.place(Pose2D(9.0, 9.0, 1.0))
+    drive(model, 2.0, steps=10)
+    model.place(Pose2D(-4.0, 3.0, math.pi / 2))
+    model.advance(1.1, Pose2D(-4.0, 3.5, math.pi / 2), Twist2D(5.0, 0.0))
+    assert model.pose == pytest.approx(Pose2D(2.5, 0.0, 0.0))
+    # the next motion is measured again
+    model.advance(1.2, Pose2D(-4.0, 3.6, math.pi / 2), Twist2D(1.0, 0.0))
+    assert model.pose == pytest.approx(Pose2D(2.6, 0.0, 0.0))
+
+
 def test_variances_after_a_straight_drive_are_those_on_paper():
     # Each interval of L adds a2 L^2 to both rotations and a3 L^2 to the translation. After D / L
     # intervals, the heading is a random walk with the variance q D, q = 2 a2 L. The lateral

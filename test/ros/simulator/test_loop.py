@@ -54,7 +54,7 @@ class Belt(Simulation):
         assert list(names) == ["robot"]
 
     def _set_states(self, states):
-        raise NotImplementedError
+        self.x_m = states["robot"].pose.position[0]
 
     def _save_world(self, path):
         raise NotImplementedError
@@ -147,6 +147,24 @@ def test_a_command_applies_in_the_next_period_and_is_part_of_its_snapshot(runnin
     assert running.periods[0].late is False
     assert running.scenes[0].held
     assert running.periods[0].held
+
+
+@held()
+def test_next_period_has_the_poses_at_which_models_were_placed(running):
+    running.load()
+    moved = ModelState(Pose((7.0, 0.0, 0.0)))
+    running.loop.perform(lambda: running.loop.set_states({"robot": moved}))
+    for count in (1, 2):
+        running.loop.command(Twist2D(0.5, 0.0))
+        running.await_periods(count)
+    assert running.periods[0].placed == {"robot": moved.pose}
+    assert running.periods[0].snapshot.models["robot"].pose.position[0] == pytest.approx(7.05)
+    assert running.periods[1].placed == {}
+    running.loop.perform(lambda: running.loop.set_states({"robot": moved}))
+    running.load()
+    running.loop.command(Twist2D(0.5, 0.0))
+    running.await_periods(3)
+    assert running.periods[2].placed == {}
 
 
 @held(command_timeout_s=0.1, start_timeout_s=0.1)

@@ -27,6 +27,9 @@ class Scripted(PoseEstimator):
     def advance(self, time_s, pose, twist):
         self.seen.append((time_s, pose, twist))
 
+    def place(self, pose):
+        self.seen.append(pose)
+
 
 def advanced(origin, estimator=None):
     odometry = Odometry(origin, START, estimator)
@@ -72,6 +75,15 @@ def test_estimator_receives_each_true_pose_and_twist():
     assert twist == pytest.approx(Twist2D(forward, 0.25))
     assert odometry.true_twist[0] == pytest.approx(forward)
     assert odometry.twist == (0.7, 0.0, 0.3)
+
+
+def test_placed_robot_has_no_twist_from_the_jump():
+    estimator, unknown = Scripted(), ModelState(LATER.pose)
+    odometry = advanced("start", estimator)
+    odometry.place(unknown.pose)
+    odometry.advance(0.6, unknown)
+    assert estimator.seen[2:] == [LATER.pose.planar, (0.6, LATER.pose.planar, Twist2D(0.0, 0.0))]
+    assert odometry.true_twist == (0.0, 0.0, 0.0)
 
 
 def test_covariance_is_in_the_axes_of_the_odometry_frame():

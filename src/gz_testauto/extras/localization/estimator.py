@@ -25,6 +25,10 @@ class DriftingOdometry(PoseEstimator):
         """Add the true pose and the true twist at the simulated time ``time_s``."""
         self._model.advance(time_s, pose, twist)
 
+    def place(self, pose: Pose2D) -> None:
+        """Set the true pose to which the robot was moved without its wheels."""
+        self._model.place(pose)
+
     @property
     def pose(self) -> Pose2D:
         """Return the pose of the odometry."""

@@ -151,6 +151,12 @@ class OdometryModel:
         if elapsed_s > 0.0:
             self.twist_covariance = np.diag([translation, 0.0, 2.0 * rotation]) / elapsed_s**2
 
+    def place(self, pose: Pose2D) -> None:
+        """Set the true pose from which the next motion starts. Before the first call of
+        :meth:`advance`, this has no effect."""
+        if self._before is not None:
+            self._before = (self._before[0], pose)
+
     def _measured(
         self, forward: float, turn: float, more: Tuple[float, float]
     ) -> Tuple[float, float]:

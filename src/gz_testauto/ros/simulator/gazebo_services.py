@@ -174,7 +174,7 @@ class GazeboServices:
                 "was changed"
             )
         placed = state if moving else ModelState(state.pose)
-        self._loop.simulation.set_states({wanted.model_name: placed})
+        self._loop.set_states({wanted.model_name: placed})
         return srv.SetModelStateResponse(True, "SetModelState: set model state done")
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
@@ -223,7 +223,7 @@ class GazeboServices:
             for name in self._loop.snapshot().models
             if name in self._initial
         }
-        self._loop.simulation.set_states(poses)
+        self._loop.set_states(poses)
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:

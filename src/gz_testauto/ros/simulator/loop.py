@@ -9,10 +9,11 @@ import dataclasses
 import queue
 import time
 from concurrent.futures import Future, wait
-from typing import Any, Callable, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator.step_scheduler import StepScheduler
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
@@ -30,7 +31,7 @@ class Period:
     ``command`` is the velocity command during the period, or None before the first command.
     ``late`` is True if the period started without a new command of the controller, and ``held`` is
     True if time was held for this command. ``numbers`` are those that hooks have recorded since
-    the start of the scene.
+    the start of the scene. ``placed`` has the poses at which models were placed before the period.
     """
 
     scene: int
@@ -39,6 +40,7 @@ class Period:
     late: bool = False
     held: bool = False
     numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    placed: Mapping[str, Pose] = dataclasses.field(default_factory=dict)
 
 
 class SimulationLoop:
@@ -64,6 +66,7 @@ class SimulationLoop:
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
+        self._placed: Dict[str, Pose] = {}
         self._ended = False
         self.paused = False
         self.scene: Optional[Scene] = None
@@ -114,10 +117,16 @@ class SimulationLoop:
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
+    def set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Set the states of models, as :meth:`Simulation.set_states`."""
+        self.simulation.set_states(states)
+        self._placed.update({name: state.pose for name, state in states.items()})
+
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
         """Load a scene with actors, paused at time 0 of the scene, and publish its first
         snapshot."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
+        self._placed = {}
         self._actors.close()
         self._actors = actors
         simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
@@ -180,6 +189,7 @@ class SimulationLoop:
             simulation.drive(self._command)
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
+        placed, self._placed = self._placed, {}
         self._on_period(
             Period(
                 self.scene_number,
@@ -188,6 +198,7 @@ class SimulationLoop:
                 late,
                 self._scheduler.holds,
                 self._actors.numbers_so_far(),
+                placed,
             )
         )
 

@@ -175,7 +175,7 @@ class SimulatorNode:
     def _publish_period(self, period: Period) -> None:
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
-        self._publisher.advance(snapshot)
+        self._publisher.advance(period)
         self._actors.publish(snapshot.models, stamp)
         self._colliders.publish(snapshot.models, stamp)
         self._objects.publish(snapshot, stamp, self._publisher.odometry)

@@ -31,6 +31,13 @@ class Odometry:
         self._state = start
         self._twist = (0.0, 0.0, 0.0)
 
+    def place(self, pose: Pose) -> None:
+        """Set the true pose to which the robot was moved. An estimator does not measure this."""
+        if self._previous is not None:
+            self._previous = (self._previous[0], ModelState(pose))
+        if self._estimator is not None:
+            self._estimator.place(pose.planar)
+
     def advance(self, time_s: float, state: ModelState) -> None:
         """Add the state of the robot at the simulated time ``time_s``."""
         self._twist = self._true_twist(time_s, state)

@@ -81,7 +81,7 @@ class PropertyServices:
                 )
             state = ros_messages.state_of(one.pose, one.twist)
             states[one.model_name] = entities.require_finite(state, one.model_name)
-        self._loop.simulation.set_states(states)
+        self._loop.set_states(states)
         return SetModelStatesResponse(True, f"{len(states)} models placed")
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:

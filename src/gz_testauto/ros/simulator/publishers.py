@@ -15,7 +15,6 @@ from tf2_msgs.msg import TFMessage
 
 from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base import ros_messages
-from gz_testauto.base.observation import Snapshot as WorldSnapshot
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.msg import Snapshot
@@ -78,14 +77,17 @@ class ScenePublisher:
             self.odometry = Odometry(self._parameters.odom_origin, start, estimator)
             mounts = self._mounts(period.snapshot.time_s, scene.robot, self.odometry)
             self._fixed_transforms.publish(TFMessage(mounts))
-        self.advance(period.snapshot)
+        self.advance(period)
         self.publish(period)
 
-    def advance(self, snapshot: WorldSnapshot) -> None:
-        """Update the odometry with a snapshot, before it is published."""
+    def advance(self, period: Period) -> None:
+        """Update the odometry with the snapshot of a period, before it is published."""
         if self._robot is None or self.odometry is None:
             return
-        state = snapshot.models.get(self._robot.name)
+        name, snapshot = self._robot.name, period.snapshot
+        if name in period.placed:
+            self.odometry.place(period.placed[name])
+        state = snapshot.models.get(name)
         if state is not None:
             self.odometry.advance(snapshot.time_s, state)
 
