@@ -40,6 +40,7 @@ from gz_testauto.metrics.interface import measure
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.timed import warm_up
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.model import PoseSpec
@@ -186,16 +187,13 @@ class TrialRunner:
         The parameters are those of :meth:`run`. No trial is simulated.
         """
         record, missions = self._record(world), self._missions
-        *via, goal = missions.goals_in(record.name) if goals is None else goals
-        entry = WorldFileSpec(
-            file=f"{record.name}.world",
-            start=_pose_spec(start or missions.start_in(record.name)),
-            goal=_pose_spec(goal),
-            via=[_pose_spec(one) for one in via],
+        return path_of_mission_m(
+            self.spec,
+            self._robot,
+            record.path,
+            start or missions.start_in(record.name),
+            missions.goals_in(record.name) if goals is None else goals,
         )
-        of_world = Missions(self.spec, [entry])
-        mission = mission_in(self.spec, self._robot, of_world, record.name)
-        return shortest_path_m(read_scene(record.path), mission)
 
     def run(
         self,
@@ -388,6 +386,22 @@ class TrialRunner:
             entries[name] = BuiltinPlannerSpec(name=name, plugin=name)
         entry = entries[name]
         return entry.model_copy(update={"parameters": {**entry.parameters, **(parameters or {})}})
+
+
+def path_of_mission_m(
+    spec: CampaignSpec, robot: RobotBody, world: Path, start: Pose2D, goals: Sequence[Pose2D]
+) -> Optional[float]:
+    """Return the length (m) of the shortest path from ``start`` to all ``goals`` in a world file,
+    or None if the circumscribed circle of the robot has no path."""
+    *via, goal = goals
+    entry = WorldFileSpec(
+        file=f"{world.stem}.world",
+        start=_pose_spec(start),
+        goal=_pose_spec(goal),
+        via=[_pose_spec(one) for one in via],
+    )
+    mission = mission_in(spec, robot, Missions(spec, [entry]), entry.world)
+    return shortest_path_m(read_scene(world), mission)
 
 
 def _reduced(spec: BuiltinCampaignSpec, without: Tuple[str, ...]) -> Dict[str, Any]:

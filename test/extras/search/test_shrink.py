@@ -24,7 +24,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.extras.search import examination, one_trial
 from gz_testauto.extras.search import shrink as shrink_module
 from gz_testauto.extras.search.journal import Journal
-from gz_testauto.extras.search.shrink import Candidate, FailureTest
+from gz_testauto.extras.search.shrink import Candidate, FailedTrial, RepeatableFailureTest
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -228,9 +228,9 @@ def test_candidate_without_a_path_is_not_simulated(tmp_path):
     )
     world = SimpleNamespace(content=lambda kept, moved: bytes(len(kept)))
     journal = Journal(tmp_path / "journal.jsonl", {})
-    fails = FailureTest(runner, world, "fgm", TrialSeed(1), journal, lambda line: None)
+    fails = RepeatableFailureTest(runner, world, "fgm", TrialSeed(1), journal, lambda line: None)
     recording = SimpleNamespace(pose=np.zeros((2, 3)), time_s=np.array([0.0, 1.0]))
-    fails.compare_with(SimpleNamespace(outcome=Outcome.STUCK, recording=recording), COMPLETE)
+    fails.compare_with(FailedTrial(Outcome.STUCK, recording), COMPLETE)
     assert not fails(COMPLETE.keep(NAMES[:3]))
     assert fails.simulations == 0
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple, TypeVar
 
 import numpy as np
 import shapely
@@ -11,12 +11,12 @@ import yaml
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import PACKAGE, share_directory
-from gz_testauto.campaign.trial_runner import REMOVABLE, MeasuredTrial, TrialSeed
-from gz_testauto.extras.search.shrink import Candidate
+from gz_testauto.campaign.trial_runner import REMOVABLE, TrialSeed
+from gz_testauto.extras.search.shrink import Candidate, FailedTrial
 from gz_testauto.results.directory import write_atomically
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
+from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.worlds.static_map import Bounds
 
@@ -25,25 +25,30 @@ WORLD, CAMPAIGN, PICTURE = "shrunk.world", "campaign.yaml", "before_and_after.pn
 _KEPT = ("obstacle_names", "plugins", "allow_missing")
 
 
-def one_trial_spec(
-    spec: BuiltinCampaignSpec, planner: BuiltinPlannerSpec, bounds: Bounds, directory: Path
-) -> BuiltinCampaignSpec:
+AnySpec = TypeVar("AnySpec", bound=CampaignSpec)
+
+
+def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path) -> AnySpec:
     """Return the campaign with one planner whose world is in ``directory``. ``bounds`` (m) keep the
     static map, and with it the waypoints, when obstacles are removed."""
     worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
+    chosen = next(one for one in spec.planners if one.name == planner)
     data = {
         **spec.model_dump(mode="json"),
-        "planners": [planner.model_dump(mode="json")],
+        "planners": [chosen.model_dump(mode="json")],
         "repetitions": 1,
         "stop": None,
         "worlds": {"directory": str(directory), "files": [WORLD], **worlds},
     }
     data["global_plan"] = {**data["global_plan"], "bounds_m": list(bounds)}
-    return BuiltinCampaignSpec.model_validate(data)
+    return type(spec).model_validate(data)
 
 
-def campaign_text(spec: BuiltinCampaignSpec, candidate: Candidate, seed: TrialSeed) -> str:
-    """Return the campaign file of the trial, which is in the directory of its world."""
+def campaign_text(
+    spec: CampaignSpec, candidate: Candidate, seed: TrialSeed, repeats: int = 1
+) -> str:
+    """Return the campaign file of the trial, which is in the directory of its world. Several
+    ``repeats`` are worlds with the same file."""
     data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     for key in REMOVABLE:
         entries = [one for one in data.get(key, ()) if one["name"] not in candidate.without]
@@ -59,7 +64,10 @@ def campaign_text(spec: BuiltinCampaignSpec, candidate: Candidate, seed: TrialSe
     }
     if via:
         entry["via"] = via
-    data["worlds"] = {**data["worlds"], "directory": ".", "files": [entry]}
+    files = [entry]
+    if repeats > 1:
+        files = [{**entry, "name": f"repeat_{number:02d}"} for number in range(repeats)]
+    data["worlds"] = {**data["worlds"], "directory": ".", "files": files}
     data = _portable(data)
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
     return text
@@ -78,8 +86,8 @@ def _portable(value: Any) -> Any:
 
 
 def draw(
-    before: MeasuredTrial,
-    after: MeasuredTrial,
+    before: FailedTrial,
+    after: FailedTrial,
     worlds: Dict[str, bytes],
     starts: Dict[str, Candidate],
     footprint_m: np.ndarray,

@@ -14,6 +14,7 @@ other candidates are not simulated. The search has these parts:
 3. leave out single obstacles until none can be left out, so that the result is 1-minimal.
 """
 
+import abc
 import json
 import math
 from dataclasses import dataclass, replace
@@ -21,10 +22,11 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 import numpy as np
 import shapely
+from typing_extensions import override
 
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.trial_runner import REMOVABLE, MeasuredTrial, TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner, TrialSeed
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.floor import obstructing_heights
@@ -89,64 +91,71 @@ def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
     return np.median(xy[recording.time_s >= recording.time_s[-1] - TIMED_OUT_S], axis=0)
 
 
-class FailureTest:
+@dataclass(frozen=True, eq=False)
+class FailedTrial:
+    """A failure: the outcome of a trial, and its recording."""
+
+    outcome: Outcome
+    recording: Recording
+
+    @property
+    def place(self) -> np.ndarray:
+        """The position (x, y) (m) of the failure."""
+        return place_of(self.outcome, self.recording)
+
+    def is_same(self, outcome: Outcome, recording: Recording) -> bool:
+        """Return whether another trial fails in the same way."""
+        away_m = float(np.hypot(*(place_of(outcome, recording) - self.place)))
+        return outcome is self.outcome and away_m <= PLACE_M.get(outcome, 0.5)
+
+
+class FailureTest(abc.ABC):
     """A function of a candidate: whether the planner fails in it as in the ``first`` trial.
 
     Answers are stored in the ``journal``.
     """
 
     def __init__(
-        self,
-        runner: TrialRunner,
-        world: EditedWorld,
-        planner: str,
-        seed: TrialSeed,
-        journal: Journal,
-        progress: Callable[[str], None],
+        self, world: EditedWorld, journal: Journal, progress: Callable[[str], None]
     ) -> None:
-        self._runner, self._world = runner, world
-        self._planner, self._seed = planner, seed
-        self._journal, self._progress = journal, progress
+        self._world, self._journal, self._progress = world, journal, progress
         self._asked: Dict[str, Mapping[str, Any]] = {}
-        self._first: Optional[Tuple[Outcome, np.ndarray]] = None
+        self._first: Optional[FailedTrial] = None
         self._needs_path = False
+
+    @abc.abstractmethod
+    def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
+        """Return the length (m) of the shortest path of the robot, or None without a path."""
+
+    @abc.abstractmethod
+    def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
+        """Simulate a candidate. Return the entries ``outcome``, and ``same`` for the failure of the
+        ``first`` trial. The default of ``trials``, the number of simulations, is 1."""
 
     @property
     def simulations(self) -> int:
-        """Return the number of candidates that were simulated, now or in an earlier call."""
-        return sum(answer["outcome"] != NO_PATH for answer in self._asked.values())
-
-    def trial(self, candidate: Candidate) -> MeasuredTrial:
-        """Return the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
-        return self._runner.run(
-            self.content(candidate),
-            self._planner,
-            seed=self._seed,
-            start=candidate.start,
-            goals=candidate.goals,
-            without=candidate.without,
-        )
+        """Return the number of simulations, in this call and in earlier ones."""
+        simulated = (one for one in self._asked.values() if one["outcome"] != NO_PATH)
+        return sum(answer.get("trials", 1) for answer in simulated)
 
     def content(self, candidate: Candidate) -> bytes:
         """Return the world file of a candidate."""
         return self._world.content(candidate.kept, dict(candidate.moved))
 
-    def compare_with(self, first: MeasuredTrial, complete: Candidate) -> None:
+    def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
         """Set the failure with which candidates are compared: the trial of ``complete``."""
-        self._first = (first.outcome, place_of(first.outcome, first.recording))
+        self._first = first
         self._needs_path = self.has_path(complete)
 
     def has_path(self, candidate: Candidate) -> bool:
         """Return whether the robot has a path, or needs none since the first trial had none."""
         if self._first is not None and not self._needs_path:
             return True
-        content = self.content(candidate)
-        length_m = self._runner.shortest_path_m(content, candidate.start, candidate.goals)
-        return length_m is not None
+        return self.shortest_path_m(candidate) is not None
 
     def __call__(self, candidate: Candidate) -> bool:
         """Return whether the failure is the same."""
-        key = self._key(candidate)
+        key = self.key(candidate)
         answer = self._journal.get(key)
         if answer is None:
             answer = self._answer(candidate)
@@ -159,35 +168,75 @@ class FailureTest:
             )
         return bool(answer["same"])
 
-    def _key(self, candidate: Candidate) -> str:
+    def key(self, candidate: Candidate) -> str:
+        """Return a hash of the inputs that a candidate changes."""
         rest = [candidate.start, candidate.goals, sorted(candidate.without)]
         return sha256_of(self.content(candidate) + json.dumps(rest).encode())
 
     def _answer(self, candidate: Candidate) -> Mapping[str, Any]:
         assert self._first is not None, "the first trial is known"
-        outcome, place = self._first
         try:
             if not self.has_path(candidate):
                 return {"outcome": NO_PATH, "same": False}
-            trial = self.trial(candidate)
+            return self.simulate(candidate, self._first)
         except (SceneError, SpecError, PlacementError) as error:
             return {"outcome": "no valid trial", "same": False, "cause": str(error)}
-        found = place_of(trial.outcome, trial.recording)
-        is_near = float(np.hypot(*(found - place))) <= PLACE_M.get(outcome, 0.5)
-        same = trial.outcome is outcome and is_near
-        return {"outcome": trial.outcome.value, "same": same, "place_m": found.tolist()}
+
+
+class RepeatableFailureTest(FailureTest):
+    """A test of failures that repeat bit by bit, so that one trial is sufficient."""
+
+    def __init__(
+        self,
+        runner: TrialRunner,
+        world: EditedWorld,
+        planner: str,
+        seed: TrialSeed,
+        journal: Journal,
+        progress: Callable[[str], None],
+    ) -> None:
+        super().__init__(world, journal, progress)
+        self._runner, self._planner, self._seed = runner, planner, seed
+
+    def trial(self, candidate: Candidate) -> MeasuredTrial:
+        """Return the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
+        return self._runner.run(
+            self.content(candidate),
+            self._planner,
+            seed=self._seed,
+            start=candidate.start,
+            goals=candidate.goals,
+            without=candidate.without,
+        )
+
+    @override
+    def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
+        content = self.content(candidate)
+        return self._runner.shortest_path_m(content, candidate.start, candidate.goals)
+
+    @override
+    def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
+        trial = self.trial(candidate)
+        place_m = place_of(trial.outcome, trial.recording).tolist()
+        same = first.is_same(trial.outcome, trial.recording)
+        return {"outcome": trial.outcome.value, "same": same, "place_m": place_m}
 
 
 def shrink(
     fails: FailureTest,
     world: EditedWorld,
-    first: MeasuredTrial,
+    first: FailedTrial,
     all_: Candidate,
-    runner: TrialRunner,
+    height_m: Tuple[float, float],
+    omissible: Sequence[str],
 ) -> Candidate:
-    """Return the smallest candidate that still fails like ``first``, the trial of ``all_``."""
-    place = place_of(first.outcome, first.recording)
-    field = ObstacleField(world.scene, obstructing_heights(runner.robot_height_m))
+    """Return the smallest candidate that still fails like ``first``, the trial of ``all_``.
+
+    ``height_m`` are the heights (m) of the lowest and the highest point of the robot, and
+    ``omissible`` the names of the entries that :attr:`Candidate.without` can contain.
+    """
+    place = first.place
+    field = ObstacleField(world.scene, obstructing_heights(height_m))
     outlines = {name: one for name, one in field.outlines().items() if name in world.obstacles}
     path = shapely.LineString(first.recording.pose[:, :2])
     near = {name: float(one.distance(path)) for name, one in outlines.items()}
@@ -195,7 +244,7 @@ def shrink(
     ordered = sorted(all_.kept, key=lambda name: (to_place.get(name, math.inf), name))
 
     reduced = all_.keep([name for name in all_.kept if near.get(name, math.inf) <= HORIZON_M])
-    steps = _Steps(world, runner, first.recording, place, fails.has_path)
+    steps = _Steps(world, omissible, first.recording, place, fails.has_path)
     return _minimal(fails, _nearest(fails, all_, reduced, ordered, steps), ordered)
 
 
@@ -243,15 +292,14 @@ class _Steps:
     def __init__(
         self,
         world: EditedWorld,
-        runner: TrialRunner,
+        omissible: Sequence[str],
         recording: Recording,
         place: np.ndarray,
         has_path: Callable[[Candidate], bool],
     ) -> None:
         self._world, self._place, self._recording = world, place, recording
         self._has_path = has_path
-        entries = [entry.name for key in REMOVABLE for entry in getattr(runner.spec, key)]
-        self._omit = [self._omission(name) for name in entries]
+        self._omit = [self._omission(name) for name in omissible]
 
     def all_of(self, found: Candidate) -> Candidate:
         """Return the candidate with all simplifications."""

@@ -5,6 +5,10 @@ The failure is the same if the outcome is equal and the trial ends within 0.5 m 
 output directory contains the world (shrunk.world), a campaign of this one trial (campaign.yaml),
 which `gz_testauto run` repeats bit by bit, and a picture of both worlds (before_and_after.png).
 
+On a navigation stack, a failure does not repeat bit by bit. A world then has the failure if two of
+at most three trials have it, and the rate of the failure in the small world is estimated from new
+trials.
+
 If the command is interrupted or killed, the same command continues and has the same result.
 
 example:
@@ -14,14 +18,15 @@ example:
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Dict
 
 import numpy as np
 
+from gz_testauto.analysis.intervals import repeated_share
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.base.disk import make_directory
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
@@ -39,10 +44,19 @@ from gz_testauto.extras.search.one_trial import (
     draw,
     one_trial_spec,
 )
-from gz_testauto.extras.search.shrink import Candidate, FailureTest, place_of, shrink
-from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
+from gz_testauto.extras.search.shrink import (
+    Candidate,
+    FailedTrial,
+    FailureTest,
+    RepeatableFailureTest,
+    shrink,
+)
+from gz_testauto.extras.search.stack_failure import Repeats, StackFailureTest, run_repeats
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
-from gz_testauto.trial.setup import PreparedBuiltin
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.edited import EditedWorld
 
 PERTURBED = 10
@@ -73,7 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=PERTURBED,
         metavar="N",
-        help="perturbed trials for the robustness of the failure; 0: none (default: %(default)s)",
+        help="perturbed trials for the robustness of the failure, or on a stack new trials for its "
+        "rate; 0: none (default: %(default)s)",
     )
 
 
@@ -94,91 +109,185 @@ def run(arguments: argparse.Namespace) -> int:
                 "shrink; choose a trial that failed"
             )
         recording = store.trajectory(stored)
-    if not isinstance(campaign, PreparedBuiltin) or campaign.spec.worlds.has_agents:
+    if campaign.spec.worlds.has_agents:
         raise SpecError(
-            f"{where}: shrinking needs trials that repeat bit by bit, so it does not support a "
-            "stack or the agents of a world source; use a campaign without them"
+            f"{where}: shrinking does not support the agents of a world source; use a campaign "
+            "without them"
         )
     out = arguments.out or _default_out(directory.path, trial.label)
-    record = campaign.world(trial)
-    world = EditedWorld(record.path, campaign.spec.worlds.obstacle_pattern)
-    seed = TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition)
-    bounds = campaign.static_map.bounds(record)
-    spec = one_trial_spec(campaign.spec, campaign.planner(trial), bounds, out.absolute())
+    bounds = campaign.static_map.bounds(campaign.world(trial))
+    spec = one_trial_spec(campaign.spec, trial.planner, bounds, out.absolute())
     confirm = arguments.simulator_confirm or ""
     if confirm:
-        select_simulator(spec, confirm)  # an unknown name is rejected before the first simulation
-    complete = Candidate(
-        tuple(world.obstacles),
-        (),
-        campaign.missions.start_in(trial.world),
-        tuple(campaign.missions.goals_in(trial.world)),
-    )
-    inputs = {"campaign": spec.model_dump(mode="json"), "world": record.sha256, "seed": list(seed)}
-    journal = Journal(out / JOURNAL, inputs)
-    with TrialRunner(spec) as runner:
-        fails = FailureTest(runner, world, trial.planner, seed, journal, _print_progress)
-        first = fails.trial(complete)
-        if first.outcome is not stored.outcome:
-            raise ResultsError(
-                f"{where}: the failure does not repeat: it was {stored.outcome.value}, and is now "
-                f"{first.outcome.value}; check with `gz_testauto replay` whether the planner or "
-                "the simulator has changed"
+        select_simulator(spec, confirm)  # rejects an unknown name, and any name for a stack
+    failed = FailedTrial(stored.outcome, recording)
+    shrinking = _Shrinking(campaign, trial, failed, spec, where, out)
+    if isinstance(spec, StackCampaignSpec):
+        result = shrinking.shrink_on_stack(spec, arguments.perturb)
+    else:
+        assert isinstance(spec, BuiltinCampaignSpec), "there are two kinds of campaigns"
+        result = shrinking.shrink(spec, arguments.perturb, confirm)
+    write_atomically(out / "shrunk.json", (json.dumps(result, indent=1) + "\n").encode("utf-8"))
+    print(f"repeat: gz_testauto run {out / CAMPAIGN} --out {out / 'again'}")
+    if (out / PICTURE).exists():
+        print(f"picture: {out / PICTURE}")
+    return 0
+
+
+class _Shrinking:
+    """The failure of a trial, which is shrunk in the directory ``out``. ``spec`` is the campaign of
+    this trial only."""
+
+    def __init__(
+        self,
+        campaign: PreparedCampaign,
+        trial: Trial,
+        stored: FailedTrial,
+        spec: CampaignSpec,
+        where: str,
+        out: Path,
+    ) -> None:
+        self._campaign, self._planner, self._stored = campaign, trial.planner, stored
+        self._where, self._out = where, out
+        record = campaign.world(trial)
+        self._world = EditedWorld(record.path, campaign.spec.worlds.obstacle_pattern)
+        self._seed = TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition)
+        self._complete = Candidate(
+            tuple(self._world.obstacles),
+            (),
+            campaign.missions.start_in(trial.world),
+            tuple(campaign.missions.goals_in(trial.world)),
+        )
+        self._omissible = [entry.name for key in REMOVABLE for entry in getattr(spec, key)]
+        inputs = {
+            "campaign": spec.model_dump(mode="json"),
+            "world": record.sha256,
+            "seed": list(self._seed),
+        }
+        self._journal = Journal(out / JOURNAL, inputs)
+
+    def shrink(self, spec: BuiltinCampaignSpec, perturbed: int, confirm: str) -> Dict[str, Any]:
+        """Shrink a failure that repeats bit by bit. Return the content of ``shrunk.json``."""
+        with TrialRunner(spec) as runner:
+            fails = RepeatableFailureTest(
+                runner, self._world, self._planner, self._seed, self._journal, _print_progress
             )
-        same_bits = compare_recordings(recording, first.recording).identical
-        fails.compare_with(first, complete)
-        found = shrink(fails, world, first, complete, runner)
-        last = fails.trial(found)
-        content = fails.content(found)
-        with reporting_disk(out):
-            make_directory(out)
-        write_atomically(out / WORLD, content)
-        text = campaign_text(spec, found, seed)
-        write_atomically(out / CAMPAIGN, text.encode("utf-8"))
-        picture = draw(
+            first = fails.trial(self._complete)
+            if first.outcome is not self._stored.outcome:
+                raise ResultsError(
+                    f"{self._where}: the failure does not repeat: it was "
+                    f"{self._stored.outcome.value}, and is now {first.outcome.value}; check with "
+                    "`gz_testauto replay` whether the planner or the simulator has changed"
+                )
+            same_bits = compare_recordings(self._stored.recording, first.recording).identical
+            failed = FailedTrial(first.outcome, first.recording)
+            found = self._smallest(fails, failed)
+            last = fails.trial(found)
+        write_atomically(self._out / WORLD, fails.content(found))
+        text = campaign_text(spec, found, self._seed)
+        write_atomically(self._out / CAMPAIGN, text.encode("utf-8"))
+        self._draw(fails, found, failed, FailedTrial(last.outcome, last.recording))
+        result = self._summary(fails, found, failed)
+        result["original_repeated_bit_by_bit"] = same_bits
+        result["time_s"] = last.recording.duration_s
+        self._print(result, f"{last.outcome.value}, {escape_text(last.detail)}")
+        kept = _entries(spec, found)
+        shrunk = PerturbedTrial(
+            EditedWorld(self._out / WORLD, spec.worlds.obstacle_pattern),
+            self._planner,
+            self._seed,
+            found.start,
+            found.goals,
+        )
+        reduced = spec.model_copy(update=kept)
+        with Examination(reduced, self._journal, confirm, _print_progress) as examination:
+            if perturbed:
+                robustness = examination.robustness(shrunk, last.outcome, perturbed)
+                result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
+                print(f"robustness: {robustness.summary}")
+            if confirm:
+                result["confirmed_in"] = examination.confirmation(shrunk).sentence(last.outcome)
+                print(f"{confirm}: {result['confirmed_in']}")
+        return result
+
+    def shrink_on_stack(self, spec: StackCampaignSpec, repeats: int) -> Dict[str, Any]:
+        """Shrink a failure on a stack, and estimate its rate in the small world from ``repeats``
+        new trials. Return the content of ``shrunk.json``."""
+        fails = StackFailureTest(
+            spec,
+            self._campaign.robot,
+            self._seed,
+            self._out / "candidates",
+            self._world,
+            self._journal,
+            _print_progress,
+        )
+        fails.compare_with(self._stored, self._complete)
+        if not fails(self._complete):
+            raise ResultsError(
+                f"{self._where}: the failure does not repeat: {fails.simulations} new trials in "
+                "the same world do not confirm it; choose a failure that occurs in most trials, "
+                "or use a new --out to try again"
+            )
+        found = self._smallest(fails, self._stored)
+        fails.write_campaign(found, self._out, max(repeats, 1))
+        result = self._summary(fails, found, self._stored)
+        self._print(result, self._stored.outcome.value)
+        if repeats:
+            rate = run_repeats(self._out / CAMPAIGN, self._stored)
+            result["failure_rate"] = {"same": rate.same, "valid": rate.valid}
+            print(f"failure rate: {_rate_text(rate)}")
+            if rate.example is not None:
+                self._draw(fails, found, self._stored, rate.example)
+        shutil.rmtree(self._out / "candidates", ignore_errors=True)
+        return result
+
+    def _smallest(self, fails: FailureTest, first: FailedTrial) -> Candidate:
+        fails.compare_with(first, self._complete)
+        height_m = self._campaign.robot.height_m
+        return shrink(fails, self._world, first, self._complete, height_m, self._omissible)
+
+    def _draw(
+        self, fails: FailureTest, found: Candidate, first: FailedTrial, last: FailedTrial
+    ) -> None:
+        draw(
             first,
             last,
-            {"before": fails.content(complete), "after": content},
-            {"before": complete, "after": found},
-            np.asarray(campaign.limits.footprint_m),
-            campaign.robot.height_m,
-            out / PICTURE,
+            {"before": fails.content(self._complete), "after": fails.content(found)},
+            {"before": self._complete, "after": found},
+            np.asarray(self._campaign.limits.footprint_m),
+            self._campaign.robot.height_m,
+            self._out / PICTURE,
         )
-    result: Dict[str, Any] = {
-        "outcome": last.outcome.value,
-        "place_m": place_of(first.outcome, first.recording).tolist(),
-        "obstacles_before": len(complete.kept),
-        "obstacles": list(found.kept),
-        "simulations": fails.simulations,
-        "original_repeated_bit_by_bit": same_bits,
-        "time_s": last.recording.duration_s,
-        "omitted": list(found.without),
-    }
-    print(f"{where}: {last.outcome.value}, {escape_text(last.detail)}")
-    print(f"obstacles: {len(found.kept)} of {len(complete.kept)}; simulations: {fails.simulations}")
-    if found.without:
-        print(f"omitted without effect: {', '.join(found.without)}")
-    reduced = spec.model_copy(update=_entries(spec, found))
-    shrunk = PerturbedTrial(
-        EditedWorld(out / WORLD, spec.worlds.obstacle_pattern),
-        trial.planner,
-        seed,
-        found.start,
-        found.goals,
+
+    def _summary(self, fails: FailureTest, found: Candidate, first: FailedTrial) -> Dict[str, Any]:
+        return {
+            "outcome": first.outcome.value,
+            "place_m": first.place.tolist(),
+            "obstacles_before": len(self._complete.kept),
+            "obstacles": list(found.kept),
+            "simulations": fails.simulations,
+            "omitted": list(found.without),
+        }
+
+    def _print(self, result: Dict[str, Any], failure: str) -> None:
+        print(f"{self._where}: {failure}")
+        print(
+            f"obstacles: {len(result['obstacles'])} of {result['obstacles_before']}; simulations: "
+            f"{result['simulations']}"
+        )
+        if result["omitted"]:
+            print(f"omitted without effect: {', '.join(result['omitted'])}")
+
+
+def _rate_text(rate: Repeats) -> str:
+    if not rate.valid:
+        return "unknown, since no trial is valid"
+    share = repeated_share(rate.same, rate.valid)
+    return (
+        f"{rate.same} of {rate.valid} trials have the failure ({100 * share.value:.0f} %, 95 % "
+        f"interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
     )
-    with Examination(reduced, journal, confirm, _print_progress) as examination:
-        if arguments.perturb:
-            robustness = examination.robustness(shrunk, last.outcome, arguments.perturb)
-            result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
-            print(f"robustness: {robustness.summary}")
-        if confirm:
-            result["confirmed_in"] = examination.confirmation(shrunk).sentence(last.outcome)
-            print(f"{confirm}: {result['confirmed_in']}")
-    write_atomically(out / "shrunk.json", (json.dumps(result, indent=1) + "\n").encode("utf-8"))
-    print(f"repeat: gz_testauto run {out / CAMPAIGN} --out {out / 'results'}")
-    if picture is not None:
-        print(f"picture: {picture}")
-    return 0
 
 
 def _default_out(results: Path, label: str) -> Path:

@@ -1,0 +1,141 @@
+"""The failure of a trial on a navigation stack, which does not repeat bit by bit.
+
+Such a failure occurs in a share of the repeats of a trial. A candidate of
+:mod:`gz_testauto.extras.search.shrink` has it if it occurs in two of at most three trials. The
+share in the small world is estimated from further trials, because the trials that decided the
+search would give too high a share.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any, Callable, Mapping, NamedTuple, Optional
+
+from typing_extensions import override
+
+from gz_testauto.base.disk import make_directory
+from gz_testauto.campaign.progress import CampaignListener, Progress
+from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
+from gz_testauto.campaign.trial_runner import TrialSeed, path_of_mission_m
+from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.one_trial import CAMPAIGN, WORLD, campaign_text
+from gz_testauto.extras.search.shrink import Candidate, FailedTrial, FailureTest
+from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.results.store import ResultStore
+from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
+from gz_testauto.spec.loader import load
+from gz_testauto.worlds.edited import EditedWorld
+
+MOST_TRIALS, ENOUGH = 3, 2
+"""A candidate has at most three trials. Two with the failure, or two without it, decide."""
+
+RESULTS = "results"
+
+
+class Repeats(NamedTuple):
+    """The repeats of a trial: ``same`` of the ``valid`` ones have the failure. ``example`` is the
+    first of these, or otherwise the first valid one."""
+
+    same: int
+    valid: int
+    example: Optional[FailedTrial]
+
+
+def run_repeats(
+    campaign: Path, first: FailedTrial, is_decided: Callable[[Repeats], bool] = lambda _: False
+) -> Repeats:
+    """Run the trials of a campaign file until they are decided, and return them.
+
+    The results are in the directory of the file. Trials of an earlier call are not repeated.
+    """
+    spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
+    out = campaign.with_name(RESULTS)
+    follower = _Follower(out, first)
+    if (out / "manifest.json").exists():
+        follower.read()
+    run_campaign(
+        spec,
+        out,
+        chosen_executor(spec, out),
+        listener=follower,
+        should_stop=lambda: is_decided(follower.repeats),
+    )
+    follower.read()
+    return follower.repeats
+
+
+class _Follower(CampaignListener):
+    """A listener that compares the finished trials of a campaign with a failure."""
+
+    def __init__(self, out: Path, first: FailedTrial) -> None:
+        self._out, self._first = out, first
+        self.repeats = Repeats(0, 0, None)
+
+    @override
+    def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
+        self.read()
+
+    def read(self) -> None:
+        """Read the trials in the results directory."""
+        with ResultStore.read(CampaignDirectory(self._out)) as store:
+            records = [one for one in store.results().trials if one.outcome.valid]
+            trials = [FailedTrial(one.outcome, store.trajectory(one)) for one in records]
+        same = [one for one in trials if self._first.is_same(one.outcome, one.recording)]
+        self.repeats = Repeats(len(same), len(trials), next(iter(same or trials), None))
+
+
+class StackFailureTest(FailureTest):
+    """A test of failures on a navigation stack. The trials of a candidate are in ``folder`` until
+    the test has an answer."""
+
+    def __init__(
+        self,
+        spec: StackCampaignSpec,
+        robot: RobotBody,
+        seed: TrialSeed,
+        folder: Path,
+        world: EditedWorld,
+        journal: Journal,
+        progress: Callable[[str], None],
+    ) -> None:
+        super().__init__(world, journal, progress)
+        self._spec, self._robot, self._seed, self._folder = spec, robot, seed, folder
+
+    @override
+    def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
+        path = self._folder / WORLD
+        _write(path, self.content(candidate))
+        goals = candidate.goals
+        return path_of_mission_m(self._spec, self._robot, path, candidate.start, goals)
+
+    @override
+    def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
+        folder = self._folder / self.key(candidate)[:12]
+        self.write_campaign(candidate, folder, MOST_TRIALS)
+        found = run_repeats(folder / CAMPAIGN, first, self._is_decided)
+        shutil.rmtree(folder)
+        outcome = "no valid trial" if found.example is None else found.example.outcome.value
+        return {
+            "outcome": outcome,
+            "same": found.same >= ENOUGH,
+            "with_failure": found.same,
+            "trials": found.valid,
+        }
+
+    def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
+        """Write the world of a candidate, and a campaign file with repeats of its trial."""
+        _write(folder / WORLD, self.content(candidate))
+        text = campaign_text(self._spec, candidate, self._seed, repeats)
+        _write(folder / CAMPAIGN, text.encode("utf-8"))
+
+    @staticmethod
+    def _is_decided(found: Repeats) -> bool:
+        return found.same >= ENOUGH or found.valid - found.same > MOST_TRIALS - ENOUGH
+
+
+def _write(path: Path, content: bytes) -> None:
+    with reporting_disk(path):
+        make_directory(path.parent)
+    write_atomically(path, content)
