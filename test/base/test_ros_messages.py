@@ -1,12 +1,22 @@
+import math
 from io import BytesIO
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    SensorReading,
+    Twist2D,
+)
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Angles, Sensor
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.ros.map_messages import grid_message, grid_of
 
@@ -91,3 +101,59 @@ def test_occupancy_grid_message_preserves_the_map(resolution, rows, columns):
     back = grid_of(over_the_wire(grid_message(grid, ros_messages.time_message(0))))
     assert np.array_equal(back.occupied, occupied)
     assert (back.resolution_m, back.origin_x_m, back.origin_y_m) == (resolution, -15.05, -3.3)
+
+
+def cloud_of(message):
+    assert (message.point_step, message.row_step) == (12, 12 * message.width)
+    assert [field.name for field in message.fields] == ["x", "y", "z"]
+    return np.frombuffer(message.data, "<f4").reshape(message.height, message.width, 3)
+
+
+def test_cloud_of_a_camera_is_an_image_in_its_image_frame():
+    """The camera has 3 × 2 pixels; the upper right pixel has no return."""
+    sensor = Sensor(
+        "cloud", "camera", "base", "camera", Pose((0.1, 0.0, 1.0)), Angles(3, -0.4, 0.4),
+        Angles(2, -0.3, 0.3), 0.1, 5.0, frame="optical", is_camera=True,
+    )  # fmt: skip
+    ranges = np.array([[2.0, 2.0, 2.0], [np.inf, 2.0, 4.0]])  # the last is the upper left
+    reading = SensorReading(sensor, 1.0, ranges)
+    message = over_the_wire(ros_messages.cloud_message(reading, ros_messages.time_message(0)))
+    points = cloud_of(message)
+    assert points.shape == (2, 3, 3) and not message.is_dense
+    assert message.header.frame_id == "optical"
+    assert np.isnan(points[0, 2]).all() and np.isfinite(points[points[..., 2] > 0]).all()
+    level = 4.0 * math.cos(0.3)
+    upper_left = [-level * math.sin(0.4), -4.0 * math.sin(0.3), level * math.cos(0.4)]
+    assert points[0, 0] == pytest.approx(upper_left, rel=1e-6)
+    x, y, z = points[0, 0].astype(float)
+    in_base = sensor.frame_mount.rotation @ (x, y, z) + sensor.frame_mount.position
+    assert in_base == pytest.approx(reading.points_m[-1], rel=1e-6)
+
+
+def test_cloud_of_a_lidar_contains_only_the_returns():
+    sensor = Sensor(
+        "cloud", "top", "base", "top", Pose(), Angles(3, -0.4, 0.4), Angles(2, -0.3, 0.3), 0.1, 5.0
+    )
+    ranges = np.array([[2.0, np.inf, 3.0], [np.inf, np.inf, 4.0]])
+    reading = SensorReading(sensor, 1.0, ranges)
+    message = over_the_wire(ros_messages.cloud_message(reading, ros_messages.time_message(0)))
+    assert message.is_dense and message.height == 1
+    assert cloud_of(message)[0] == pytest.approx(reading.points_m.astype(np.float32))
+
+
+@pytest.mark.parametrize(("range_m", "published_m"), [(1.5, 1.5), (np.inf, 4.0)])
+def test_range_without_a_return_is_the_maximum_range(range_m, published_m):
+    sensor = Sensor(
+        "range", "sonar", "base", "sonar", Pose(), range_min_m=0.02, range_max_m=4.0,
+        frame="front", radiation="infrared", field_of_view_rad=0.5,
+    )  # fmt: skip
+    reading = SensorReading(sensor, 1.0, np.array([[range_m]]))
+    message = over_the_wire(ros_messages.range_message(reading, ros_messages.time_message(0)))
+    assert message.range == published_m
+    assert (message.header.frame_id, message.radiation_type) == ("front", message.INFRARED)
+    assert (message.field_of_view, message.max_range) == (0.5, 4.0)
+
+
+def test_contacts_of_a_bumper_have_the_frame_of_its_plugin():
+    message = ros_messages.contacts_message((), ros_messages.time_message(0), "bumper_link")
+    assert message.header.frame_id == "bumper_link"

@@ -69,7 +69,7 @@ def test_json_has_the_same_values_with_units(capsys):
     assert facts["drive"]["wheel_separation_m"] == pytest.approx(0.54)
     assert (facts["lidar"]["rays"], facts["lidar"]["rays_on_the_robot"]) == (361, 0)
     assert facts["mass_kg"] == pytest.approx(100.0)
-    assert (facts["other_ray_sensors"], facts["problems"]) == ([], [])
+    assert (facts["sensors"], facts["problems"]) == ([], [])
 
 
 def test_robot_without_a_lidar_or_a_drive_has_status_1(capsys, changed):
@@ -112,7 +112,7 @@ def test_several_ray_sensors_need_the_option_lidar(capsys, changed):
     status, _, err = shown(capsys, model)
     assert status == 2 and "'cliff'" in err and "--lidar" in err
     status, lines, _ = shown(capsys, model, "--lidar", "lidar")
-    assert status == 0 and any(line.startswith("not used   base::cliff") for line in lines)
+    assert status == 0 and any(line.startswith("scan       base::cliff") for line in lines)
 
 
 def test_picture_that_cannot_be_written_is_reported_with_its_path(capsys, tmp_path):

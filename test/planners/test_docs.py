@@ -41,10 +41,11 @@ def documented():
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if line.startswith("### `"):
             plugin = line.split("`")[1]
-        row = re.match(r"\| `(\w+)` \| ([\d.]*)(π?) \|", line)
+        row = re.match(r"\| `(\w+)` \| (\(\)|[\d.]*)(π?) \|", line)
         if plugin and row:
             name, number, pi = row.groups()
-            yield plugin, name, float(number or 1.0) * (math.pi if pi else 1.0)
+            value = () if number == "()" else float(number or 1.0) * (math.pi if pi else 1.0)
+            yield plugin, name, value
 
 
 @pytest.mark.parametrize("plugin", ["straight", "fgm", "fgm_improved", "dwa", "dwa_fox"])

@@ -7,6 +7,7 @@ import pytest
 import test_changes_rejections
 import test_executor_rejections
 import test_planner_rejections
+import test_sensors_rejections
 import test_simulator_rejections
 import test_workers_rejections
 
@@ -16,6 +17,7 @@ FAULTS = {
     "simulator_conformance": test_simulator_rejections.FAULTS,
     "changes_conformance": test_changes_rejections.CHANGES,
     "several_robots_conformance": test_changes_rejections.ROBOTS,
+    "sensors_conformance": test_sensors_rejections.FAULTS,
     "executor_conformance": test_executor_rejections.FAULTS,
     "workers_conformance": test_workers_rejections.FAULTS,
 }

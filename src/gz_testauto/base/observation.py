@@ -10,6 +10,7 @@ from typing import Mapping, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.sensors import Sensor
 
 
 class Twist2D(NamedTuple):
@@ -94,6 +95,49 @@ class Contact:
 
 
 @dataclass(frozen=True, eq=False)
+class SensorReading:
+    """One measurement of a sensor, at the simulated time ``stamp_s``.
+
+    ``ranges_m`` has the shape (rows, columns) of the sensor's rays. It is ``inf`` for a ray without
+    a hit, as in REP-117. For a sonar or an infrared sensor it has the shape (1, 1), with the
+    smallest range in the cone. ``contacts`` are those of a bumper since its previous measurement;
+    ``first`` is the shape of the bumper.
+    """
+
+    sensor: Sensor
+    stamp_s: float
+    ranges_m: np.ndarray
+    contacts: Tuple[Contact, ...] = ()
+
+    @property
+    def points_m(self) -> np.ndarray:
+        """Return the points that the rays hit in the base frame of the robot (m), in the order of
+        the rays, shape (n, 3). A range sensor has one point, on the axis of its cone."""
+        ranges = self.ranges_m.ravel()
+        hits = np.isfinite(ranges)
+        if self.sensor.kind == "range":
+            directions = np.array([[1.0, 0.0, 0.0]])
+        else:
+            directions = self.sensor.directions
+        local = directions[hits] * ranges[hits, None]
+        return np.asarray(local @ self.sensor.mount.rotation.T + self.sensor.mount.position)
+
+    @property
+    def scan(self) -> LaserScan:
+        """Return the measurement of a planar lidar as a scan."""
+        sensor = self.sensor
+        return LaserScan(
+            self.stamp_s,
+            sensor.columns.first,
+            sensor.columns.last,
+            sensor.range_min_m,
+            sensor.range_max_m,
+            self.ranges_m[0],
+            sensor.mount,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class TrackedObject:
     """A moving object, such as a road user, as a tracker reports it.
 
@@ -121,6 +165,7 @@ class SensorReadings:
     scan: Optional[LaserScan] = None
     imu: Sequence[ImuSample] = ()
     contacts: Tuple[Contact, ...] = ()
+    sensors: Mapping[str, SensorReading] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,8 +175,9 @@ class Snapshot:
     ``models`` contains the state of each model of the world by name, including the robot. If the
     simulator reports links, ``links`` contains the state of each link by scoped name. ``scan`` is
     the latest scan, whose stamp can be earlier than ``time_s``. ``imu`` and ``contacts`` contain
-    the data since the previous snapshot, ordered by time. These three belong to the first robot of
-    the scene; ``others`` contains those of each other robot, by name.
+    the data since the previous snapshot, ordered by time. ``sensors`` contains the latest reading
+    of each selected sensor, by name. These four belong to the first robot of the scene; ``others``
+    contains those of each other robot, by name.
     """
 
     time_s: float
@@ -141,8 +187,9 @@ class Snapshot:
     imu: Sequence[ImuSample] = ()
     contacts: Tuple[Contact, ...] = ()
     others: Mapping[str, SensorReadings] = field(default_factory=dict)
+    sensors: Mapping[str, SensorReading] = field(default_factory=dict)
 
     def of_robot(self, robot: str) -> "Snapshot":
-        """Return the snapshot with ``scan``, ``imu`` and ``contacts`` of the robot ``robot``."""
-        sensed = self.others[robot]
-        return replace(self, scan=sensed.scan, imu=sensed.imu, contacts=sensed.contacts)
+        """Return the snapshot with the sensor data of the robot ``robot``."""
+        own = self.others[robot]
+        return replace(self, scan=own.scan, imu=own.imu, contacts=own.contacts, sensors=own.sensors)

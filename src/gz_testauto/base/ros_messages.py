@@ -12,10 +12,17 @@ from gazebo_msgs.msg import ContactsState, ContactState, LinkStates, ModelStates
 from genpy import Time
 from geometry_msgs.msg import Point, Quaternion, Transform, Twist, Vector3, Wrench
 from geometry_msgs.msg import Pose as PoseMessage
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, PointCloud2, PointField, Range
 from sensor_msgs.msg import LaserScan as LaserScanMessage
 
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    SensorReading,
+    Twist2D,
+)
 from gz_testauto.base.pose import Pose
 
 NANOSECONDS = 1_000_000_000
@@ -174,12 +181,58 @@ def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
     )
 
 
-def contacts_message(contacts: Sequence[Contact], stamp: Time) -> ContactsState:
+def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
+    """Return the points of a 3-D lidar or a depth camera in the frame of its sensor.
+
+    As with the plug-ins of gazebo_ros, the cloud of a camera is an image with the axes of REP 103
+    (z forward), whose points without a return are NaN. The cloud of a lidar contains only the
+    returns.
+    """
+    sensor = reading.sensor
+    ranges = reading.ranges_m.reshape(-1, 1)
+    points = sensor.directions * np.where(np.isfinite(ranges), ranges, np.nan)
+    message = PointCloud2()
+    if sensor.is_camera:  # from the upper left pixel on
+        image = points.reshape(*reading.ranges_m.shape, 3)[::-1, ::-1]
+        points = np.stack([-image[..., 1], -image[..., 2], image[..., 0]], axis=-1)
+        message.height, message.width = reading.ranges_m.shape
+    else:
+        points = points[np.isfinite(points[:, 0])]
+        message.height, message.width = 1, len(points)
+        message.is_dense = True
+    message.header.stamp, message.header.frame_id = stamp, sensor.frame
+    message.fields = [
+        PointField(axis, 4 * number, PointField.FLOAT32, 1) for number, axis in enumerate("xyz")
+    ]
+    message.point_step = 12
+    message.row_step = message.point_step * message.width
+    message.data = np.ascontiguousarray(points, dtype="<f4").tobytes()
+    return message
+
+
+def range_message(reading: SensorReading, stamp: Time) -> Range:
+    """Return the range of a sonar or an infrared sensor. As with the plug-in of gazebo_ros, it is
+    the maximum range without a return."""
+    sensor = reading.sensor
+    message = Range()
+    message.header.stamp, message.header.frame_id = stamp, sensor.frame
+    is_infrared = sensor.radiation == "infrared"
+    message.radiation_type = Range.INFRARED if is_infrared else Range.ULTRASOUND
+    message.field_of_view = sensor.field_of_view_rad
+    message.min_range, message.max_range = sensor.range_min_m, sensor.range_max_m
+    message.range = min(float(reading.ranges_m[0, 0]), sensor.range_max_m)
+    return message
+
+
+def contacts_message(
+    contacts: Sequence[Contact], stamp: Time, frame: str = WORLD_FRAME
+) -> ContactsState:
     """Return a message with contacts in the world frame, as gazebo_ros's bumper plug-in publishes
-    them.
+    them. The plug-in writes its own ``frame`` to the header, although the contacts are in the world
+    frame.
     """
     message = ContactsState()
-    message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
+    message.header.stamp, message.header.frame_id = stamp, frame
     message.states = [_contact_state(contact) for contact in contacts]
     return message
 

@@ -25,6 +25,7 @@ import numpy as np
 from gz_testauto.base.disk import disk_errors
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.campaign.campaign_files import input_path
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
@@ -155,8 +156,7 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
             "rays_on_the_robot": scan.count,
             "rays_by_shape": dict(scan.rays),
         }
-    others = [one for one in robot.lidars if one is not robot.lidar]
-    facts["other_ray_sensors"] = [_lidar(one) for one in others]
+    facts["sensors"] = [_sensor(one) for one in robot.sensors]
     if robot.imu is not None:
         imu = robot.imu
         facts["imu"] = {
@@ -174,11 +174,33 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
 def _lidar(lidar: LidarDescription) -> Dict[str, Any]:
     return {
         "name": lidar.scoped_name,
-        "rays": lidar.samples,
+        "rays": lidar.ray_count,
         "angles_rad": [lidar.angle_min_rad, lidar.angle_max_rad],
         "range_m": [lidar.range_min_m, lidar.range_max_m],
         "rate_hz": lidar.update_rate_hz,
         **_pose(lidar.mount),
+    }
+
+
+def _sensor(sensor: Sensor) -> Dict[str, Any]:
+    facts: Dict[str, Any] = {
+        "name": sensor.scoped_name,
+        "kind": sensor.kind,
+        "rate_hz": sensor.update_rate_hz,
+        "topic": sensor.topic,
+        "frame": sensor.frame,
+        **_pose(sensor.mount),
+    }
+    if sensor.kind == "contact":
+        return {**facts, "collisions": list(sensor.collisions)}
+    return {
+        **facts,
+        "rays": sensor.columns.samples * sensor.rows.samples,
+        "columns": sensor.columns.samples,
+        "rows": sensor.rows.samples,
+        "angles_rad": list(sensor.columns[1:]),
+        "vertical_angles_rad": list(sensor.rows[1:]),
+        "range_m": [sensor.range_min_m, sensor.range_max_m],
     }
 
 
@@ -203,8 +225,8 @@ def _lines(facts: Dict[str, Any]) -> Iterator[str]:
         yield _line("  itself", text)
         for shape, count in lidar["rays_by_shape"].items():
             yield _line("", f"{count} on {shape}")
-    for other in facts["other_ray_sensors"]:
-        yield from _sensor_lines("not used", other)
+    for sensor in facts["sensors"]:
+        yield from _sensor_lines(sensor["kind"], sensor)
     yield from _sensor_lines("imu", facts["imu"])
     (low_x, low_y), (high_x, high_y) = (
         ends(np.asarray(facts["footprint_m"]), axis=0) for ends in (np.min, np.max)
@@ -234,7 +256,17 @@ def _sensor_lines(kind: str, sensor: Optional[Dict[str, Any]]) -> Iterator[str]:
         low, high = map(math.degrees, sensor["angles_rad"])
         least_m, most_m = sensor["range_m"]
         rays = f"{sensor['rays']} from {low:.4g}° to {high:.4g}°, {least_m:g} to {most_m:g} m"
+        if sensor.get("rows", 1) > 1:
+            lowest, highest = map(math.degrees, sensor["vertical_angles_rad"])
+            rays = (
+                f"{sensor['columns']} × {sensor['rows']}, {low:.4g}° to {high:.4g}°, vertical "
+                f"{lowest:.4g}° to {highest:.4g}°, {least_m:g} to {most_m:g} m"
+            )
         yield _line("  rays", rays)
+    for shape in sensor.get("collisions", ()):
+        yield _line("  shape", shape)
+    if "topic" in sensor:
+        yield _line("  topic", f"{sensor['topic']}, frame {sensor['frame']}")
     pose = Pose(tuple(sensor["position_m"]), tuple(sensor["quaternion"]))
     place = ", ".join(f"{axis} {value:.3g}" for axis, value in zip("xyz", pose.position))
     ahead, up = pose.rotation[:, 0], pose.rotation[:, 2]

@@ -75,19 +75,20 @@ class LocalCostmap:
         now."""
         corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
         if corner != self._corner:
-            self._marked = _shifted(
-                self._marked, corner[1] - self._corner[1], corner[0] - self._corner[0]
-            )
+            self._shift(corner[1] - self._corner[1], corner[0] - self._corner[0])
         self._corner = corner
-        self._clear_footprint(pose)
+        self._clear_footprint(pose, self._marked)
+
+    def _shift(self, rows: int, columns: int) -> None:
+        self._marked = shifted(self._marked, rows, columns)
 
     def _corner_of(self, position_m: float) -> int:
         return math.floor(position_m / self.resolution) - self._cells // 2
 
-    def _clear_footprint(self, pose: Pose2D) -> None:
+    def _clear_footprint(self, pose: Pose2D, grid: np.ndarray) -> None:
         reach = math.ceil(self._footprint.radius_m / self.resolution) + 1
         first = max(0, self._cells // 2 - reach)
-        around = self._marked[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
+        around = grid[first : first + 2 * reach + 1, first : first + 2 * reach + 1]
         rows, columns = np.nonzero(around)
         if len(rows) == 0:
             return
@@ -112,7 +113,11 @@ class LocalCostmap:
 
     def inflate(self) -> None:
         """Compute ``costs`` from the marked obstacles."""
-        self.costs = _inflated(self._marked, *self._stamp)
+        self.costs = _inflated(self._obstacles(), *self._stamp)
+
+    def _obstacles(self) -> np.ndarray:
+        """Return 1 for each cell with an obstacle and 0 for other cells, shape (n, n)."""
+        return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
         """Return the row and column of the cell of each point, shape (n, 2). The points, shape (n,
@@ -165,7 +170,7 @@ def _inflation_stamp(
     return np.ascontiguousarray(cells), cost[used].astype(np.uint8)
 
 
-def _shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return a grid whose first cell is the cell (rows, columns) of ``grid``. Other cells are
     0."""
     moved = np.zeros_like(grid)

@@ -10,7 +10,7 @@ from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.base.observation import LaserScan, Twist2D
+from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.planners.costmap import INSCRIBED, LETHAL, LocalCostmap
@@ -32,6 +32,7 @@ from gz_testauto.planners.trajectories import (
     trajectory_costs,
     velocity_samples,
 )
+from gz_testauto.planners.voxels import VoxelCostmap
 
 ROUNDING_MPS = 1e-4
 """Tolerance of the comparison with the least speeds (m/s, rad/s), as in ``dwa_local_planner``."""
@@ -42,6 +43,9 @@ ARRIVAL = 0.8
 REPLANNING_S = 1.0
 """Time (s) after which the path around obstacles is planned again."""
 
+POSES_S = 2.0
+"""Largest age (s) of the poses that are kept for readings with a delay."""
+
 RECOVERY_S, RECOVERY_POSES = 1.0, 21
 """Duration (s) of the motions that free a robot without a valid trajectory, and the number of
 checked poses on each."""
@@ -49,6 +53,20 @@ checked poses on each."""
 RECOVERY_SPEED_MPS, RECOVERY_GAP_CELLS = 0.15, 1.5
 """Largest speed (m/s) of these motions, and the distance from obstacles (cells of the costmap)
 below which they do not decrease it."""
+
+
+def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
+    """Return the pose at a time (s), interpolated between the first two of the poses with their
+    times."""
+    (begin_s, begin), (end_s, end) = poses[0], poses[min(1, len(poses) - 1)]
+    if end_s <= begin_s or stamp_s <= begin_s:
+        return begin
+    share = (stamp_s - begin_s) / (end_s - begin_s)
+    return Pose2D(
+        begin.x_m + share * (end.x_m - begin.x_m),
+        begin.y_m + share * (end.y_m - begin.y_m),
+        begin.yaw_rad + share * wrap_angle(end.yaw_rad - begin.yaw_rad),
+    )
 
 
 class DynamicWindow(LocalPlanner):
@@ -94,6 +112,11 @@ class DynamicWindow(LocalPlanner):
         Distance (m) by which the outline is enlarged on each side.
     inflation_radius, cost_scaling_factor
         Distance (m) from obstacles up to which cells have a cost, and the decay (1/m) of this cost.
+    sensors
+        Names of further sensors of the robot whose returns mark both costmaps: depth cameras, 3-D
+        and planar lidars, sonars and infrared sensors.
+    min_obstacle_height, max_obstacle_height
+        Heights (m) above the base between which the returns of these sensors are obstacles.
     """
 
     def __init__(
@@ -121,7 +144,14 @@ class DynamicWindow(LocalPlanner):
         footprint_padding: NotNegative = DefaultLength(0.01),
         inflation_radius: NotNegative = DefaultLength(1.2),
         cost_scaling_factor: NotNegative = DefaultDecay(3.0),
+        sensors: Sequence[str] = (),
+        min_obstacle_height: float = 0.05,
+        max_obstacle_height: Positive = 2.0,
     ) -> None:
+        if min_obstacle_height >= max_obstacle_height:
+            raise ValueError("min_obstacle_height must be less than max_obstacle_height")
+        self.sensors = tuple(sensors)
+        self.heights = (min_obstacle_height, max_obstacle_height)
         self.reach = (sim_time, forward_point_distance)
         self.granularity = (sim_granularity, angular_sim_granularity)
         self.biases = (path_distance_bias, goal_distance_bias, occdist_scale)
@@ -141,14 +171,16 @@ class DynamicWindow(LocalPlanner):
         outline_m = np.array(task.limits.footprint_m, dtype=float)
         self._outline_m = outline_m + np.sign(outline_m) * padding_m
         self._footprint = ConvexFootprint(task.limits.footprint_m)
-        self._map = LocalCostmap(self._footprint, *self._for_robot(self.costmap))
+        self._map = self._new_costmap(self.costmap)
         cycles = math.ceil(REPLANNING_S / task.control_period_s)
-        self._wide = LocalCostmap(self._footprint, *self._for_robot(self.wide))
+        self._wide = self._new_costmap(self.wide)
         self._detour = DetourPlanner(task.waypoints_m, self._wide, cycles)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
         self._flags = self._new_flags()
         self._poses: List[Tuple[float, Pose2D]] = []
+        self._all_poses: List[Tuple[float, Pose2D]] = []
         self._stamp_s = -math.inf
+        self._read_s = dict.fromkeys(self.sensors, -math.inf)
         self._arrived = False
         # a local goal nearer than the end of the trajectories would slow the robot down
         self._lookahead_m = 1.5 * self._sim_time_s * task.limits.max_linear_mps
@@ -159,6 +191,12 @@ class DynamicWindow(LocalPlanner):
         limits = self._task.limits
         robot = limits.max_linear_mps, limits.max_linear_accel_mps2
         return [value_for_robot(value, *robot) for value in values]
+
+    def _new_costmap(self, values: Sequence[float]) -> LocalCostmap:
+        sizes = self._for_robot(values)
+        if self.sensors:
+            return VoxelCostmap(self._footprint, *sizes, heights_m=self.heights)
+        return LocalCostmap(self._footprint, *sizes)
 
     def _new_flags(self) -> "OscillationFlags":
         return OscillationFlags(*self._for_robot(self.oscillation_reset))
@@ -187,25 +225,32 @@ class DynamicWindow(LocalPlanner):
         if scan is not None and scan.stamp_s > self._stamp_s:
             self._stamp_s = scan.stamp_s
             ends_m, hits = ray_ends(scan)
-            pose = self._pose_at(scan)
+            while len(self._poses) > 1 and self._poses[1][0] <= scan.stamp_s:
+                del self._poses[0]
+            pose = _pose_at(self._poses, scan.stamp_s)
             sensor = np.array([scan.mount.position[:2]])
             for costmap in (self._map, self._wide):
                 costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
+        if self.sensors:
+            self._add_readings(observation)
         self._map.inflate()
 
-    def _pose_at(self, scan: LaserScan) -> Pose2D:
-        """Return the interpolated pose at the time of a scan, and forget earlier poses."""
-        while len(self._poses) > 1 and self._poses[1][0] <= scan.stamp_s:
-            del self._poses[0]
-        (begin_s, begin), (end_s, end) = self._poses[0], self._poses[min(1, len(self._poses) - 1)]
-        if end_s <= begin_s or scan.stamp_s <= begin_s:
-            return begin
-        share = (scan.stamp_s - begin_s) / (end_s - begin_s)
-        return Pose2D(
-            begin.x_m + share * (end.x_m - begin.x_m),
-            begin.y_m + share * (end.y_m - begin.y_m),
-            begin.yaw_rad + share * wrap_angle(end.yaw_rad - begin.yaw_rad),
-        )
+    def _add_readings(self, observation: Observation) -> None:
+        """Add the new readings of the declared sensors to the costmaps, each at the pose that the
+        robot had at its time."""
+        self._all_poses.append((observation.time_s, observation.pose))
+        while self._all_poses[0][0] < observation.time_s - POSES_S:
+            del self._all_poses[0]
+        for name, reading in observation.sensors.items():
+            if reading.stamp_s <= self._read_s.get(name, math.inf):
+                continue
+            self._read_s[name] = reading.stamp_s
+            after = [index for index, one in enumerate(self._all_poses) if one[0] > reading.stamp_s]
+            first = max(0, (after[0] if after else len(self._all_poses)) - 1)
+            pose = _pose_at(self._all_poses[first:], reading.stamp_s)
+            for costmap in (self._map, self._wide):
+                assert isinstance(costmap, VoxelCostmap), "it has sensors"
+                costmap.add_reading(reading, pose)
 
     def _best(self, pose: Pose2D, twist: Twist2D) -> Optional[Twist2D]:
         """Return the velocity of the valid trajectory with the least cost, or of a motion that

@@ -2,8 +2,9 @@
 
 A planner receives the pose of the robot, the last scan, and the waypoints of the global plan on the
 *static* map. Obstacles that the map does not contain appear only in the scan. A planner can also
-receive tracked objects, if tracking is enabled in the campaign. A planner runs in the process of
-the campaign, in lock-step, or in the ``planner`` node.
+receive tracked objects, if tracking is enabled in the campaign, and the readings of other sensors
+of the robot. A planner runs in the process of the campaign, in lock-step, or in the ``planner``
+node.
 
 The constructor is called with the parameters once per trial. ``begin`` is called once per goal, and
 ``plan`` in every control period, in order of time. :mod:`gz_testauto.testing.planner_conformance`
@@ -11,13 +12,13 @@ checks an implementation.
 """
 
 import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
+from gz_testauto.base.observation import LaserScan, SensorReading, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose2D
 
 
@@ -93,7 +94,7 @@ class Observation:
     ``pose`` is the robot's pose in the world frame, which is an estimate in a campaign with
     ``localization``. ``twist`` is its measured twist in the base frame. ``scan`` is the last scan,
     or None before the first one. ``objects`` are the tracked objects, for planners that request
-    them.
+    them. ``sensors`` contains the newest reading of each sensor that the planner declares, by name.
     """
 
     time_s: float
@@ -101,6 +102,7 @@ class Observation:
     twist: Twist2D
     scan: Optional[LaserScan]
     objects: Tuple[TrackedObject, ...] = ()
+    sensors: Mapping[str, SensorReading] = field(default_factory=dict)
 
 
 class PlannerAborted(Exception):
@@ -132,10 +134,15 @@ class LocalPlanner(abc.ABC):
     a unit suffix and a docstring line. If ``wants_objects`` is True, the planner receives tracked
     objects. If ``needs_warm_up`` is True, the planner compiles or loads code in its first cycle,
     and runs one cycle before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
+
+    ``sensors`` contains the names of the sensors that the planner reads in addition to the scan,
+    as they are named in the model of the robot. The constructor can set it from a parameter. Only
+    these sensors are simulated. In the warm-up, an observation has no readings.
     """
 
     wants_objects = False
     needs_warm_up = False
+    sensors: Tuple[str, ...] = ()
 
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:

@@ -51,6 +51,7 @@ class TimedPlanner(LocalPlanner):
     def __init__(self, planner: LocalPlanner) -> None:
         self._planner = planner
         self.wants_objects = planner.wants_objects
+        self.sensors = planner.sensors
         self._wall_s: List[float] = []
         self._cpu_s: List[float] = []
 

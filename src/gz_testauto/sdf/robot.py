@@ -15,11 +15,14 @@ from lxml import etree
 from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError, SdfError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.drives import DriveDescription, RobotParts, WheelJoints, find_drive
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
+from gz_testauto.sdf.merged_lidar import select_merged
 from gz_testauto.sdf.missing import without_missing_hint
+from gz_testauto.sdf.plugin_sensors import find_sensors
 from gz_testauto.sdf.robot_files import XacroInput, is_urdf, read_robot_file
 from gz_testauto.sdf.robot_sensors import (
     ImuDescription,
@@ -68,6 +71,7 @@ class RobotModel(RobotBody):
 
     ``sdf`` is the complete SDF text of the model with absolute URIs. The extent is computed from
     the collision shapes. ``lidars`` are all planar ray sensors, one of which is ``lidar``.
+    ``sensors`` are all other sensors that a scene can select.
     """
 
     path: Path
@@ -76,6 +80,12 @@ class RobotModel(RobotBody):
     lidar: Optional[LidarDescription]
     imu: Optional[ImuDescription]
     lidars: Tuple[LidarDescription, ...] = ()
+    sensors: Tuple[Sensor, ...] = ()
+
+    @property
+    def single_lidar(self) -> Optional[LidarDescription]:
+        """The lidar, or None if the robot has no lidar or a merged one."""
+        return None if self.lidar is None or self.lidar.parts else self.lidar
 
 
 def read_robot(
@@ -94,7 +104,8 @@ def read_robot(
     root link of a URDF is moved vertically so that the wheels touch the ground. Supported drives
     are the plug-ins in :mod:`gz_testauto.sdf.drives`, or the joints in ``wheels``. The lidar is the
     ``ray`` or ``gpu_ray`` sensor with a single row that is named ``lidar``, or the only one with a
-    single row. The drive, the lidar and the IMU are None if the model contains no supported one.
+    single row. Several names, separated by commas, select a merged lidar. The drive, the lidar and
+    the IMU are None if the model contains no supported one.
     Raises ``SdfError`` with the file and line if a value is missing or inconsistent, if the robot
     would not move as commanded, or if ``lidar`` is None and the robot has several planar lidars.
     """
@@ -108,13 +119,24 @@ def read_robot(
             document, node, scene = _merged(document, sdf, node, library)
         parts = RobotParts.of(node)
         lidars = find_lidars(parts)
+        sensors = find_sensors(parts)
+        names = [] if lidar is None else [one.strip() for one in lidar.split(",")]
+        if len(names) > 1:
+            selected: Optional[LidarDescription] = select_merged(str(file), sensors, names)
+        else:
+            selected = select_lidar(str(file), lidars, lidar)
         return RobotModel(
             name=name,
             path=file,
             sdf=etree.tostring(sdf, encoding="unicode"),
             drive=find_drive(node, parts, scene, wheels),
-            lidar=select_lidar(str(file), lidars, lidar),
+            lidar=selected,
             lidars=lidars,
+            sensors=tuple(
+                one
+                for one in sensors
+                if selected is None or one.scoped_name != selected.scoped_name
+            ),
             imu=find_imu(parts),
             footprint_m=_footprint(document, scene),
             height_m=_height(scene),

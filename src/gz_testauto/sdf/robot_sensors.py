@@ -6,19 +6,23 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.drives import PlacedLink, RobotParts
+from gz_testauto.sdf.plugin_sensors import is_range_sensor
 from gz_testauto.sdf.values import name_of, number, pose_value, required
 
 SELECT_LIDAR = (
-    "name its lidar in the key robot.lidar of the campaign, the option --lidar of the command, or "
-    "the parameter ~robot_lidar of the node"
+    "name its lidar, or several lidars to merge, in the key robot.lidar of the campaign, the "
+    "option --lidar of the command, or the parameter ~robot_lidar of the node"
 )
 
 
 @dataclass(frozen=True)
 class LidarDescription:
-    """A planar lidar. ``mount`` is its pose in the model frame."""
+    """A planar lidar. ``mount`` is its pose in the model frame. ``is_range`` is True for a sonar or
+    an infrared sensor with a single row of rays. ``parts`` are the lidars whose scans are merged
+    into one, with the merged rays about the z axis of the base frame."""
 
     link: str
     sensor: str
@@ -29,17 +33,29 @@ class LidarDescription:
     range_min_m: float
     range_max_m: float
     update_rate_hz: float
+    is_range: bool = False
+    parts: Tuple[Sensor, ...] = ()
 
     @property
     def scoped_name(self) -> str:
-        """The names of the link and the sensor, such as ``base::lidar``."""
+        """The names of the link and the sensor, such as ``base::lidar``, or those of the parts,
+        separated by commas."""
+        if self.parts:
+            return ",".join(one.scoped_name for one in self.parts)
         return f"{self.link}::{self.sensor}"
+
+    @property
+    def ray_count(self) -> int:
+        """The number of simulated rays, which are those of the parts."""
+        return sum(one.columns.samples for one in self.parts) or self.samples
 
     def __str__(self) -> str:
         """Return the name, the number of rays, the angles and the range."""
         low, high = math.degrees(self.angle_min_rad), math.degrees(self.angle_max_rad)
+        merged = " and ".join(repr(one.scoped_name) for one in self.parts)
+        name = f"merged of {merged}" if merged else f"{self.sensor!r} of link {self.link!r}"
         return (
-            f"{self.sensor!r} of link {self.link!r}: {self.samples} rays from {low:.4g}° to "
+            f"{name}: {self.samples} rays from {low:.4g}° to "
             f"{high:.4g}°, range {self.range_min_m:g} to {self.range_max_m:g} m"
         )
 
@@ -63,14 +79,16 @@ def find_lidars(parts: RobotParts) -> Tuple[LidarDescription, ...]:
 def select_lidar(
     source: str, lidars: Sequence[LidarDescription], name: Optional[str] = None
 ) -> Optional[LidarDescription]:
-    """Return the lidar called ``name``, or the only one if the name is None. Return None if the
-    robot has no lidar and the name is None.
+    """Return the lidar called ``name``, or the only one that is not a range sensor if the name is
+    None. Return None if the robot has no lidar and the name is None.
 
     ``name`` is the name of the sensor, or its link and its name, such as ``base::lidar``. Raises
     ``SdfError`` with all lidars in the file ``source`` if the name is None and there are several,
     if no lidar has this name, or if several lidars have it.
     """
     found = [one for one in lidars if name in (None, one.sensor, one.scoped_name)]
+    if name is None and len(found) > 1:
+        found = [one for one in found if not one.is_range] or found
     if len(found) == 1:
         return found[0]
     if name is None:
@@ -115,6 +133,7 @@ def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
         range_min_m=number(document, span, "min"),
         range_max_m=number(document, span, "max"),
         update_rate_hz=number(document, sensor, "update_rate", 0.0),
+        is_range=is_range_sensor(sensor),
     )
     if lidar.samples < 1:
         raise SdfError(f"{document.where(horizontal)}: a lidar must have at least 1 sample")

@@ -39,9 +39,12 @@ from gz_testauto.base.observation import (
     Twist2D,
 )
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.engine_model.robots import EngineRobot
+from gz_testauto.base.sensors import Sensor
+from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.robot_sensors import ImuDescription, LidarDescription
-from gz_testauto.simulators.interface import Simulation
+from gz_testauto.simulators.interface import Scene, Simulation
+from gz_testauto.simulators.sensing import RobotSensors
 
 ROUNDING = 1e-6
 """Tolerance for rounding: a product of update rate and time that differs from an integer by less
@@ -173,6 +176,7 @@ class SimulatedRobot(abc.ABC):
         self._imu_steps: Set[int] = set()
         self._scan_step = -1
         self._velocity_mps: Sequence[float] = ()
+        self._rays: Dict[str, Tuple[Mount, np.ndarray]] = {}
 
     def drive(self, command: Twist2D) -> None:
         """Set the velocity command. Raises ``SimulatorError`` if the robot has no supported drive
@@ -189,7 +193,7 @@ class SimulatedRobot(abc.ABC):
         """Determine in which of the physics steps from ``start`` to ``end`` the sensors measure."""
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
-        scans = due_steps(robot.lidar, self._step_s, start, end)
+        scans = due_steps(robot.single_lidar, self._step_s, start, end)
         self._scan_step = max(scans, default=-1)  # only the latest scan can be read
         if start + 1 in self._imu_steps:
             self._velocity_mps = self._imu_velocity_mps()
@@ -209,7 +213,7 @@ class SimulatedRobot(abc.ABC):
 
     def measure_scan(self, time_s: float) -> None:
         """Measure a scan with the lidar, if the robot has a lidar."""
-        lidar, noise_m = self.engine_robot.robot.lidar, self.engine_robot.lidar_noise_m
+        lidar, noise_m = self.engine_robot.robot.single_lidar, self.engine_robot.lidar_noise_m
         if lidar is not None:
             self._scan = measured_scan(lidar, time_s, self._ranges_m(), noise_m, self._noise)
 
@@ -219,6 +223,15 @@ class SimulatedRobot(abc.ABC):
         self._imu = LazyImuSamples()
         self._contacts.clear()
         return SensorReadings(self._scan, imu, contacts)
+
+    def ranges_m(self, sensor: Sensor) -> np.ndarray:
+        """Return the distances (m) along the rays of a sensor, without noise, shape (rows ·
+        columns,)."""
+        if sensor.name not in self._rays:
+            mount = self.engine_robot.mount_of(sensor.link, sensor.mount)
+            self._rays[sensor.name] = (mount, sensor.directions)
+        mount, directions = self._rays[sensor.name]
+        return self._cast_rays(mount, directions, (sensor.range_min_m, sensor.range_max_m))
 
     # implemented for each physics engine
 
@@ -244,6 +257,14 @@ class SimulatedRobot(abc.ABC):
         beyond the range of the lidar are infinite. This method is called only if the robot has a
         lidar."""
 
+    @abc.abstractmethod
+    def _cast_rays(
+        self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
+    ) -> np.ndarray:
+        """Return the distances (m) from a mount on the robot along unit vectors (n, 3) in the frame
+        of the mount, shape (n,). ``range_m`` is the minimum and the maximum range. As in Gazebo, a
+        ray starts at the minimum range."""
+
 
 class OnboardRobot(Protocol):
     """A simulated robot: it accepts velocity commands and returns sensor readings."""
@@ -253,6 +274,9 @@ class OnboardRobot(Protocol):
 
     def sensed(self) -> SensorReadings:
         """Return the sensor readings since the previous call."""
+
+    def ranges_m(self, sensor: Sensor) -> np.ndarray:
+        """Return the distances (m) along the rays of a selected sensor, without noise."""
 
 
 Robot = TypeVar("Robot", bound=OnboardRobot)
@@ -267,12 +291,32 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
 
     _onboard: Dict[str, Robot]
 
+    def __init__(
+        self, step_size_s: float, robot: Optional[RobotModel], scene: Optional[Scene] = None
+    ) -> None:
+        super().__init__(step_size_s, robot, scene)
+        self._sensors: Dict[str, RobotSensors] = {}
+        for number, one in enumerate(() if scene is None else scene.robots):
+            if one.simulated:
+                assert scene is not None, "it has a robot"
+                self._sensors[one.robot.name] = RobotSensors(one, scene.seed, number)
+
+    def _begin_sensors(self) -> None:
+        """Measure with all selected sensors at time 0."""
+        for name, sensors in self._sensors.items():
+            sensors.update(0.0, self._onboard[name].ranges_m, SensorReadings())
+
     def _shown(
         self, time_s: float, models: Mapping[str, ModelState], links: Mapping[str, ModelState]
     ) -> Snapshot:
         sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
+        for name, sensors in self._sensors.items():
+            if name in sensed:
+                sensed[name] = sensors.update(time_s, self._onboard[name].ranges_m, sensed[name])
         first = SensorReadings() if self.robot is None else sensed.pop(self.robot.name)
-        return Snapshot(time_s, models, links, first.scan, first.imu, first.contacts, sensed)
+        return Snapshot(
+            time_s, models, links, first.scan, first.imu, first.contacts, sensed, first.sensors
+        )
 
     def _drive(self, command: Twist2D) -> None:
         assert self.robot is not None, "checked by drive()"

@@ -137,9 +137,10 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._still = _still(self._models)
 
     def _begin(self) -> None:
-        """Measure a scan at time 0 with each robot that has a lidar."""
+        """Measure at time 0 with the lidar and the selected sensors of each robot."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
+        self._begin_sensors()
 
     # implemented for each physics engine
 
@@ -340,6 +341,7 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
     """
 
     several_robots = True
+    senses = True
     changes = ALL
 
     def __init__(self, step_s: float) -> None:

@@ -27,6 +27,7 @@ from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Set, 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
@@ -49,10 +50,18 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class PlacedRobot:
-    """A robot with its start pose."""
+    """A robot with its start pose, and the sensors that are simulated in addition to its lidar and
+    its IMU."""
 
     robot: RobotModel
     start: Pose2D
+    sensors: Tuple[Sensor, ...] = ()
+
+    @property
+    def simulated(self) -> Tuple[Sensor, ...]:
+        """The sensors and the parts of a merged lidar."""
+        parts = () if self.robot.lidar is None else self.robot.lidar.parts
+        return (*self.sensors, *(one for one in parts if one not in self.sensors))
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Scene:
     ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None, e.g.
     to generate worlds. ``seed`` seeds the random numbers of the simulator. ``models`` are spawned
     in addition to those of the file. ``others`` are further robots; they require ``robot``.
+    ``sensors`` are the sensors of ``robot`` that are simulated in addition to its lidar and its
+    IMU.
     """
 
     world: Path
@@ -70,12 +81,14 @@ class Scene:
     seed: int = 0
     models: Tuple[NamedModel, ...] = ()
     others: Tuple[PlacedRobot, ...] = ()
+    sensors: Tuple[Sensor, ...] = ()
 
     @property
     def robots(self) -> Tuple[PlacedRobot, ...]:
         """All robots of the scene, starting with ``robot``."""
-        first = () if self.robot is None else (PlacedRobot(self.robot, self.start),)
-        return (*first, *self.others)
+        if self.robot is None:
+            return self.others
+        return (PlacedRobot(self.robot, self.start, self.sensors), *self.others)
 
 
 class Simulation(abc.ABC):
@@ -367,7 +380,8 @@ class Simulator(abc.ABC):
     the simulations support. ``several_robots`` is True if scenes can have more than one robot.
     ``inertial`` is the meaning of the linear acceleration in an IMU sample: ``"step"`` for the
     acceleration in the physics step in which the sample is due, or ``"period"`` for the mean since
-    the previous sample.
+    the previous sample. ``senses`` is True if the simulator simulates the sensors that a scene
+    selects.
 
     An adaptor implements :meth:`_load` and :meth:`_close`.
     """
@@ -381,6 +395,7 @@ class Simulator(abc.ABC):
     shared: bool = False
     several_robots: bool = False
     inertial: str = "step"
+    senses: bool = False
     changes: FrozenSet[ChangeKind] = frozenset()
 
     _current: Optional[Simulation] = None
@@ -411,6 +426,9 @@ class Simulator(abc.ABC):
                 else f"the simulator {self.name!r} supports one robot in a scene, and "
                 f"{scene.world} has {len(scene.robots)}; use another simulator"
             )
+        for placed in scene.robots:
+            if placed.simulated:
+                self.require_senses(placed.robot, placed.simulated)
         names = [model.name for model in scene.models]
         names += [placed.robot.name for placed in scene.robots]
         for name in names:
@@ -421,6 +439,16 @@ class Simulator(abc.ABC):
         simulation = self._load(scene)
         self._current = simulation
         return simulation
+
+    def require_senses(self, robot: RobotModel, sensors: Iterable[Sensor]) -> None:
+        """Raise ``SimulatorError`` if the simulator does not simulate the sensors of a scene."""
+        if not self.senses:
+            names = ", ".join(repr(one.name) for one in sensors)
+            raise SimulatorError(
+                f"{robot.path}: the simulator {self.name!r} simulates the lidar and the IMU of a "
+                f"robot, and not its sensors {names}; use the simulator embedded or gazebo, or "
+                "one lidar and a planner that reads only the scan"
+            )
 
     def close(self) -> None:
         """Stop every process and close every port that this simulator opened.

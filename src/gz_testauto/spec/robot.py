@@ -10,7 +10,7 @@ has a separate velocity command, scan and outcome, and is an obstacle for the ot
 """
 
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 import shapely
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -23,6 +23,9 @@ from gz_testauto.spec.stack import NAME, with_files
 MOST_ROBOTS = 20
 """Largest number of further robots. The number is limited because each robot requires a planner
 cycle in every control period."""
+
+MAX_DELAY_S = 2.0
+"""Largest delay (s) of a sensor."""
 
 BODY_MISSING = "has no model; add footprint_m and height_m"
 
@@ -44,6 +47,21 @@ def _as_text(value: Any) -> Any:
 
 
 _Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+def _lidar_names(value: Any) -> Any:
+    """Return the names of several lidars as one text, separated by commas."""
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return ",".join(value)
+    return value
+
+
+_Lidar = Annotated[
+    Optional[str],
+    Field(min_length=1),
+    BeforeValidator(_lidar_names, json_schema_input_type=Union[str, List[str], None]),
+]
+"""The name of a lidar, or a list of names whose scans are merged."""
 
 
 class XacroSpec(Spec):
@@ -98,9 +116,13 @@ class RobotSpec(Spec):
     height_m: Optional[Interval] = None
     """Lowest and highest point (m) of the robot's body above the model's origin, which is the root
     link of a URDF. The default is computed from the model."""
-    lidar: Optional[str] = Field(None, min_length=1)
+    lidar: _Lidar = None
     """Name of the ray sensor that planners use: ``SENSOR`` or ``LINK::SENSOR``. It is required if
-    the model has several ray sensors with a single row, for example cliff sensors."""
+    the model has several ray sensors with a single row, for example cliff sensors. A list of names
+    merges the scans of these lidars into one."""
+    sensor_delays_s: Dict[str, float] = Field(default_factory=dict)
+    """Delays (s) of sensors, by name: the simulated time from a measurement until a planner
+    receives it. It is at least 0, and the default is 0. See ``docs/sensors.md``."""
     scan_height_m: Optional[float] = Field(None, gt=0)
     """Height (m) of the lidar, at which the static map is computed. The default is read from the
     model."""
@@ -126,6 +148,16 @@ class RobotSpec(Spec):
                 "characters, start or end with a space, or contain '::'"
             )
         return name
+
+    @field_validator("sensor_delays_s")
+    @classmethod
+    def _delays_are_not_negative(cls, delays: Dict[str, float]) -> Dict[str, float]:
+        for name, delay_s in delays.items():
+            if not 0.0 <= delay_s <= MAX_DELAY_S:
+                raise ValueError(
+                    f"the delay of {name!r} is {delay_s:g}; it must be from 0 to {MAX_DELAY_S:g}"
+                )
+        return delays
 
     @field_validator("footprint_m")
     @classmethod
@@ -176,9 +208,9 @@ class CompanionSpec(Spec):
     model: Optional[SpecPath] = None
     """The SDF, URDF or xacro file of the robot's model. The default is the model of ``robot:``,
     with its ``xacro`` and ``drive``."""
-    lidar: Optional[str] = Field(None, min_length=1)
-    """Name of the ray sensor that the planner uses, as in ``robot:``. The default is that of
-    ``robot:`` if ``model`` is not set."""
+    lidar: _Lidar = None
+    """Name of the ray sensor that the planner uses, or a list of names, as in ``robot:``. The
+    default is that of ``robot:`` if ``model`` is not set."""
     start: PoseSpec
     """Pose of the robot at the start of each trial."""
     goal: PoseSpec

@@ -11,6 +11,7 @@ if "pytest" in sys.modules:  # pytest shows the values of failed assertions in t
                 "executor_conformance",
                 "planner_conformance",
                 "planner_drive",
+                "sensors_conformance",
                 "several_robots_conformance",
                 "simulator_conformance",
                 "simulator_sensing",

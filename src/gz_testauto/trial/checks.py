@@ -232,7 +232,8 @@ def lidar_notices(robot: RobotModel) -> List[str]:
     notices: List[str] = []
     if lidar is None:
         return notices
-    others = [repr(one.sensor) for one in robot.lidars if one is not lidar]
+    used = lidar.scoped_name.split(",")
+    others = [repr(one.sensor) for one in robot.lidars if one.scoped_name not in used]
     if others:
         notices.append(
             f"robot {robot.name!r} uses the lidar {lidar}; its other ray sensors are not used: "
@@ -247,10 +248,10 @@ def lidar_notices(robot: RobotModel) -> List[str]:
         return notices
     shapes = ", ".join(f"{name} ({count})" for name, count in scan.rays.items())
     finding = (
-        f"{scan.count} of {lidar.samples} rays of the lidar {lidar.scoped_name} of robot "
+        f"{scan.count} of {lidar.ray_count} rays of the lidar {lidar.scoped_name} of robot "
         f"{robot.name!r} end on the robot itself"
     )
-    if scan.count > MAX_OWN_RAYS * lidar.samples:
+    if scan.count > MAX_OWN_RAYS * lidar.ray_count:
         raise SpecError(
             f"{robot.path}: {finding}, so planners see an obstacle around the robot; move the "
             "<pose> of the sensor out of the collision shape, increase <range><min>, or remove the "

@@ -14,12 +14,15 @@ from threadpoolctl import threadpool_limits
 
 from gz_testauto.actors.localization import as_estimated
 from gz_testauto.actors.tracker import ObjectTracker
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SdfError, SimulatorError, SpecError
 from gz_testauto.base.observation import Snapshot, Twist2D
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
-from gz_testauto.simulators.interface import Simulation, Simulator
+from gz_testauto.sdf.plugin_sensors import select_sensors
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (
@@ -47,14 +50,16 @@ class LockstepExecutor(TrialExecutor):
         """Prepare the executor without starting the simulator.
 
         Raises ``SpecError`` if the campaign has a navigation stack, the robot has no drive
-        controller or no lidar, or the parameters of a planner are invalid.
+        controller or no lidar, the parameters of a planner are invalid, or a planner reads a sensor
+        that the robot does not have.
         """
         self._campaign = require_builtin(campaign)
         for one in self._campaign.robots:
             require_drivable(one.robot)
             for planner in one.spec.planners:
                 with planner.locating("plugin", "parameters"):
-                    make_planner(planner.plugin, **planner.parameters)
+                    made = make_planner(planner.plugin, **planner.parameters)
+                    sensors_of(made, one.robot, planner.name)
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._one_thread: Optional[threadpool_limits] = None
@@ -105,7 +110,8 @@ class LockstepExecutor(TrialExecutor):
             )
             for one in campaign.robots
         )
-        simulation = actors.simulation(simulator.load(actors.scene(campaign.scene(trial))))
+        scene = _with_sensors(campaign.scene(trial), [robot.sensors for robot in robots])
+        simulation = actors.simulation(simulator.load(actors.scene(scene)))
         for robot in robots:
             robot.start()
         return LoadedTrial(simulation, robots, actors)
@@ -131,6 +137,7 @@ class LockstepExecutor(TrialExecutor):
             functools.partial(one.task, trial),
             None if one is self._campaign else one.robot.name,
             tracker,
+            sensors_of(planner, one.robot, trial.planner),
         )
 
     def for_campaign(self, campaign: PreparedCampaign) -> "LockstepExecutor":
@@ -175,7 +182,8 @@ class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
     ``tasks`` returns the planner's task for the number of goals that the robot has reached.
-    ``name`` is None for the first robot.
+    ``name`` is None for the first robot. ``sensors`` are the sensors that the planner reads in
+    addition to the scan.
     """
 
     def __init__(
@@ -185,8 +193,10 @@ class TrialRobot:
         tasks: Callable[[int], Task],
         name: Optional[str] = None,
         tracker: Optional[ObjectTracker] = None,
+        sensors: Tuple[Sensor, ...] = (),
     ) -> None:
         self.name = name
+        self.sensors = sensors
         self.verdict: Optional[TrialEnd] = None
         self._planner, self._monitor, self._tasks = planner, monitor, tasks
         self._tracker = tracker
@@ -245,7 +255,8 @@ class TrialRobot:
         """Return the observation of a planner with an exact localization."""
         own, tracker = self._own(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
-        return Observation(own.time_s, self._monitor.pose, self._monitor.twist, own.scan, objects)
+        pose, twist = self._monitor.pose, self._monitor.twist
+        return Observation(own.time_s, pose, twist, own.scan, objects, own.sensors)
 
     def command(self, command: Twist2D, simulation: Simulation) -> None:
         """Command the robot until the next snapshot."""
@@ -268,6 +279,25 @@ class TrialRobot:
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.name is None else snapshot.of_robot(self.name)
+
+
+def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sensor, ...]:
+    """Return the sensors of the robot that a planner reads. ``name`` is the name of the planner.
+    Raises ``SpecError`` if the robot does not have one of them."""
+    if not planner.sensors:
+        return ()
+    try:
+        owner = f"planner {name!r}"
+        return select_sensors(str(robot.path), robot.sensors, planner.sensors, owner)
+    except SdfError as error:
+        raise SpecError(str(error)) from error
+
+
+def _with_sensors(scene: Scene, sensors: Sequence[Tuple[Sensor, ...]]) -> Scene:
+    """Return the scene with the selected sensors of each robot."""
+    first, *rest = sensors
+    others = tuple(replace(one, sensors=own) for one, own in zip(scene.others, rest))
+    return replace(scene, sensors=first, others=others)
 
 
 def run_trial(

@@ -8,16 +8,18 @@ and read the world of each trial. :mod:`gz_testauto.trial.checks` rejects invali
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence, Tuple, overload
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, overload
 
 from gz_testauto.actors.tracker import ObjectTracker, outline_m
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.planners.interface import RobotLimits, Task
 from gz_testauto.sampling import seeds
 from gz_testauto.sdf.drives import WheelJoints
 from gz_testauto.sdf.floor import Heights, obstructing_heights
+from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotBody, RobotModel, read_robot
 from gz_testauto.sdf.robot_files import XacroInput
 from gz_testauto.sdf.scene import WorldScene, placed_model, read_scene
@@ -350,10 +352,31 @@ def read_body(spec: CampaignSpec) -> RobotBody:
             on_ground=isinstance(spec, BuiltinCampaignSpec),
             lidar=robot.lidar,
         )
+        if robot.sensor_delays_s:
+            model = with_delays(model, robot.sensor_delays_s)
         return model if robot.height_m is None else replace(model, height_m=robot.height_m)
     if robot.footprint_m is None or robot.height_m is None:
         raise SpecError(f"campaign {spec.name}: robot {BODY_MISSING}")
     return RobotBody(robot.name, tuple(robot.footprint_m), robot.height_m)
+
+
+def with_delays(robot: RobotModel, delays_s: Mapping[str, float]) -> RobotModel:
+    """Return the robot with the delays (s) of its sensors and of the parts of a merged lidar, by
+    name. Raises ``SdfError`` for an unknown name."""
+    lidar = robot.lidar
+    parts = () if lidar is None else lidar.parts
+    known = (*robot.sensors, *(one for one in parts if one not in robot.sensors))
+    chosen = select_sensors(str(robot.path), known, list(delays_s), "the key robot.sensor_delays_s")
+    delay_of = {one.scoped_name: delay_s for one, delay_s in zip(chosen, delays_s.values())}
+
+    def delayed(sensors: Tuple[Sensor, ...]) -> Tuple[Sensor, ...]:
+        return tuple(
+            replace(one, delay_s=delay_of.get(one.scoped_name, one.delay_s)) for one in sensors
+        )
+
+    if lidar is not None and parts:
+        lidar = replace(lidar, parts=delayed(parts))
+    return replace(robot, lidar=lidar, sensors=delayed(robot.sensors))
 
 
 def _xacro_input(robot: RobotSpec) -> Optional[XacroInput]:

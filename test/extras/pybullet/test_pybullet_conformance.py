@@ -3,6 +3,7 @@
 import pytest
 
 from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.sensors_conformance import SensorsConformance
 from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
@@ -25,5 +26,11 @@ class TestPyBulletChanges(ChangesConformance):
 
 @pytest.mark.slow
 class TestPyBulletSeveralRobots(SeveralRobotsConformance):
+    def make_simulator(self):
+        return PyBulletSimulator()
+
+
+@pytest.mark.slow
+class TestPyBulletSensors(SensorsConformance):
     def make_simulator(self):
         return PyBulletSimulator()

@@ -2,6 +2,7 @@
 
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.sensors_conformance import SensorsConformance
 from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
@@ -22,5 +23,10 @@ class TestEmbeddedChanges(ChangesConformance):
 
 
 class TestEmbeddedSeveralRobots(SeveralRobotsConformance):
+    def make_simulator(self):
+        return EmbeddedSimulator()
+
+
+class TestEmbeddedSensors(SensorsConformance):
     def make_simulator(self):
         return EmbeddedSimulator()

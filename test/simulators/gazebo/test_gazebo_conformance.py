@@ -4,6 +4,7 @@ import pytest
 
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.testing.changes_conformance import ChangesConformance
+from gz_testauto.testing.sensors_conformance import SensorsConformance
 from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
@@ -31,5 +32,11 @@ class TestGazeboChanges(ChangesConformance):
 
 @pytest.mark.gazebo
 class TestGazeboSeveralRobots(SeveralRobotsConformance):
+    def make_simulator(self):
+        return GazeboSimulator()
+
+
+@pytest.mark.gazebo
+class TestGazeboSensors(SensorsConformance):
     def make_simulator(self):
         return GazeboSimulator()

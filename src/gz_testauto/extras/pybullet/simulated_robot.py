@@ -13,7 +13,7 @@ from gz_testauto.extras.pybullet.client import LIDAR_BIT
 from gz_testauto.extras.pybullet.multibody import motion
 from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.engine_model.bodies import walk
-from gz_testauto.sdf.engine_model.robots import EngineRobot
+from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount
 from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
@@ -51,7 +51,7 @@ class BulletRobot(SimulatedRobot):
         self._own = frozenset(
             key for name in engine_robot.body_shapes for key in built.shapes.get(name, ())
         )
-        lidar = engine_robot.robot.lidar
+        lidar = engine_robot.robot.single_lidar
         if lidar is not None:
             angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
             flat = [np.cos(angles), np.sin(angles), np.zeros(lidar.samples)]
@@ -124,10 +124,15 @@ class BulletRobot(SimulatedRobot):
     def _ranges_m(self) -> np.ndarray:
         mount, lidar = self.engine_robot.lidar, self.engine_robot.robot.lidar
         assert mount is not None and lidar is not None, "it has a lidar"
+        return self._cast_rays(mount, self._directions, (lidar.range_min_m, lidar.range_max_m))
+
+    def _cast_rays(
+        self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
+    ) -> np.ndarray:
         place = self._links[mount.link]
         pose = motion(self._client, place).of_link(place).pose * mount.pose
-        origin, directions = np.asarray(pose.position), self._directions @ pose.rotation.T
-        least_m, most_m = lidar.range_min_m, lidar.range_max_m
+        origin, directions = np.asarray(pose.position), directions @ pose.rotation.T
+        least_m, most_m = range_m
         ranges_m = self._cast(origin, directions, most_m)
         near = np.flatnonzero(ranges_m < least_m)
         if near.size:

@@ -72,7 +72,14 @@ class GoalNavigator:
         invalid, or the robot's outline is not specified."""
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
-        tracks = make_planner(parameters.plugin, **parameters.parameters).wants_objects
+        planner = make_planner(parameters.plugin, **parameters.parameters)
+        if planner.sensors:
+            raise SpecError(
+                f"the planner {parameters.plugin!r} reads the sensors "
+                f"{', '.join(planner.sensors)}, which is not supported over ROS; run the campaign "
+                "in-process (gz_testauto run), or use a planner that reads only the scan"
+            )
+        tracks = planner.wants_objects
         warm_up(parameters.plugin, parameters.parameters, self._limits, parameters.on_road)
         self._observations = ObservationSubscriber(
             parameters.period, parameters.tracking and tracks, parameters.max_object_age

@@ -54,6 +54,10 @@ class SimulatorParameters(RealTimeFactorParameters):
     robot_lidar: str = ""
     """Name of the ray sensor for scans: ``SENSOR`` or ``LINK::SENSOR``. It is required if the robot
     has several ray sensors with a single row."""
+    robot_sensors: str = ""
+    """Names of further sensors of the robot to simulate and publish, separated by commas, or
+    ``all``. Their topics and frames are those of the plug-ins in the model, see
+    ``docs/sensors.md``."""
     start: Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)] = (0.0, 0.0, 0.0)
     """Start pose of the robot: ``[x (m), y (m), yaw (rad)]``."""
     seed: int = 0

@@ -29,6 +29,7 @@ from gz_testauto.base.errors import (
 )
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.ros.campaign_parameters import load_builtin_campaign
@@ -45,7 +46,8 @@ from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import ScenePublisher
 from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler, make_scheduler
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
-from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.plugin_sensors import select_sensors
+from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators import (
     AUTOMATIC,
@@ -63,6 +65,9 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.localization import make_estimator
+
+ALL_SENSORS = "all"
+"""The value of the parameter ``robot_sensors`` that selects all sensors of the robot."""
 
 
 class SimulatorNode:
@@ -100,6 +105,7 @@ class SimulatorNode:
             interface.OBJECTS, interface.OBSTACLE_ARRAY, interface.TRACKED
         )
         self._campaign = campaign
+        self._robot_sensors = parameters.robot_sensors
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
@@ -135,8 +141,10 @@ class SimulatorNode:
             model = existing_file(request.robot_model, "robot_model")
             name, lidar = request.robot_name or "robot", request.robot_lidar or None
             robot = read_robot(model, name, lidar=lidar)
+        sensors = chosen_sensors(robot, self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
-        scene = Scene(existing_file(request.world, "world"), robot, start, request.seed)
+        world = existing_file(request.world, "world")
+        scene = Scene(world, robot, start, request.seed, sensors=sensors)
         actors, tracker = TrialActors(), None
         if request.with_actors:
             context = self._actor_context(scene, request)
@@ -232,7 +240,20 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
     if model is not None:
         lidar = parameters.robot_lidar or None
         robot = read_robot(model, parameters.robot_name, lidar=lidar)
-    return Scene(parameters.world, robot, Pose2D(*parameters.start), parameters.seed)
+    sensors = chosen_sensors(robot, parameters.robot_sensors)
+    start = Pose2D(*parameters.start)
+    return Scene(parameters.world, robot, start, parameters.seed, sensors=sensors)
+
+
+def chosen_sensors(robot: Optional[RobotModel], names: str) -> Tuple[Sensor, ...]:
+    """Return the sensors of the robot that the parameter ``robot_sensors`` names. Raises
+    ``SdfError`` if the robot does not have one of them."""
+    if robot is None or not names.strip():
+        return ()
+    if names.strip() == ALL_SENSORS:
+        return robot.sensors
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    return select_sensors(str(robot.path), robot.sensors, wanted, "the parameter robot_sensors")
 
 
 def choose_simulator(

@@ -6,7 +6,7 @@ stamps are ROS time, which never decreases. The time of the scene is published o
 ``~scene_time``.
 """
 
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 import rospy
 from geometry_msgs.msg import TransformStamped, Twist
@@ -17,12 +17,14 @@ from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.msg import Snapshot
 from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import Period
 from gz_testauto.ros.simulator.odometry import Odometry
+from gz_testauto.ros.simulator.sensor_publishers import SensorPublisher, sensor_frames
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene
 
@@ -62,6 +64,8 @@ class ScenePublisher:
         self._models = advertise(interface.MODEL_STATES, QUEUE_SIZE)
         self._links = advertise(interface.LINK_STATES, QUEUE_SIZE)
         self._snapshot = advertise(interface.SNAPSHOT, QUEUE_SIZE)
+        taken = {topic.name for topic in (*interface.NODE.published, *interface.NODE.subscribed)}
+        self._sensors = SensorPublisher(taken, period_s)
         self._transforms = advertise(interface.TF, QUEUE_SIZE)
         self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
@@ -72,10 +76,13 @@ class ScenePublisher:
         simulated localization of the robot."""
         self._clock.begin_scene()
         self._robot, self.odometry, self._scan_stamp_s = scene.robot, None, -1.0
+        sensors = scene.robots[0].simulated if scene.robot is not None else ()
+        self._sensors.start_scene(sensors)
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
             self.odometry = Odometry(self._parameters.odom_origin, start, estimator)
-            mounts = self._mounts(period.snapshot.time_s, scene.robot, self.odometry)
+            time_s = period.snapshot.time_s
+            mounts = self._mounts(time_s, scene.robot, sensors, self.odometry)
             self._fixed_transforms.publish(TFMessage(mounts))
         self.advance(period)
         self.publish(period)
@@ -126,6 +133,7 @@ class ScenePublisher:
                 self._imu.publish(
                     ros_messages.imu_message(sample, self._time(sample.stamp_s), robot.imu.sensor)
                 )
+        self._sensors.publish(snapshot.sensors, self._time)
         if self._contacts.get_num_connections():
             self._contacts.publish(
                 ros_messages.contacts_message(snapshot.contacts, self._time(snapshot.time_s))
@@ -174,7 +182,7 @@ class ScenePublisher:
         self._snapshot.publish(message)
 
     def _mounts(
-        self, time_s: float, robot: RobotModel, odometry: Odometry
+        self, time_s: float, robot: RobotModel, sensors: Sequence[Sensor], odometry: Odometry
     ) -> List[TransformStamped]:
         """Return the constant transforms of a scene. They are the transforms between the odometry
         frame and the map, and those of the sensors on the robot."""
@@ -183,6 +191,11 @@ class ScenePublisher:
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
+        ]
+        known = {parameters.base_frame, *(one.child_frame_id for one in fixed)}
+        fixed += [
+            _transform(parameters.base_frame, frame, pose, stamp)
+            for frame, pose in sensor_frames(sensors, known)
         ]
         if parameters.map_to_odom and not self._is_corrected:
             fixed.append(

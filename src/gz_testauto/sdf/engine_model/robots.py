@@ -64,6 +64,11 @@ class EngineRobot:
         those in the SDF of the robot."""
         return replace(self.model, pose=self.model.pose.moved_to(start))
 
+    def mount_of(self, link: str, pose: Pose) -> Mount:
+        """Return the mounting of a sensor on a link. ``pose`` is its pose in the model frame."""
+        scoped = f"{self.model.name}::{link}"
+        return Mount(scoped, self.model.links[scoped].inverse() * pose)
+
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     """Return a robot for a physics engine. Raises ``SdfError`` for unsupported elements."""
@@ -76,9 +81,11 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     if scene.static or not scene.links:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
     plugins = _drive_plugins(document.model, robot)
-    lidar = _sensor(scene, robot.lidar.link, robot.lidar.sensor) if robot.lidar else None
+    single = robot.single_lidar
+    lidar = _sensor(scene, single.link, single.sensor) if single else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
-    found = frozenset(element for element in (*plugins, lidar, imu) if element is not None)
+    others = [_sensor(scene, one.link, one.sensor) for one in robot.sensors]
+    found = frozenset(one for one in (*plugins, lidar, imu, *others) if one is not None)
     engine_model = read_engine_model(scene, coverage, found)
     if imu is not None and next(imu.iter("noise"), None) is not None:
         coverage.warn_once("imu noise", f"{robot.path}: the noise of the IMU is not simulated")
@@ -87,7 +94,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
         model=engine_model,
         wheels=_driven_wheels(robot, engine_model),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
-        lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
+        lidar=_mount(scene, single.link, single.mount) if single else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
         lidar_noise_m=_noise(document, lidar, coverage),
     )

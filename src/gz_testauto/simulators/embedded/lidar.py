@@ -24,6 +24,9 @@ from gz_testauto.simulators.mujoco_geoms import cast_scan
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
 """MuJoCo's numbers for the geom types that the compiled functions support."""
 
+LIDAR_GROUPS = np.isin(np.arange(6), (Role.BOTH, Role.LIDAR)).astype(np.uint8)
+"""The groups of geoms that rays detect, as MuJoCo's functions accept them."""
+
 _PARALLEL = 1e-15
 
 
@@ -89,10 +92,8 @@ class MujocoLidar:
     def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
         count = self._description.samples
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
-        groups = np.zeros(6, np.uint8)
-        groups[[Role.BOTH, Role.LIDAR]] = 1
         range_m = (self._description.range_min_m, self._description.range_max_m)
-        return cast_scan(self._model, self._data, origin, flat @ turn.T, range_m, groups)[0]
+        return cast_scan(self._model, self._data, origin, flat @ turn.T, range_m, LIDAR_GROUPS)[0]
 
 
 @compiled

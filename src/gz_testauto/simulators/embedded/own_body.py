@@ -6,12 +6,14 @@ them. No simulator is started.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Mapping, Optional
+from typing import Mapping, Optional, Tuple
 
 import numpy as np
 from lxml import etree
 
 from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import SensorReading
+from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import ContactParameters
 from gz_testauto.sdf.engine_model.bodies import BodyShape
@@ -21,6 +23,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.embedded.geoms import GeomFactory
+from gz_testauto.simulators.merged_scan import merged_scan
 from gz_testauto.simulators.mujoco_geoms import cast_scan, text
 
 
@@ -78,10 +81,24 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
         raise SdfError(f"{robot.path}: MuJoCo cannot load the collision shapes: {error}") from error
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
+    counts: Counter[str] = Counter()
+
+    def cast(mount: Pose, rays: np.ndarray, range_m: Tuple[float, float]) -> np.ndarray:
+        origin, directions = np.asarray(mount.position), rays @ mount.rotation.T
+        ranges, met = cast_scan(model, data, origin, directions, range_m)
+        counts.update(names[geom] for geom in met.tolist() if geom >= 0)
+        return ranges
+
     angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
-    flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
-    origin, directions = np.asarray(lidar.mount.position), flat @ lidar.mount.rotation.T
-    range_m = (lidar.range_min_m, lidar.range_max_m)
-    ranges, met = cast_scan(model, data, origin, directions, range_m)
-    counts = Counter(names[geom] for geom in met.tolist() if geom >= 0)
+    if lidar.parts:
+        readings = [
+            SensorReading(
+                one, 0.0, cast(one.mount, one.directions, (one.range_min_m, one.range_max_m))[None]
+            )
+            for one in lidar.parts
+        ]
+        ranges = merged_scan(lidar, readings).ranges_m
+    else:
+        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
+        ranges = cast(lidar.mount, flat, (lidar.range_min_m, lidar.range_max_m))
     return OwnBodyScan(angles, ranges, dict(counts.most_common()))

@@ -16,11 +16,11 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
 from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, walk
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
-from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
+from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.engine import Engine
-from gz_testauto.simulators.embedded.lidar import MujocoLidar
+from gz_testauto.simulators.embedded.lidar import LIDAR_GROUPS, MujocoLidar
 from gz_testauto.simulators.embedded.mjcf import RobotEquipment, motor_name, write_mjcf
 from gz_testauto.simulators.embedded.wheel_drive import (
     Drivetrain,
@@ -30,6 +30,7 @@ from gz_testauto.simulators.embedded.wheel_drive import (
     read_servos,
 )
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
+from gz_testauto.simulators.mujoco_geoms import cast_scan
 
 STEP_S = 0.002
 SETTLING_STEPS = 500
@@ -176,3 +177,13 @@ class MujocoRobot(SimulatedRobot):
     def _ranges_m(self) -> np.ndarray:
         assert self._lidar is not None, "see measure_scan()"
         return self._lidar.ranges_m()
+
+    def _cast_rays(
+        self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
+    ) -> np.ndarray:
+        model, data = self._engine.model, self._engine.data
+        body = self._engine.body(mount.link)
+        turn = data.xmat[body].reshape(3, 3)
+        origin = data.xpos[body] + turn @ np.asarray(mount.pose.position)
+        rays = directions @ (turn @ mount.pose.rotation).T
+        return cast_scan(model, data, origin, rays, range_m, LIDAR_GROUPS)[0]

@@ -8,12 +8,13 @@ affect physics.
 """
 
 from dataclasses import dataclass
-from typing import Dict, Iterable, Mapping, Optional, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 from lxml import etree
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import contact_sensor, find_link
@@ -21,7 +22,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.sdf.values import pose_value
+from gz_testauto.sdf.values import pose_value, set_pose
 from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
@@ -45,6 +46,13 @@ Their names differ, since only the subscriptions to the probes of spawned models
 _PROBE = """<sensor name="{name}" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
 <range><min>0.001</min><max>0.01</max></range></ray></sensor>"""
+
+_RAYS = """<sensor name="{name}" type="ray"><pose/><ray><scan>
+<horizontal><samples>{columns.samples}</samples><min_angle>{columns.first!r}</min_angle>
+<max_angle>{columns.last!r}</max_angle></horizontal>
+<vertical><samples>{rows.samples}</samples><min_angle>{rows.first!r}</min_angle>
+<max_angle>{rows.last!r}</max_angle></vertical></scan>
+<range><min>{sensor.range_min_m!r}</min><max>{sensor.range_max_m!r}</max></range></ray></sensor>"""
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ class InstrumentedModel:
 class InstrumentedRobot:
     """A robot with the added sensors, and the topics of its sensors.
 
-    ``contact_topics`` contains one topic for each link with a contact sensor.
+    ``contact_topics`` contains one topic for each link with a contact sensor. ``ray_topics``
+    contains the topic of each selected sensor with rays, by the name of the sensor.
     """
 
     robot: RobotModel
@@ -79,6 +88,7 @@ class InstrumentedRobot:
     scan_topic: Optional[str]
     imu_topic: Optional[str]
     contact_topics: Tuple[str, ...]
+    ray_topics: Mapping[str, str]
 
 
 def instrument_model(
@@ -96,11 +106,19 @@ def instrument_model(
 
 
 def instrument_robot(
-    robot: RobotModel, start: Pose2D, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
+    robot: RobotModel,
+    start: Pose2D,
+    sensor_period_ns: int,
+    suffix: str = "",
+    engine: str = "ode",
+    sensors: Sequence[Sensor] = (),
 ) -> InstrumentedRobot:
     """Add sensors to a robot, and add ``suffix`` to its name. The robot is adapted to the physics
     engine ``engine``, and placed at the pose ``start`` and the height that its SDF specifies.
-    Raises ``SimulatorError`` if the SDF cannot be read."""
+
+    For each of the selected ``sensors``, a ``ray`` sensor with its rays is added, since Gazebo
+    renders depth cameras, which requires a display. Raises ``SimulatorError`` if the SDF cannot be
+    read."""
     sdf = adapt_robot(robot).sdf
     document, scene = _read(NamedModel(robot.name, sdf), suffix)
     assert document.model is not None, "checked by _read()"
@@ -112,22 +130,39 @@ def instrument_robot(
             f"{robot.path}: in DART rays detect nothing, so the lidar {robot.lidar.sensor!r} does "
             "not work; use another engine, or a robot without a lidar"
         )
+    rays = [one.name for one in sensors if one.kind != "contact"]
+    if rays and engine == "dart":
+        raise SimulatorError(
+            f"{robot.path}: in DART rays detect nothing, so the sensors {', '.join(rays)} do not "
+            "work; use another engine, or a planner that does not read these sensors"
+        )
     contact_topics = []
     for link, shapes in collisions_by_link(scene).items():
         element = find_link(document.model, link)
         if element is not None:
             element.append(contact_sensor(PREFIX + "contact", shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
+    ray_topics = {}
+    for number, sensor in enumerate(sensors):
+        element = None if sensor.kind == "contact" else find_link(document.model, sensor.link)
+        if element is not None:
+            own = f"{PREFIX}rays_{number}"
+            text = _RAYS.format(name=own, sensor=sensor, columns=sensor.columns, rows=sensor.rows)
+            rays = parse_xml(text.encode())
+            set_pose(rays, scene.links[sensor.link].inverse() * sensor.mount)
+            element.append(rays)
+            ray_topics[sensor.name] = _topic(name, sensor.link, own, "scan")
     pose = pose_value(document, document.model.find("pose")).moved_to(start)
     placed = NamedModel(robot.name, sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
-    lidar, imu = robot.lidar, robot.imu
+    lidar, imu = robot.single_lidar, robot.imu
     return InstrumentedRobot(
         robot=robot,
         body=body,
         scan_topic=_topic(name, lidar.link, lidar.sensor, "scan") if lidar else None,
         imu_topic=_topic(name, imu.link, imu.sensor, "imu") if imu else None,
         contact_topics=tuple(contact_topics),
+        ray_topics=ray_topics,
     )
 
 

@@ -95,10 +95,7 @@ class ModelPoses:
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
     """Return a scan with the simulated time ``stamp_ns``. Distances that are NaN, or at or beyond
     Gazebo's range, become infinite. Distances below the range become minus infinite (REP-117)."""
-    scan = message.scan
-    ranges = np.array(scan.ranges, dtype=float)
-    ranges[~(ranges < scan.range_max)] = np.inf
-    ranges[ranges < scan.range_min] = -np.inf
+    scan, ranges = message.scan, ranges_from(message)
     ranges.setflags(write=False)
     return LaserScan(
         stamp_s=stamp_ns / 1e9,
@@ -109,6 +106,15 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
         ranges_m=ranges,
         mount=lidar.mount,
     )
+
+
+def ranges_from(message: Any) -> np.ndarray:
+    """Return the distances (m) of all rays in a message, row by row; see :func:`scan_from`."""
+    scan = message.scan
+    ranges = np.array(scan.ranges, dtype=float)
+    ranges[~(ranges < scan.range_max)] = np.inf
+    ranges[ranges < scan.range_min] = -np.inf
+    return ranges
 
 
 RESOLUTION_DIGITS = 6

@@ -11,6 +11,8 @@ import logging
 import math
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+import numpy as np
+
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import (
     Contact,
@@ -21,6 +23,7 @@ from gz_testauto.base.observation import (
     Twist2D,
 )
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.instruments import InstrumentedRobot
@@ -31,6 +34,7 @@ from gz_testauto.simulators.gazebo.readings import (
     contact_from,
     mean_twist,
     nanoseconds,
+    ranges_from,
     scan_from,
 )
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
@@ -138,6 +142,7 @@ class GazeboRobot:
         self._twist: Optional[Tuple[Any, Any]] = None
         self._imu: List[ImuSample] = []
         self._contacts: List[Contact] = []
+        self._ranges: Dict[str, bytes] = {}
         self._imu_reader: Optional[ImuReader] = None
         if instrumented.robot.imu is not None:
             self._imu_reader = ImuReader(gravity_mps2, instrumented.robot.imu.mount)
@@ -152,6 +157,9 @@ class GazeboRobot:
         if instrumented.scan_topic is not None:
             clock.sensors.add(instrumented.scan_topic)
             link.listen(instrumented.scan_topic, "LaserScanStamped", self._on_scan)
+        for sensor, topic in instrumented.ray_topics.items():
+            clock.sensors.add(topic)
+            link.listen(topic, "LaserScanStamped", self._ray_reader(sensor, topic))
         if instrumented.imu_topic is not None:
             clock.motion_sensors.add(instrumented.imu_topic)
             link.listen(instrumented.imu_topic, "IMU", self._on_imu)
@@ -167,7 +175,10 @@ class GazeboRobot:
     def forget(self) -> None:
         """Handle the deletion of the robot: stop waiting for its sensors, and send no further
         commands."""
-        self._clock.sensors.discard(str(self.instrumented.scan_topic))
+        self._clock.sensors -= {
+            str(self.instrumented.scan_topic),
+            *self.instrumented.ray_topics.values(),
+        }
         topics = {*self.instrumented.contact_topics, str(self.instrumented.imu_topic)}
         self._clock.motion_sensors -= topics
         self._gone = True
@@ -208,6 +219,19 @@ class GazeboRobot:
         self._contacts.clear()
         return sensed
 
+    def ranges_m(self, sensor: Sensor) -> np.ndarray:
+        """Return the distances (m) along the rays of a selected sensor, at the last rest."""
+        message = MESSAGES["LaserScanStamped"].FromString(self._ranges[sensor.name])
+        return ranges_from(message)
+
+    def _ray_reader(self, sensor: str, topic: str) -> RawCallback:
+        def read(payload: bytes) -> None:
+            if not self._gone:
+                self._ranges[sensor] = payload
+                self._clock.answered(topic)
+
+        return read
+
     def _contact_reader(self, topic: str) -> RawCallback:
         def read(payload: bytes) -> None:
             clock = self._clock
@@ -223,7 +247,7 @@ class GazeboRobot:
         return read
 
     def _on_scan(self, payload: bytes) -> None:
-        lidar = self.instrumented.robot.lidar
+        lidar = self.instrumented.robot.single_lidar
         if self._gone or lidar is None:
             return
         message = MESSAGES["LaserScanStamped"].FromString(payload)

@@ -103,6 +103,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         self._clock.begin(seed)
         for robot in self._onboard.values():
             robot.begin()
+        self._begin_sensors()
 
     @property
     def server_is_sound(self) -> bool:

@@ -60,6 +60,7 @@ class GazeboSimulator(Simulator):
     name = "gazebo"
     sets_twist = False
     several_robots = True
+    senses = True
     runs_plugins = True
     inertial = "period"
     changes = GazeboSimulation.changes
@@ -208,7 +209,9 @@ class GazeboSimulator(Simulator):
         to_spawn = [model.model for model in models]
         robots, places = [], []
         for placed in scene.robots:
-            robot = instrument_robot(placed.robot, placed.start, period_ns, suffix, engine)
+            robot = instrument_robot(
+                placed.robot, placed.start, period_ns, suffix, engine, placed.simulated
+            )
             robots.append(robot)
             # The drive plugins measure the upright bounding box of a wheel when they are loaded,
             # so the robot is spawned with its heading along x and rotated afterwards.

@@ -1,0 +1,103 @@
+"""Define the sensors that a robot can have in addition to the planners' lidar and the IMU.
+
+:class:`~gz_testauto.base.observation.SensorReading` is a measurement of such a sensor. All values
+are immutable and in SI units.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Tuple
+
+import numpy as np
+from typing_extensions import Literal
+
+from gz_testauto.base.pose import Pose
+
+SensorKind = Literal["scan", "cloud", "range", "contact"]
+
+IMAGE_AXES = Pose(quaternion=(-0.5, 0.5, -0.5, 0.5))
+"""The pose of a camera's image frame (x right, y down, z forward) in the frame of the camera
+(REP 103)."""
+
+
+class Angles(NamedTuple):
+    """``samples`` angles (rad) with equal distances, from ``first`` to ``last``."""
+
+    samples: int
+    first: float
+    last: float
+
+    @property
+    def values_rad(self) -> np.ndarray:
+        """Return the angles, shape (samples,)."""
+        return np.linspace(self.first, self.last, self.samples)
+
+
+AHEAD = Angles(1, 0.0, 0.0)
+"""One ray along the axis of a sensor."""
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor of a robot's model.
+
+    ``kind`` is ``scan`` for a planar lidar, ``cloud`` for a 3-D lidar or a depth camera, ``range``
+    for a sonar or an infrared sensor, and ``contact`` for a bumper. ``name`` identifies the sensor
+    in the robot: the name of the ``<sensor>``, or ``LINK::SENSOR`` if several have this name.
+    ``mount`` is its pose in the model frame, with x forward.
+
+    The rays have the horizontal angles ``columns`` and the vertical angles ``rows`` (rad, up is
+    positive), as in a ``ray`` sensor of SDF. ``noise_m`` is the mean and the standard deviation of
+    the error of a range. The sensor measures with ``update_rate_hz``, or after every step if the
+    rate is 0. A measurement is available ``delay_s`` after its time. ``topic`` and ``frame`` are
+    those of the plug-in. A camera (``is_camera``) has a frame with ``IMAGE_AXES``. ``radiation`` is
+    ``ultrasound`` or ``infrared``, and ``field_of_view_rad`` the width of the cone of a range
+    sensor. ``collisions`` are the scoped names of the shapes of a bumper in the model.
+    """
+
+    kind: SensorKind
+    name: str
+    link: str
+    sensor: str
+    mount: Pose
+    columns: Angles = AHEAD
+    rows: Angles = AHEAD
+    range_min_m: float = 0.0
+    range_max_m: float = 0.0
+    update_rate_hz: float = 0.0
+    noise_m: Tuple[float, float] = (0.0, 0.0)
+    delay_s: float = 0.0
+    topic: str = ""
+    frame: str = ""
+    is_camera: bool = False
+    radiation: Literal["ultrasound", "infrared"] = "ultrasound"
+    field_of_view_rad: float = 0.0
+    collisions: Tuple[str, ...] = field(default=())
+
+    @property
+    def scoped_name(self) -> str:
+        """The names of the link and the sensor, such as ``base::sonar``."""
+        return f"{self.link}::{self.sensor}"
+
+    @property
+    def frame_mount(self) -> Pose:
+        """The pose of the frame ``frame`` in the model frame."""
+        return self.mount * IMAGE_AXES if self.is_camera else self.mount
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Return the unit vectors along the rays in the frame of the sensor, row by row, shape
+        (rows · columns, 3)."""
+        yaw, pitch = np.meshgrid(self.columns.values_rad, self.rows.values_rad)
+        yaw, pitch = yaw.ravel(), pitch.ravel()
+        level = np.cos(pitch)
+        return np.stack([level * np.cos(yaw), level * np.sin(yaw), np.sin(pitch)], axis=1)
+
+    def __str__(self) -> str:
+        """Return the name, the kind and the number of rays."""
+        if self.kind == "contact":
+            return f"{self.name!r} (contact): {len(self.collisions)} collision shapes"
+        rays = f"{self.columns.samples} × {self.rows.samples} rays"
+        return (
+            f"{self.name!r} ({self.kind}): {rays}, range {self.range_min_m:g} to "
+            f"{self.range_max_m:g} m"
+        )

@@ -1,0 +1,93 @@
+"""A costmap that also contains the obstacles that 3-D sensors detect at any height.
+
+The obstacles of these sensors are in a grid of voxels, as in the ``VoxelLayer`` of ``costmap_2d``
+(https://wiki.ros.org/costmap_2d). A planar lidar therefore does not remove a table whose legs it
+does not hit, and a camera does not remove a table top when it looks below it.
+"""
+
+from typing import Any, Tuple
+
+import numpy as np
+
+from gz_testauto.base.compiled import compiled_for
+from gz_testauto.base.observation import SensorReading
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.planners.costmap import LocalCostmap, shifted
+
+LEVELS = 20
+"""Number of voxels in a column. It is at most 32, the number of bits of a column."""
+
+
+class VoxelCostmap(LocalCostmap):
+    """A costmap with a column of voxels in each cell. An obstacle in any voxel of a cell is an
+    obstacle of the cell. ``heights_m`` is the lowest and the highest point (m above the base) of
+    the voxels."""
+
+    def __init__(self, *arguments: Any, heights_m: Tuple[float, float]) -> None:
+        super().__init__(*arguments)
+        self._low_m, high_m = heights_m
+        self._height_m = (high_m - self._low_m) / LEVELS
+        self._columns = np.zeros((self._cells, self._cells), np.uint32)
+
+    def clear(self) -> None:
+        """Remove all obstacles from the map."""
+        super().clear()
+        self._columns[:] = 0
+
+    def move_to(self, pose: Pose2D) -> None:
+        """Center the map on the robot; see :meth:`LocalCostmap.move_to`."""
+        super().move_to(pose)
+        self._clear_footprint(pose, self._columns)
+
+    def _shift(self, rows: int, columns: int) -> None:
+        super()._shift(rows, columns)
+        self._columns = shifted(self._columns, rows, columns)
+
+    def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
+        """Clear the voxels along each ray of a sensor, then mark those in which rays end at an
+        obstacle. ``pose`` is the pose of the base at the time of the reading. A reading of a bumper
+        has no rays."""
+        sensor = reading.sensor
+        if sensor.kind == "contact":
+            return
+        ranges = reading.ranges_m.ravel()
+        hits = np.isfinite(ranges)
+        directions = np.array([[1.0, 0.0, 0.0]]) if sensor.kind == "range" else sensor.directions
+        local = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
+        ends = local @ sensor.mount.rotation.T + sensor.mount.position
+        points = np.concatenate([np.array([sensor.mount.position]), ends])
+        points[:, :2] = pose.apply(points[:, :2])
+        points[:, :2] = points[:, :2] / self.resolution - np.array(self._corner)
+        points[:, 2] = (points[:, 2] - self._low_m) / self._height_m
+        _trace_voxels(self._columns, points, hits, LEVELS)
+
+    def _obstacles(self) -> np.ndarray:
+        return np.maximum(self._marked, (self._columns != 0).astype(np.uint8))
+
+
+@compiled_for("void(u4[:, ::1], f8[:, ::1], b1[::1], i8)")
+def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def]
+    """Clear the voxels on the lines from the first point to each other point, without the voxel of
+    the last one, then mark the voxels of the last points of the lines with a hit. The points are in
+    units of voxels."""
+    height, width = columns.shape
+    one = np.uint32(1)
+    for ray in range(len(hits)):
+        over = points[ray + 1] - points[0]
+        steps = np.int64(np.ceil(np.max(np.abs(over))))
+        end_x, end_y = np.floor(points[ray + 1, 0]), np.floor(points[ray + 1, 1])
+        end_z = np.floor(points[ray + 1, 2])
+        for step in range(steps):
+            share = step / steps
+            x = np.floor(points[0, 0] + share * over[0])
+            y = np.floor(points[0, 1] + share * over[1])
+            z = np.floor(points[0, 2] + share * over[2])
+            if not (0 <= x < width and 0 <= y < height):
+                break
+            if 0 <= z < levels and not (x == end_x and y == end_y and z == end_z):
+                columns[np.int64(y), np.int64(x)] &= ~(one << np.uint32(z))
+    for ray in range(len(hits)):
+        x, y = np.floor(points[ray + 1, 0]), np.floor(points[ray + 1, 1])
+        z = np.floor(points[ray + 1, 2])
+        if hits[ray] and 0 <= x < width and 0 <= y < height and 0 <= z < levels:
+            columns[np.int64(y), np.int64(x)] |= one << np.uint32(z)

@@ -1,0 +1,320 @@
+"""Read the sensors of a robot that planners do not use by default, with the topics and frames of
+their plug-ins, and select some of them.
+
+These are further planar lidars, 3-D lidars, depth cameras, sonars, infrared sensors and bumpers.
+:mod:`gz_testauto.sdf.robot_sensors` reads the planners' lidar and the IMU.
+"""
+
+import logging
+import math
+from collections import Counter
+from dataclasses import replace
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import AHEAD, Angles, Sensor, SensorKind
+from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.drives import PlacedLink, RobotParts
+from gz_testauto.sdf.values import name_of, number, pose_value, required, text_of
+
+LOGGER = logging.getLogger(__name__)
+
+RAYS = ("ray", "gpu_ray")
+DEPTH_CAMERAS = ("depth", "depth_camera", "rgbd_camera")
+
+RANGE_PLUGIN = "gazebo_ros_range"
+_CLOUD_PLUGINS = (
+    "gazebo_ros_velodyne_laser",
+    "gazebo_ros_velodyne_gpu_laser",
+    "gazebo_ros_block_laser",
+)
+_CAMERA_PLUGINS = ("gazebo_ros_openni_kinect", "gazebo_ros_depth_camera")
+
+MOST_COLUMNS, MOST_ROWS = 80, 60
+"""Largest numbers of columns and rows of the rays of a depth camera. A camera with more pixels is
+simulated with every n-th pixel."""
+
+MOST_RAYS = 200_000
+"""Largest number of rays of a sensor."""
+
+
+class PluginNames(NamedTuple):
+    """The values of a sensor's plug-in of gazebo_ros: its library, topic, frame, rate (Hz), and
+    standard deviation of the noise (m)."""
+
+    library: str = ""
+    topic: str = ""
+    frame: str = ""
+    rate_hz: float = 0.0
+    noise_m: float = 0.0
+    element: Optional[Element] = None
+
+
+def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
+    """Return all sensors of a robot with rays, depth images or contacts, in file order.
+
+    A sensor with a missing or an inconsistent value is omitted, and the error is logged, since
+    most robots are used without it.
+    """
+    found: List[Sensor] = []
+    for placed in parts.links.values():
+        for element in placed.link.element.findall("sensor"):
+            read = _READERS.get(_type(element, placed.model.document))
+            if read is None:
+                continue
+            try:
+                found.append(read(placed, element))
+            except SdfError as error:
+                LOGGER.info("%s; this sensor cannot be selected", error)
+    counts = Counter(one.sensor for one in found)
+    return tuple(
+        replace(one, name=one.scoped_name) if counts[one.sensor] > 1 else one for one in found
+    )
+
+
+def select_sensors(
+    source: str, sensors: Sequence[Sensor], names: Sequence[str], owner: str
+) -> Tuple[Sensor, ...]:
+    """Return the sensors with the specified names, in the order of the names.
+
+    Raises ``SdfError`` with all sensors of the robot in the file ``source`` if there is no sensor
+    with a name, and if a bumper has no collision shape. ``owner`` names the key or the planner that
+    specifies the names.
+    """
+    found = []
+    for name in dict.fromkeys(names):
+        match = [one for one in sensors if name in (one.name, one.scoped_name)]
+        if not match:
+            known = "".join(f"\n  {one}" for one in sensors) or " none"
+            raise SdfError(
+                f"{source}: {owner} names the sensor {name!r}, which the robot does not have; "
+                f"correct the name. Its sensors:{known}"
+            )
+        sensor = match[0]
+        if sensor.kind == "contact" and not sensor.collisions:
+            raise SdfError(
+                f"{source}: the contact sensor {name!r} names no collision shape of its link "
+                f"{sensor.link!r}, so it cannot detect a contact; correct <contact><collision>"
+            )
+        found.append(sensor)
+    return tuple(found)
+
+
+def is_range_sensor(sensor: Element) -> bool:
+    """Return whether a ``ray`` sensor is a sonar or an infrared sensor, which has the plug-in
+    ``libgazebo_ros_range.so``."""
+    return any(_library(plugin) == RANGE_PLUGIN for plugin in sensor.findall("plugin"))
+
+
+def _type(sensor: Element, document: SdfDocument) -> str:
+    kind = sensor.get("type") or ""
+    if kind == "camera" and _plugin(document, sensor).library in _CAMERA_PLUGINS:
+        return "depth"
+    return "depth" if kind in DEPTH_CAMERAS else "ray" if kind in RAYS else kind
+
+
+def _library(plugin: Element) -> str:
+    name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]
+    name = name[3:] if name.startswith("lib") else name
+    return name[:-3] if name.endswith(".so") else name
+
+
+def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
+    """Return the values of the first plug-in of gazebo_ros that publishes the sensor."""
+    for plugin in sensor.findall("plugin"):
+        library = _library(plugin)
+        key = _TOPIC_KEYS.get(library)
+        if key is None:
+            continue
+        topic = text_of(plugin, key) or ""
+        camera = text_of(plugin, "cameraName") if library in _CAMERA_PLUGINS else None
+        space = text_of(plugin, "robotNamespace") or ""
+        if topic and not topic.startswith("/"):
+            topic = "/".join(filter(None, (space.rstrip("/"), (camera or "").strip("/"), topic)))
+            topic = f"/{topic}" if space == "/" else topic
+        return PluginNames(
+            library=library,
+            topic=topic,
+            frame=(text_of(plugin, "frameName") or "").lstrip("/"),
+            rate_hz=number(document, plugin, "updateRate", 0.0),
+            noise_m=number(document, plugin, "gaussianNoise", 0.0),
+            element=plugin,
+        )
+    return PluginNames()
+
+
+_TOPIC_KEYS: Dict[str, str] = {
+    "gazebo_ros_laser": "topicName",
+    "gazebo_ros_gpu_laser": "topicName",
+    "gazebo_ros_block_laser": "topicName",
+    "gazebo_ros_velodyne_laser": "topicName",
+    "gazebo_ros_velodyne_gpu_laser": "topicName",
+    RANGE_PLUGIN: "topicName",
+    "gazebo_ros_openni_kinect": "pointCloudTopicName",
+    "gazebo_ros_depth_camera": "pointCloudTopicName",
+    "gazebo_ros_bumper": "bumperTopicName",
+}
+"""The element with the topic's name, for each plug-in of gazebo_ros that publishes a sensor."""
+
+
+def _rays(placed: PlacedLink, sensor: Element) -> Sensor:
+    document = placed.model.document
+    plugin = _plugin(document, sensor)
+    ray = required(document, sensor, "ray")
+    scan, span = required(document, ray, "scan"), required(document, ray, "range")
+    vertical = scan.find("vertical")
+    columns = _angles(document, required(document, scan, "horizontal"))
+    rows = AHEAD if vertical is None else _angles(document, vertical)
+    kind: SensorKind = "scan" if rows.samples == 1 else "cloud"
+    if plugin.library == RANGE_PLUGIN:
+        kind = "range"
+    elif plugin.library in _CLOUD_PLUGINS:
+        kind = "cloud"
+    low, high = number(document, span, "min"), number(document, span, "max")
+    own = plugin.element
+    if own is not None and plugin.library.startswith("gazebo_ros_velodyne"):
+        low = max(low, number(document, own, "min_range", low))
+        high = min(high, number(document, own, "max_range", high))
+    width = max(columns.last - columns.first, rows.last - rows.first)
+    if own is not None:
+        width = number(document, own, "fov", width)
+    found = _common(placed, sensor, plugin, kind)
+    is_infrared = own is not None and text_of(own, "radiation") == "infrared"
+    return _checked(
+        document,
+        sensor,
+        replace(
+            found,
+            columns=columns,
+            rows=rows,
+            range_min_m=low,
+            range_max_m=high,
+            noise_m=_noise(document, ray, plugin),
+            radiation="infrared" if is_infrared else "ultrasound",
+            field_of_view_rad=width,
+        ),
+    )
+
+
+def _depth_camera(placed: PlacedLink, sensor: Element) -> Sensor:
+    document = placed.model.document
+    plugin = _plugin(document, sensor)
+    camera = required(document, sensor, "camera")
+    image, clip = required(document, camera, "image"), required(document, camera, "clip")
+    width, height = (round(number(document, image, tag)) for tag in ("width", "height"))
+    opening = number(document, camera, "horizontal_fov")
+    if width < 1 or height < 1 or not 0.0 < opening < math.pi:
+        raise SdfError(
+            f"{document.where(camera)}: a depth camera must have a <width> and a <height> of at "
+            "least 1, and a <horizontal_fov> between 0 and pi"
+        )
+    focal = width / (2 * math.tan(opening / 2))
+    every = max(1, math.ceil(width / MOST_COLUMNS), math.ceil(height / MOST_ROWS))
+    low, high = number(document, clip, "near"), number(document, clip, "far")
+    if plugin.element is not None:
+        low = max(low, number(document, plugin.element, "pointCloudCutoff", low))
+        high = min(high, number(document, plugin.element, "pointCloudCutoffMax", high))
+    return _checked(
+        document,
+        sensor,
+        replace(
+            _common(placed, sensor, plugin, "cloud"),
+            columns=_pixels(width, every, focal),
+            rows=_pixels(height, every, focal),
+            range_min_m=low,
+            range_max_m=high,
+            noise_m=(0.0, plugin.noise_m),
+            is_camera=True,
+        ),
+    )
+
+
+def _pixels(count: int, every: int, focal_px: float) -> Angles:
+    """Return the angles of every n-th pixel of a row or a column with ``count`` pixels. They have
+    equal distances between the directions of the first and the last pixel."""
+    half_rad = math.atan((count - 1) / 2 / focal_px)
+    number_of = max(1, count // every)
+    return Angles(number_of, -half_rad, half_rad) if number_of > 1 else AHEAD
+
+
+def _bumper(placed: PlacedLink, sensor: Element) -> Sensor:
+    document = placed.model.document
+    named = [
+        (element.text or "").strip().rsplit("::", 1)[-1]
+        for element in sensor.findall("contact/collision")
+    ]
+    shapes = {one.get("name") for one in placed.link.element.findall("collision")}
+    link = placed.scope + placed.link.name
+    return replace(
+        _common(placed, sensor, _plugin(document, sensor), "contact"),
+        collisions=tuple(f"{link}::{one}" for one in named if one in shapes),
+    )
+
+
+_READERS: Mapping[str, Callable[[PlacedLink, Element], Sensor]] = {
+    "ray": _rays,
+    "depth": _depth_camera,
+    "contact": _bumper,
+}
+
+
+def _common(placed: PlacedLink, sensor: Element, plugin: PluginNames, kind: SensorKind) -> Sensor:
+    document = placed.model.document
+    name = name_of(document, sensor)
+    rates = [number(document, sensor, "update_rate", 0.0), plugin.rate_hz]
+    return Sensor(
+        kind=kind,
+        name=name,
+        link=placed.scope + placed.link.name,
+        sensor=name,
+        mount=_mount(placed, sensor),
+        update_rate_hz=min((rate for rate in rates if rate > 0.0), default=0.0),
+        topic=plugin.topic or name,
+        frame=plugin.frame or name,
+    )
+
+
+def _mount(placed: PlacedLink, sensor: Element) -> Pose:
+    return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
+
+
+def _angles(document: SdfDocument, element: Element) -> Angles:
+    resolution = number(document, element, "resolution", 1.0)
+    count = round(number(document, element, "samples") * resolution)
+    first = number(document, element, "min_angle", 0.0)
+    last = number(document, element, "max_angle", 0.0)
+    if count < 1 or first > last:
+        raise SdfError(
+            f"{document.where(element)}: <{element.tag}> must have at least 1 sample, and "
+            "<min_angle> must not be above <max_angle>"
+        )
+    return Angles(count, first, last)
+
+
+def _noise(document: SdfDocument, ray: Element, plugin: PluginNames) -> Tuple[float, float]:
+    """Return the mean and the standard deviation (m) of the noise of the sensor and its plug-in,
+    which are independent."""
+    noise = ray.find("noise")
+    mean = stddev = 0.0
+    if noise is not None:
+        kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
+        if kind.startswith("gaussian"):
+            mean = number(document, noise, "mean", 0.0)
+            stddev = number(document, noise, "stddev", 0.0)
+    return mean, math.hypot(stddev, plugin.noise_m)
+
+
+def _checked(document: SdfDocument, element: Element, sensor: Sensor) -> Sensor:
+    where = document.where(element)
+    if not 0.0 <= sensor.range_min_m < sensor.range_max_m:
+        raise SdfError(
+            f"{where}: sensor {sensor.name!r} has a range from {sensor.range_min_m:g} to "
+            f"{sensor.range_max_m:g} m; the first value must be smaller and not negative"
+        )
+    if sensor.columns.samples * sensor.rows.samples > MOST_RAYS:
+        raise SdfError(
+            f"{where}: sensor {sensor.name!r} has {sensor.columns.samples} × {sensor.rows.samples} "
+            f"rays, and at most {MOST_RAYS} are supported; reduce <samples>"
+        )
+    return sensor

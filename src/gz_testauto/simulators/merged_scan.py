@@ -1,0 +1,138 @@
+"""One scan from the scans of several planar lidars of a robot, for planners that read one scan.
+
+The rays of the merged scan start at the origin of the base frame, at the height of the first lidar,
+and have the directions in which at least one lidar measures at large distances. A ray has the
+distance to the nearest surface that a lidar has detected:
+
+- Two adjacent returns of a lidar are a surface, unless the line through them and the ray to the
+  first one make an angle below :data:`SHADOW_RAD`, as in the ScanShadowsFilter of laser_filters.
+  The distance is that of the intersection with this line.
+- Any other return is a point, and belongs to the nearest ray.
+
+A ray without a surface or a point is ``inf`` if a lidar has no return in its direction. Otherwise
+it is NaN: no lidar measures in this direction, or it is hidden by the edge of a surface. Returns of
+a tilted lidar are projected to the horizontal plane.
+"""
+
+import math
+from typing import Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.compiled import compiled
+from gz_testauto.base.observation import LaserScan, SensorReading
+from gz_testauto.base.sensors import Sensor
+from gz_testauto.sdf.robot_sensors import LidarDescription
+
+SHADOW_RAD = math.radians(10.0)
+"""Smallest angle between a ray and the line through its return and the next one for which both
+returns are on one surface."""
+
+
+def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> LaserScan:
+    """Return the scan of a lidar with ``parts``, from one reading of each part. Its stamp is that
+    of the first reading."""
+    angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
+    ranges = np.full(lidar.samples, np.nan)
+    spacing = (lidar.angle_max_rad - lidar.angle_min_rad) / max(lidar.samples - 1, 1)
+    cosines, sines = np.cos(angles), np.sin(angles)
+    for reading in readings:
+        _mark_free(_ahead(reading.sensor) - lidar.angle_min_rad, ~_hits(reading), spacing, ranges)
+    for reading in readings:
+        points, hits, on_surface = _returns(reading)
+        bearings = np.arctan2(points[:, 1], points[:, 0])
+        first = bearings - lidar.angle_min_rad
+        _add(points, hits, on_surface, first, spacing, cosines, sines, ranges)
+    ranges[ranges >= lidar.range_max_m] = np.inf
+    ranges.setflags(write=False)
+    limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
+    return LaserScan(readings[0].stamp_s, *limits, ranges, lidar.mount)
+
+
+def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the end of each ray in the plane of the base frame, shape (n, 2), whether the ray has
+    a return, shape (n,), and whether it and the next one are on one surface, shape (n,)."""
+    sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
+    near = np.where(hits, ranges, 0.0)
+    local = sensor.directions * near[:, None]
+    points = (local @ sensor.mount.rotation.T + sensor.mount.position)[:, :2]
+    step = np.diff(local, axis=0)
+    length = np.linalg.norm(step, axis=1)
+    along = np.abs(np.einsum("ij,ij->i", step, sensor.directions[:-1]))
+    on_surface = np.zeros(len(ranges), dtype=np.bool_)
+    on_surface[:-1] = hits[:-1] & hits[1:] & (along <= math.cos(SHADOW_RAD) * length)
+    return np.ascontiguousarray(points), hits, on_surface
+
+
+def _hits(reading: SensorReading) -> np.ndarray:
+    return np.isfinite(reading.ranges_m.ravel())
+
+
+def _ahead(sensor: Sensor) -> np.ndarray:
+    """Return the direction (rad) of each ray in the base frame, shape (n,)."""
+    rays = sensor.directions @ sensor.mount.rotation.T
+    return np.asarray(np.arctan2(rays[:, 1], rays[:, 0]))
+
+
+@compiled
+def _mark_free(first, free, spacing, ranges):  # type: ignore[no-untyped-def]
+    """Set the rays to infinity that are nearest to a free ray of a lidar, or between two adjacent
+    ones. ``first`` is the direction of each ray relative to the first merged ray."""
+    count = len(ranges)
+    turn = 2.0 * math.pi
+    for i in range(len(free)):
+        if not free[i]:
+            continue
+        start, change = first[i] - spacing / 2, spacing
+        if i + 1 < len(free) and free[i + 1]:
+            change = first[i + 1] - first[i]
+            change -= turn * math.floor(change / turn + 0.5)
+            start = min(start, start + change)
+            change = abs(change) + spacing
+        start = start % turn
+        ray = math.ceil(start / spacing)
+        while ray * spacing <= start + change:
+            own = ray
+            if own * spacing >= turn - spacing / 2:
+                own = round((own * spacing - turn) / spacing)
+            if own < count:
+                ranges[own] = np.inf
+            ray += 1
+
+
+@compiled
+def _add(points, hits, on_surface, first, spacing, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+    """Reduce the ranges of the rays that meet a surface or a point of one lidar. ``first`` is the
+    bearing of each point relative to that of the first ray."""
+    count = len(ranges)
+    turn = 2.0 * math.pi
+    for i in range(len(hits)):
+        if not hits[i]:
+            continue
+        before = i > 0 and on_surface[i - 1]
+        if not on_surface[i] and not before:
+            away = math.sqrt(points[i, 0] ** 2 + points[i, 1] ** 2)
+            ray = math.floor((first[i] % turn) / spacing + 0.5)
+            if ray >= count and first[i] % turn > turn - spacing / 2:
+                ray = 0
+            if ray < count and not ranges[ray] <= away:
+                ranges[ray] = away
+        if not on_surface[i]:
+            continue
+        start, change = first[i], first[i + 1] - first[i]
+        change -= turn * math.floor(change / turn + 0.5)
+        if change < 0.0:
+            start, change = start + change, -change
+        start = start % turn
+        step_x, step_y = points[i + 1, 0] - points[i, 0], points[i + 1, 1] - points[i, 1]
+        area = points[i, 0] * step_y - points[i, 1] * step_x
+        ray = math.ceil(start / spacing - 1e-9)
+        while ray * spacing <= start + change + 1e-9 * spacing:
+            own = ray
+            if own * spacing >= turn - spacing / 2:
+                own = round((own * spacing - turn) / spacing)
+            if own < count:
+                across = cosines[own] * step_y - sines[own] * step_x
+                if across != 0.0 and area / across > 0.0 and not ranges[own] <= area / across:
+                    ranges[own] = area / across
+            ray += 1

@@ -1,0 +1,140 @@
+"""Measurements of the sensors that a scene selects: rate, noise, delay and merged contacts.
+
+All simulators with such sensors use this module, so that equal ranges give equal readings. A
+simulator only returns the ranges along the rays of a sensor, without noise.
+
+A sensor measures at the end of the first step that ends at or after each period of the sensor. The
+noise of a sensor depends on the seed of the scene, the number of the robot, the name of the sensor
+and the number of its measurements.
+"""
+
+import zlib
+from collections import deque
+from dataclasses import replace
+from typing import Callable, Deque, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.observation import Contact, LaserScan, SensorReading, SensorReadings
+from gz_testauto.base.sensors import Sensor
+from gz_testauto.simulators.interface import PlacedRobot
+from gz_testauto.simulators.merged_scan import merged_scan
+
+Measure = Callable[[Sensor], np.ndarray]
+"""A function that returns the distances (m) along the rays of a sensor, shape (rows · columns,).
+They are infinite beyond the range of the sensor."""
+
+EARLY = 1e-6
+"""Tolerance for rounding, as a share of the period of a sensor."""
+
+
+class SensorChannel:
+    """The measurements of one sensor. ``shapes`` are the scoped names of a bumper's shapes in the
+    world."""
+
+    def __init__(self, sensor: Sensor, generator: np.random.Generator, robot: str) -> None:
+        self._sensor, self._generator = sensor, generator
+        self._shapes = frozenset(f"{robot}::{one}" for one in sensor.collisions)
+        self._measured = -1
+        self._touched: List[Contact] = []
+        self._readings: Deque[SensorReading] = deque()
+
+    def update(self, time_s: float, measure: Measure, contacts: Sequence[Contact]) -> SensorReading:
+        """Measure, if a measurement is due, and return the newest reading that is available.
+
+        Before the first reading is available, it is returned all the same. ``contacts`` are all
+        contacts of the robot since the previous call.
+        """
+        if self._shapes:
+            self._touched += _of_shapes(contacts, self._shapes)
+        if self._is_due(time_s):
+            self._readings.append(self._reading(time_s, measure))
+        available_s = time_s - self._sensor.delay_s + EARLY
+        while len(self._readings) > 1 and self._readings[1].stamp_s <= available_s:
+            self._readings.popleft()
+        return self._readings[0]
+
+    def _is_due(self, time_s: float) -> bool:
+        """Return whether a period of the sensor has ended since the previous measurement. The time
+        of a sensor without a rate is the time itself."""
+        rate_hz = self._sensor.update_rate_hz
+        if rate_hz <= 0.0:
+            return not self._readings or time_s > self._readings[-1].stamp_s
+        period = int(time_s * rate_hz + EARLY)
+        if period <= self._measured:
+            return False
+        self._measured = period
+        return True
+
+    def _reading(self, time_s: float, measure: Measure) -> SensorReading:
+        sensor = self._sensor
+        if sensor.kind == "contact":
+            touched, self._touched = tuple(self._touched), []
+            return SensorReading(sensor, time_s, np.empty((0, 0)), touched)
+        ranges = np.array(measure(sensor), dtype=float)
+        ranges[~(ranges < sensor.range_max_m)] = np.inf
+        ranges = np.maximum(ranges, sensor.range_min_m)
+        if sensor.kind == "range":
+            ranges = np.array([ranges.min(initial=np.inf)])
+        if any(sensor.noise_m):
+            hits = np.isfinite(ranges)
+            noise = self._generator.normal(*sensor.noise_m, size=len(ranges))
+            limits = (sensor.range_min_m, sensor.range_max_m)
+            ranges[hits] = np.clip(ranges[hits] + noise[hits], *limits)
+        shape = (1, 1) if sensor.kind == "range" else (sensor.rows.samples, sensor.columns.samples)
+        ranges = ranges.reshape(shape)
+        ranges.setflags(write=False)
+        return SensorReading(sensor, time_s, ranges)
+
+
+class RobotSensors:
+    """The selected sensors and the merged lidar of a robot, which is robot ``number`` of a scene
+    with the seed ``seed``."""
+
+    def __init__(self, placed: PlacedRobot, seed: int, number: int) -> None:
+        lidar = placed.robot.lidar
+        self._merged = None if lidar is None or not lidar.parts else lidar
+        self._scan: Optional[LaserScan] = None
+        self._channels: Dict[str, SensorChannel] = {}
+        for sensor in placed.simulated:
+            key = zlib.crc32(sensor.name.encode("utf-8"))
+            generator = np.random.default_rng([seed, number, key])
+            self._channels[sensor.name] = SensorChannel(sensor, generator, placed.robot.name)
+
+    def update(self, time_s: float, measure: Measure, sensed: SensorReadings) -> SensorReadings:
+        """Return the sensor data of the robot with the newest available reading of each sensor, and
+        with the merged scan."""
+        readings = {
+            name: channel.update(time_s, measure, sensed.contacts)
+            for name, channel in self._channels.items()
+        }
+        if self._merged is None:
+            return replace(sensed, sensors=readings)
+        parts = [readings[one.name] for one in self._merged.parts]
+        if self._scan is None or parts[0].stamp_s > self._scan.stamp_s:
+            self._scan = merged_scan(self._merged, parts)
+        return replace(sensed, sensors=readings, scan=self._scan)
+
+
+def _of_shapes(contacts: Sequence[Contact], shapes: "frozenset[str]") -> List[Contact]:
+    """Return the contacts of the shapes, with the own shape first."""
+    return [
+        contact if contact.first in shapes else _exchanged(contact)
+        for contact in contacts
+        if contact.first in shapes or contact.second in shapes
+    ]
+
+
+def _exchanged(contact: Contact) -> Contact:
+    return replace(
+        contact,
+        first=contact.second,
+        second=contact.first,
+        normals=tuple(map(_negative, contact.normals)),
+        forces_n=tuple(map(_negative, contact.forces_n)),
+    )
+
+
+def _negative(vector: Tuple[float, float, float]) -> Tuple[float, float, float]:
+    x, y, z = vector
+    return -x, -y, -z
