@@ -2,12 +2,14 @@
 """Compare the results of campaigns with actors on 1, 2 and 4 workers, and after SIGKILL.
 
     python3 benchmarks/movers_workers.py [--simulator gazebo] [--cases head_on,pile_up_20]
+        [--worlds N] [--seconds S]
 
 Each campaign has actors that meet, DynaBARN's obstacles, walkers or people in groups. It runs with
 1, 2, 4 workers. Then it runs with 2 workers, all of its processes receive SIGKILL after two trials,
 and the campaign is continued. Prints for each case the number of trials, the outcomes, the longest
 time for which actors overlapped, and how many of the four results have the same bits: outcomes and
 arrays of all recordings, except wall times. The case ``same_start`` must be rejected.
+With ``--seconds``, trials end after S seconds of simulated time.
 """
 
 import argparse
@@ -155,12 +157,15 @@ def main():
     parser.add_argument("--simulator", default="embedded")
     parser.add_argument("--worlds", type=int, default=4)
     parser.add_argument("--cases", default="")
+    parser.add_argument("--seconds", type=float)
     options = parser.parse_args()
     wrong = False
     known = campaigns(options.worlds)
     for name in options.cases.split(",") if options.cases else known:
         with tempfile.TemporaryDirectory(prefix="movers-") as scratch:
             file = Path(scratch) / "campaign.yaml"
+            if options.seconds:
+                known[name].setdefault("limits", {})["timeout_s"] = options.seconds
             file.write_text(yaml.safe_dump(known[name]))
             status, errors = finish(start(file, Path(scratch) / "1", options.simulator, 1))
             if name == "same_start":

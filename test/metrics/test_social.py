@@ -82,6 +82,15 @@ def test_social_work_of_two_people_at_rest_has_the_value_on_paper():
     assert found["social_work_mps"] == pytest.approx(2.0 * (near - far + near + far))
 
 
+def test_robot_that_drives_to_a_person_exerts_a_larger_force():
+    """At 0.5 m/s, |D| = 2 · 0.5 + 1 = 2, so that the range is 2 γ for the robot and the person."""
+    recording = recorded(lambda t: (0.5 * t, 0), {"a": at(3, 0)}, 0.1)
+    found = measured(recording, ["a"])
+    force = 2.1 * math.exp(-3 / (2 * 0.35))
+    assert found["social_force_on_people_mps"] == pytest.approx(0.1 * force)
+    assert found["social_work_mps"] == pytest.approx(0.2 * force)
+
+
 @pytest.mark.parametrize("step_s", [0.1, 0.025])
 def test_social_work_does_not_depend_on_the_sample_rate(step_s):
     recording = recorded(at(0, 0), {"a": at(1, 0)}, 1.0, step_s)
@@ -129,6 +138,12 @@ def test_dispersed_group_has_no_space():
     found = measured(recorded(at(0, 0), people), ["a", "b"], [("a", "b")])
     assert found["group_intrusion_share"] == 0.0
     assert found["group_distance_min_m"] == math.inf
+
+
+def test_large_group_side_by_side_has_a_space():
+    people = {f"p{index}": at(index - 2.5, 0) for index in range(6)}  # up to 2.5 m from the center
+    found = measured(recorded(at(0, 0), people), list(people), [tuple(people)])
+    assert found["group_intrusion_share"] == 1.0
 
 
 def test_group_with_an_absent_member_has_no_space():

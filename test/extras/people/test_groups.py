@@ -31,7 +31,7 @@ def test_sizes_of_groups_are_repeated_and_the_last_group_has_the_rest():
 def test_people_who_walk_start_side_by_side():
     starts = formation(Pose2D(1.0, 2.0, math.pi / 2), 3, 0.25, talking=False)
     places = np.array([one[:2] for one in starts])
-    assert places == pytest.approx(np.array([(1.8, 2.0), (1.0, 2.0), (0.2, 2.0)]), abs=1e-12)
+    assert places == pytest.approx(np.array([(1.85, 2.0), (1.0, 2.0), (0.15, 2.0)]), abs=1e-12)
     assert {one.yaw_rad for one in starts} == {math.pi / 2}
 
 
@@ -53,6 +53,8 @@ def test_large_people_start_at_a_larger_distance():
     [
         ([(0.0, 0.9)], (0.0, 0.0)),  # at the side, at a distance from 0.8 to 1 m
         ([(0.0, 0.7)], (0.0, -1.0)),  # too near: β3
+        ([(0.0, 0.75)], (0.0, -0.5)),  # a little too near
+        ([(0.0, 1.1)], (0.0, 1.5)),  # the center is 0.05 m too far
         ([(0.0, 1.2)], (0.0, 3.0)),  # the center is farther than (2 - 1) / 2 m: β2
         ([(-0.9, 0.0)], (-4.0 * math.pi / 2 * 1.5, 0.0)),  # behind: β1 · 90° · velocity
         ([(-0.6, 0.6)], (-4.0 * math.pi / 4 * 1.5, 0.0)),
@@ -117,7 +119,33 @@ def test_group_waits_for_a_member_that_stops(tmp_path):
     second.reaction = second.reaction._replace(distance_m=0.5)
     found = poses(simulation, ["p_0", "p_1"], 5.0)
     assert found[-1, 0, :2] == pytest.approx((-2.0, 2.0), abs=0.1)
-    assert math.dist(found[-1, 0, :2], found[-1, 1, :2]) < 1.2
+    assert found[-1, 1, :2] == pytest.approx((-2.0, 2.8), abs=0.3)
+    assert first.group._until_s == pytest.approx(60.0 + 5.0, abs=0.5)
+
+
+def test_restarted_people_move_identically():
+    shares = ", reaction: {shares: {scared: 0.5, curious: 0.5}}, pause_s: 0.5"
+    actors = created([people(6, "{size: [3, 2, 1]}", keys=shares)], start=FAR)
+    found = []
+    for _ in range(2):
+        for number, actor in enumerate(actors):
+            actor.start(np.random.default_rng([5, number]))
+        found.append(walked(actors, 8.0))
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_group_pauses_at_its_target_and_leaves_a_blocked_path():
+    (leader, *_) = actors = created([people(2, "{size: 2}", keys=", pause_s: 3")], start=FAR)
+    group = leader.group
+    center = np.mean([start[:2] for start in group.starts], axis=0)
+    group._target = center + np.array([0.6, 0.0])
+    group._until_s = 60.0
+    found = walked(actors, 2.0)
+    assert not group.heading.any() and group._target is None
+    assert np.hypot(*(found[-1] - found[-5]).mean(axis=0)) < 0.1
+    group._target, group._until_s = np.array([50.0, 0.0]), -1.0
+    walked(actors, 0.1)
+    assert group._target is None or not np.array_equal(group._target, [50.0, 0.0])
 
 
 def test_path_of_a_group_is_wide_enough_for_it():

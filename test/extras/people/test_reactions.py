@@ -15,12 +15,10 @@ from gz_testauto.spec.actors import ActorSpec
 REGION = "region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}"
 
 
-def walk(tmp_path, reaction, start, goal, duration_s, robot_mps=0.0, obstacles=None):
+def walk(tmp_path, reaction, start, goal, duration_s, robot_mps=0.0, obstacles=None, more=""):
     """Return the poses of a person that walks to a point, and of the robot."""
-    line = (
-        f"{{name: p, behavior: pedestrian, {spot(*start)}, speed_mps: 1.2, reaction: {reaction}}}"
-    )
-    actors = created([line], obstacles=obstacles)
+    keys = f"{spot(*start)}, speed_mps: 1.2, reaction: {reaction}{more}"
+    actors = created([f"{{name: p, behavior: pedestrian, {keys}}}"], obstacles=obstacles)
     (person,) = actors
     person._region = shapely.Point(*goal).buffer(0.01)
     simulation = loaded(tmp_path, actors)
@@ -59,6 +57,13 @@ def test_impassive_person_does_not_avoid_the_robot(tmp_path):
     assert abs(regular[:, 1] - 0.9).max() > 0.05
 
 
+@pytest.mark.parametrize(("reaction", "stops"), [("regular", True), ("impassive", False)])
+def test_impassive_person_does_not_yield_to_the_robot(tmp_path, reaction, stops):
+    yields = ", yield_distance_m: 1.5"
+    person, _ = walk(tmp_path, reaction, (-4.0, 0.9), (4.0, 0.9), 4.0, more=yields)
+    assert bool(person[-1, 0] < -1.0) is stops
+
+
 def test_surprised_person_stops_and_looks_at_the_robot_for_a_time(tmp_path):
     reaction = "{kind: surprised, distance_m: 4, duration_s: 3}"
     person, robot = walk(tmp_path, reaction, (-7.0, 2.0), (7.0, 2.0), 14.0)
@@ -70,6 +75,14 @@ def test_surprised_person_stops_and_looks_at_the_robot_for_a_time(tmp_path):
     assert person[-1, 0] > 4.0
 
 
+def test_path_continues_after_a_long_reaction(tmp_path):
+    """The path of 8 m has a limit of 11 s, which does not include the 12 s of the reaction."""
+    reaction = "{kind: surprised, distance_m: 4, duration_s: 12}"
+    person, _ = walk(tmp_path, reaction, (-4.0, 1.5), (4.0, 1.5), 14.0)
+    headings = np.diff(person[125:, :2], axis=0)
+    assert (headings[:, 0] > 0.0).all()
+
+
 def test_curious_person_approaches_and_stops_near_the_robot(tmp_path):
     person, robot = walk(tmp_path, "curious", (-6.0, 3.0), (6.0, 8.0), 20.0)
     away = distances(person, robot)
@@ -78,6 +91,12 @@ def test_curious_person_approaches_and_stops_near_the_robot(tmp_path):
     # the desired speed is 1.8 m/s at 10 m and proportional to the distance
     assert speeds[40] == pytest.approx(0.18 * away[40], rel=0.1)
     assert bearing(person[-1], robot[-1]) < 1e-3
+
+
+def test_curious_person_keeps_a_gap_to_a_large_robot(tmp_path):
+    reaction = "{kind: curious, stop_distance_m: 0.2}"
+    person, robot = walk(tmp_path, reaction, (-4.0, 1.0), (4.0, 1.0), 14.0)
+    assert distances(person, robot)[-1] == pytest.approx(ROBOT_RADIUS_M + 0.25 + 0.3, abs=0.1)
 
 
 def test_scared_person_keeps_a_larger_distance(tmp_path):

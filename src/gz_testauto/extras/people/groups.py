@@ -33,6 +33,13 @@ REPULSION_MPS2 = 1.0
 NEAR_M = 0.8
 """Distance (m) of the centers of two members below which they repel each other (d0)."""
 
+RAMP_M = 0.1
+"""Distance (m) over which attraction and repulsion increase from 0 to their values. In the paper,
+they are step functions, so that rounding errors of a simulator could change the path of a group."""
+
+SIDE_M = 0.85
+"""Distance (m) of neighbors in a group that starts to walk."""
+
 VIEW_RAD = math.pi / 2
 """Half of the field of view (rad) in which a member sees others without head rotation (φ)."""
 
@@ -81,7 +88,7 @@ def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List
     """Return the start pose of each member of a group. Members of a group that walks are side by
     side, and those of a group that talks are on a circle. ``reach_m`` is the radius (m) of a
     member."""
-    apart_m = max(TALKING_M if talking else NEAR_M, 2.0 * (reach_m + START_GAP_M))
+    apart_m = max(TALKING_M if talking else SIDE_M, 2.0 * (reach_m + START_GAP_M))
     if not talking or count == 1:
         offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]
         places = center.apply(np.array(offsets)).tolist()
@@ -118,13 +125,15 @@ def group_force(
         found = found - GAZE_PER_RAD * rotation_rad * velocity
     to_center = focus * (len(others) / count)
     center_m = float(np.hypot(*to_center))
-    if center_m > (count - 1) / 2:
-        found = found + ATTRACTION_MPS2 / center_m * to_center
+    outside_m = center_m - (count - 1) / 2
+    if outside_m > 0.0:
+        found = found + ATTRACTION_MPS2 * min(1.0, outside_m / RAMP_M) / center_m * to_center
     for other in others:
         away = here - other
         apart_m = float(np.hypot(*away))
         if 0.0 < apart_m < NEAR_M:
-            found = found + REPULSION_MPS2 / apart_m * away
+            ramp = min(1.0, (NEAR_M - apart_m) / RAMP_M)
+            found = found + REPULSION_MPS2 * ramp / apart_m * away
     return found
 
 
