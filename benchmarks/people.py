@@ -48,8 +48,8 @@ from gz_testauto.trial.outcome import Outcome
 ROOT = Path(__file__).resolve().parents[1]
 CAMPAIGN = ROOT / "config" / "people" / "people_campaign.yaml"
 PERIOD_S = 0.1
-SEEDS = 8
-DURATION_S = 90.0
+SEEDS = 4
+DURATION_S = 60.0
 SPEED_MPS = 1.3
 MOST_WORLDS = 50
 
