@@ -110,12 +110,13 @@ def paths_of_fields(value, path=()):
             yield from paths_of_fields(item, (*path, key))
 
 
-def with_first_items(value):
-    """Return a JSON value with only the first item of each list."""
+def with_first_items(value, is_free=False):
+    """Return a JSON value with only the first item of each list and of each free object."""
     if isinstance(value, list):
         return [with_first_items(item) for item in value[:1]]
     if isinstance(value, dict):
-        return {key: with_first_items(item) for key, item in value.items()}
+        items = list(value.items())[: 1 if is_free else None]
+        return {key: with_first_items(item, key in FREE) for key, item in items}
     return value
 
 
@@ -124,7 +125,7 @@ FREE = {"metrics", "outcomes", "inputs", "libraries", "published", "only_in"}
 
 
 @pytest.mark.parametrize("name", ["manifest", "export"])
-def test_a_renamed_or_removed_field_is_invalid(campaign, capsys, name):
+def test_a_removed_field_is_invalid(campaign, capsys, name):
     if name == "manifest":
         against, content = MANIFEST, json.loads((campaign / "manifest.json").read_text())
     else:
@@ -138,10 +139,8 @@ def test_a_renamed_or_removed_field_is_invalid(campaign, capsys, name):
         parent = changed
         for part in path[:-1]:
             parent = parent[part]
-        value = parent.pop(path[-1])
+        del parent[path[-1]]
         assert not against.is_valid(changed), f"without {path}"
-        parent[f"{path[-1]}_renamed"] = value
-        assert not against.is_valid(changed), f"renamed {path}"
 
 
 def test_a_field_renamed_in_the_code_fails_against_the_stored_schema(campaign, monkeypatch):
