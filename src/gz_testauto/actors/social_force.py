@@ -109,21 +109,44 @@ class SocialForce(Wander):
             self.stop()
             return True
         heading = way / left_m
-        velocity = np.array(self.linear_mps[:2])
-        pushed = driving(self.speed_mps * heading, velocity, self._forces)
-        for away, touch_m in self._neighbors(context):
-            pushed = pushed + repulsion(away, touch_m, heading, self._forces)
-        velocity = velocity + context.duration_s * pushed
-        speed = float(np.hypot(*velocity))
-        most = FASTEST * self.speed_mps
-        if speed > most:
-            velocity, speed = velocity * (most / speed), most
+        velocity, speed = self.pushed(context, self.speed_mps * heading, heading, self.speed_mps)
         turn = 0.0
         if speed > SLOWEST_MPS:
             yaw_rad = math.atan2(float(velocity[1]), float(velocity[0]))
             turn = turn_rate(self.pose.yaw_rad, yaw_rad, context.duration_s)
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
         return False
+
+    def pushed(
+        self,
+        context: StepContext,
+        desired: np.ndarray,
+        heading: np.ndarray,
+        speed_mps: float,
+        extra: Optional[np.ndarray] = None,
+    ) -> Tuple[np.ndarray, float]:
+        """Return the velocity (m/s) after one step under the social forces, shape (2,), and its
+        length.
+
+        ``desired`` is the desired velocity (m/s), ``heading`` its direction, and ``extra`` an
+        additional acceleration (m/s²). The speed is limited to :data:`FASTEST` times ``speed_mps``.
+        """
+        velocity = np.array(self.linear_mps[:2])
+        pushed = driving(desired, velocity, self._forces)
+        if extra is not None:
+            pushed = pushed + extra
+        for away, touch_m in self._neighbors(context):
+            pushed = pushed + repulsion(away, touch_m, heading, self._forces)
+        velocity = velocity + context.duration_s * pushed
+        speed = float(np.hypot(*velocity))
+        most = FASTEST * speed_mps
+        if speed > most:
+            velocity, speed = velocity * (most / speed), most
+        return velocity, speed
+
+    def ignores(self, name: str, context: StepContext) -> bool:
+        """Return whether a moving model does not repel this actor."""
+        return name == self.name
 
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
         """Yield the offset (m) from each neighbor to this actor, and the distance (m) at which both
@@ -134,7 +157,7 @@ class SocialForce(Wander):
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
-            if state is not None and name != self.name:
+            if state is not None and not self.ignores(name, context):
                 radius_m = self._radius_of(context.actors.get(name))
                 yield here - np.array(state.pose.position[:2]), self._radius_m + radius_m
         nearest = self._surroundings.nearest_point(float(here[0]), float(here[1]))

@@ -6,7 +6,7 @@ to the last bit.
 
 import copy
 import math
-from typing import Iterator, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
@@ -18,12 +18,9 @@ from gz_testauto.actors.creation import TRIES_TO_START, NewActor, draw_point, re
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.actors.social_force import (
     ARRIVED_M,
-    FASTEST,
     SLOWEST_MPS,
     SocialForce,
     SocialForceSpec,
-    driving,
-    repulsion,
 )
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.observation import ModelState
@@ -195,10 +192,12 @@ class Pedestrian(SocialForce):
         nearest_m = self._robot_radius_m + self._radius_m + FREE_GAP_M
         return max(self.reaction.stop_distance_m, nearest_m)
 
-    def _look_at(self, robot: ModelState, context: StepContext) -> None:
+    def _toward_rad(self, robot: ModelState) -> float:
         x_m, y_m = robot.pose.position[:2]
-        yaw_rad = math.atan2(y_m - self.planar.y_m, x_m - self.planar.x_m)
-        turn = turn_rate(self.pose.yaw_rad, yaw_rad, context.duration_s)
+        return math.atan2(y_m - self.planar.y_m, x_m - self.planar.x_m)
+
+    def _look_at(self, robot: ModelState, context: StepContext) -> None:
+        turn = turn_rate(self.pose.yaw_rad, self._toward_rad(robot), context.duration_s)
         self.set_twist((0.0, 0.0, 0.0), (0.0, 0.0, turn))
 
     def _approach(self, robot: ModelState, context: StepContext) -> None:
@@ -218,10 +217,7 @@ class Pedestrian(SocialForce):
         # decelerate with the relaxation time, so that the person does not pass the target
         desired = way / max(self._forces.relaxation_time_s, left_m / fastest_mps)
         is_there = self._away_m(robot)[1] <= self._stop_m + 0.1  # HuNavSim: 1.2 m and 1.1 m
-        facing = None
-        if is_there:
-            x_m, y_m = robot.pose.position[:2]
-            facing = math.atan2(y_m - self.planar.y_m, x_m - self.planar.x_m)
+        facing = self._toward_rad(robot) if is_there else None
         self._walk(context, desired, fastest_mps, yaw_rad=facing)
 
     def _fear(self, robot: ModelState) -> np.ndarray:
@@ -290,17 +286,7 @@ class Pedestrian(SocialForce):
         """
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
-        velocity = np.array(self.linear_mps[:2])
-        pushed = driving(desired, velocity, self._forces)
-        if extra is not None:
-            pushed = pushed + extra
-        for away, touch_m in self._neighbors(context):
-            pushed = pushed + repulsion(away, touch_m, heading, self._forces)
-        velocity = velocity + context.duration_s * pushed
-        speed = float(np.hypot(*velocity))
-        most_mps = FASTEST * speed_mps
-        if speed > most_mps:
-            velocity, speed = velocity * (most_mps / speed), most_mps
+        velocity, speed = self.pushed(context, desired, heading, speed_mps, extra)
         facing_rad = yaw_rad
         if facing_rad is None:
             facing_rad = rest_yaw_rad
@@ -312,21 +298,10 @@ class Pedestrian(SocialForce):
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
 
     @override
-    def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the neighbors as for ``social_force``, without the members of the person's group,
-        and without the robot that an impassive person ignores."""
+    def ignores(self, name: str, context: StepContext) -> bool:
         members = () if self.group is None else self.group.members
-        here = np.array(self.pose.position[:2])
-        for name in context.moving_models:
-            state = context.state(name)
-            ignored = name == context.robot and self.reaction.kind == "impassive"
-            if state is None or name == self.name or name in members or ignored:
-                continue
-            radius_m = self._radius_of(context.actors.get(name))
-            yield here - np.array(state.pose.position[:2]), self._radius_m + radius_m
-        nearest = self._surroundings.nearest_point(float(here[0]), float(here[1]))
-        if nearest is not None:
-            yield here - np.array(nearest), self._radius_m
+        is_robot = name == context.robot and self.reaction.kind == "impassive"
+        return super().ignores(name, context) or name in members or is_robot
 
     @override
     def _must_give_way(self, context: StepContext) -> bool:
