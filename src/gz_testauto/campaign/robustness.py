@@ -38,6 +38,12 @@ NOISE = "perturbation_noise"
 STEP = "step_s"
 
 
+def share_text(share: Estimate) -> str:
+    """Return a share with its interval, such as ``90 %, 95 % interval 60 to 98 %``."""
+    low, high = 100 * share.low, 100 * share.high
+    return f"{100 * share.value:.0f} %, 95 % interval {low:.0f} to {high:.0f} %"
+
+
 @dataclass(frozen=True)
 class Robustness:
     """The outcomes of a perturbed trial. ``outcomes`` contains None for a repeat whose scene is
@@ -65,13 +71,11 @@ class Robustness:
     @property
     def summary(self) -> str:
         """Return one sentence with the share, such as ``9 of 10 small changes: stuck``."""
-        share = self.share
         if not self.valid:
             return f"none of {len(self.outcomes)} perturbed scenes is valid"
         return (
             f"{self.same} of {self.valid} perturbed trials: {self.outcome.value} "
-            f"({100 * share.value:.0f} %, 95 % interval {100 * share.low:.0f} to "
-            f"{100 * share.high:.0f} %)"
+            f"({share_text(self.share)})"
         )
 
 

@@ -30,7 +30,7 @@ from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
-from gz_testauto.campaign.robustness import PerturbedTrial
+from gz_testauto.campaign.robustness import PerturbedTrial, share_text
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
 from gz_testauto.cli.replay import find_trial, require_result
@@ -181,6 +181,7 @@ class _Shrinking:
                 )
             same_bits = compare_recordings(self._stored.recording, first.recording).identical
             failed = FailedTrial(first.outcome, first.recording)
+            fails.compare_with(failed, self._complete)
             found = self._smallest(fails, failed)
             last = fails.trial(found)
         write_atomically(self._out / WORLD, fails.content(found))
@@ -243,7 +244,6 @@ class _Shrinking:
         return result
 
     def _smallest(self, fails: FailureTest, first: FailedTrial) -> Candidate:
-        fails.compare_with(first, self._complete)
         height_m = self._campaign.robot.height_m
         return shrink(fails, self._world, first, self._complete, height_m, self._omissible)
 
@@ -283,11 +283,8 @@ class _Shrinking:
 def _rate_text(rate: Repeats) -> str:
     if not rate.valid:
         return "unknown, since no trial is valid"
-    share = repeated_share(rate.same, rate.valid)
-    return (
-        f"{rate.same} of {rate.valid} trials have the failure ({100 * share.value:.0f} %, 95 % "
-        f"interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
-    )
+    share = share_text(repeated_share(rate.same, rate.valid))
+    return f"{rate.same} of {rate.valid} trials have the failure ({share})"
 
 
 def _default_out(results: Path, label: str) -> Path:

@@ -53,7 +53,7 @@ def run_repeats(
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)
     follower = _Follower(out, first)
-    if (out / "manifest.json").exists():
+    if CampaignDirectory(out).is_begun:
         follower.read()
     run_campaign(
         spec,
@@ -62,7 +62,6 @@ def run_repeats(
         listener=follower,
         should_stop=lambda: is_decided(follower.repeats),
     )
-    follower.read()
     return follower.repeats
 
 
