@@ -101,7 +101,7 @@ def test_each_actor_of_a_tag_has_its_own_distance_to_the_robot(tmp_path):
 
 def test_effect_with_a_duration_starts_again_when_its_condition_holds_again(tmp_path):
     spec = {"effect": "blink", "target": "p", "interval_s": 9.0, "duration_s": 0.2}
-    spec["when"] = {"trigger": "q", "region": {"rectangle": {"x_m": [-3.9, -3.55], "y_m": [0, 4]}}}
+    spec["when"] = {"trigger": "q", "region": {"rectangle": {"x_m": [-3.85, -3.55], "y_m": [0, 4]}}}
     models = [person("p", -2.0, 2.0), person("q", -4.0, 3.0)]
     simulation, hook = scene(tmp_path, spec, models, [Walks("q")])
     own = simulation.describe().visuals["p::link::visual"].diffuse

@@ -14,6 +14,7 @@ from typing_extensions import override
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.effects import Effects
 from gz_testauto.actors.hook import Hook, StepContext
+from gz_testauto.actors.requested_poses import RequestedPoses
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.simulators.changes import Change
@@ -42,7 +43,11 @@ class Filter:
 
 class ActorSimulation(Simulation):
     """A simulation that calls hooks before each step, and applies filters to scans and commands. It
-    forwards all other calls to an inner simulation."""
+    forwards all other calls to an inner simulation.
+
+    A snapshot contains the computed poses of the models that move exactly as hooks request
+    (:mod:`~gz_testauto.actors.requested_poses`).
+    """
 
     def __init__(
         self,
@@ -63,6 +68,7 @@ class ActorSimulation(Simulation):
         self._filters = tuple(filters)
         self._robot_name = robot or (simulation.robot.name if simulation.robot else None)
         self.effects = Effects()
+        self._requested = RequestedPoses()
         self._hooks: Dict[str, Hook] = {}
         self._order: Tuple[Hook, ...] = ()
         self._actors: Dict[str, Actor] = {}
@@ -83,6 +89,7 @@ class ActorSimulation(Simulation):
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
+        self._requested.place(hook.models)
         self._arrange()
 
     def remove(self, name: str) -> None:
@@ -108,7 +115,7 @@ class ActorSimulation(Simulation):
 
     def snapshot(self) -> Snapshot:
         """Return the current snapshot, with the scan that the planner receives."""
-        return self._shown(self._inner.snapshot())
+        return self._shown(self._read())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
         """Set the velocity command of a robot. In each step, the filters change the command of the
@@ -125,7 +132,7 @@ class ActorSimulation(Simulation):
         hook is raised.
         """
         self._check_usable()
-        seen = self._inner.snapshot() if self._seen is None else self._seen
+        seen = self._read() if self._seen is None else self._seen
         context = StepContext(
             seen,
             duration_s,
@@ -156,6 +163,7 @@ class ActorSimulation(Simulation):
             changes = [one for one in changes if one.name.split("::")[0] not in context.to_delete]
         if context.to_spawn:
             self.spawn(context.to_spawn)
+        changes = self._requested.request(changes, seen, duration_s)
         if changes:
             self._inner.apply(changes)
         if self._filters and self._driven:
@@ -163,7 +171,7 @@ class ActorSimulation(Simulation):
             for filter_ in self._filters:
                 command = filter_.commanded(command, seen.time_s, duration_s)
             self._inner.drive(command)
-        after = self._inner.step(duration_s)
+        after = self._requested.shown(self._inner.step(duration_s))
         for hook in self._order:
             hook.after_step(after)
         return self._shown(after)
@@ -171,6 +179,7 @@ class ActorSimulation(Simulation):
     @override
     def spawn(self, models: Sequence[NamedModel]) -> None:
         self._inner.spawn(models)
+        self._requested.place(models)
         self._seen = None
 
     @override
@@ -181,11 +190,13 @@ class ActorSimulation(Simulation):
     @override
     def set_states(self, states: Mapping[str, ModelState]) -> None:
         self._inner.set_states(states)
+        self._requested.forget(states)
         self._seen = None
 
     @override
     def apply(self, changes: Sequence[Change]) -> None:
         self._inner.apply(changes)
+        self._requested.forget(change.name.split("::")[0] for change in changes)
 
     @override
     def describe(self) -> Description:
@@ -205,6 +216,9 @@ class ActorSimulation(Simulation):
     def _check_usable(self) -> None:
         super()._check_usable()
         self._inner._check_usable()
+
+    def _read(self) -> Snapshot:
+        return self._requested.shown(self._inner.snapshot())
 
     def _shown(self, snapshot: Snapshot) -> Snapshot:
         """Store the snapshot, and return a copy with the scan after all filters."""

@@ -41,14 +41,13 @@ def created(lines, start=Pose2D(0.0, 0.0), seed=1, obstacles=None):
     return create_actors(actors_of(*lines), seed, 0, 0, area)
 
 
-def loaded(tmp_path, actors, start=Pose2D(0.0, 0.0)):
+def loaded(tmp_path, actors, start=Pose2D(0.0, 0.0), simulator=None):
     world = tmp_path / "people.world"
     world.write_text(WORLD.replace("{models}", ""))
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     models = tuple(model for actor in actors for model in actor.models)
-    return ActorSimulation(
-        EmbeddedSimulator().load(Scene(world, robot, start, models=models)), actors
-    )
+    scene = Scene(world, robot, start, models=models)
+    return ActorSimulation((simulator or EmbeddedSimulator()).load(scene), actors)
 
 
 def poses(simulation, names, duration_s, robot_mps=0.0):

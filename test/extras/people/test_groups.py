@@ -10,6 +10,7 @@ from people_scenes import PERIOD_S, actors_of, created, loaded, poses, walked
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.people.groups import GroupSpec, formation, group_force
+from gz_testauto.simulators import open_simulator
 
 FIELD = "region: {rectangle: {x_m: [-30, 30], y_m: [-30, 30]}}"
 AHEAD = np.array([1.0, 0.0])
@@ -69,6 +70,37 @@ def test_force_of_a_group_has_the_value_on_paper(others, force):
     others = np.array(others, dtype=float).reshape(-1, 2)
     found = group_force(np.zeros(2), others, np.array([1.5, 0.0]), AHEAD)
     assert found == pytest.approx(force, abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_force_of_a_group_is_continuous(count):
+    """Rounding errors of the positions do not change the force of a group in a row."""
+    row = [np.array([0.0, 0.85 * (index - (count - 1) / 2)]) for index in range(count)]
+    for index, here in enumerate(row):
+        others = np.array(row[:index] + row[index + 1 :])
+        for away in ((0.0, 0.0), (1e-9, 0.0), (-1e-9, 0.0), (0.0, 1e-9), (0.0, -1e-9)):
+            exact, rounded = (
+                group_force(place, others, np.array([1.3, 0.0]), AHEAD)
+                for place in (here, here + away)
+            )
+            assert exact == pytest.approx(rounded, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.gazebo
+def test_people_have_the_same_bits_in_both_simulators(tmp_path):
+    """The robot is far away, so that only the people and their targets determine the motion."""
+    crowd = "region: {rectangle: {x_m: [-20, -8], y_m: [-6, 6]}}"
+    group = people(12, "{size: [1, 2, 3, 4]}", crowd, ", speed_mps: [0.9, 1.3]")
+    talking = group.replace("name: p, ", "name: q, ").replace("count: 12", "count: 2")
+    talking = talking.replace("[1, 2, 3, 4]", "2, talking: true")
+    found = []
+    for name in ("embedded", "gazebo"):
+        actors = created([group, talking], start=Pose2D(90.0, 0.0))
+        with open_simulator(name) as simulator:
+            simulation = loaded(tmp_path, actors, Pose2D(90.0, 0.0), simulator)
+            found.append(poses(simulation, [actor.name for actor in actors], 15.0))
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 def test_walking_group_keeps_the_published_distance_and_slows_with_its_size():

@@ -35,7 +35,9 @@ NEAR_M = 0.8
 
 RAMP_M = 0.1
 """Distance (m) over which attraction and repulsion increase from 0 to their values. In the paper,
-they are step functions, so that rounding errors of a simulator could change the path of a group."""
+they are step functions, so that rounding errors could change the path of a group. The gaze term
+increases over the same distance between a member and the center of the other members, since this
+center has no direction for the middle member of a row."""
 
 SIDE_M = 0.85
 """Distance (m) of neighbors in a group that starts to walk."""
@@ -118,11 +120,11 @@ def group_force(
     count = len(others) + 1
     found = np.zeros(2)
     focus = others.mean(axis=0) - here
-    distance = float(np.hypot(*focus))
-    if distance > 0.0 and heading.any():
-        cosine = max(-1.0, min(1.0, float(focus @ heading) / distance))
-        rotation_rad = max(0.0, math.acos(cosine) - VIEW_RAD)
-        found = found - GAZE_PER_RAD * rotation_rad * velocity
+    if heading.any():
+        across = float(heading[0] * focus[1] - heading[1] * focus[0])
+        rotation_rad = max(0.0, math.atan2(abs(across), float(focus @ heading)) - VIEW_RAD)
+        ramp = min(1.0, float(np.hypot(*focus)) / RAMP_M)
+        found = found - GAZE_PER_RAD * ramp * rotation_rad * velocity
     to_center = focus * (len(others) / count)
     center_m = float(np.hypot(*to_center))
     outside_m = center_m - (count - 1) / 2

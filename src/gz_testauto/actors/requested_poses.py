@@ -1,0 +1,121 @@
+"""The poses of models that move exactly at the twists that hooks request.
+
+Simulators integrate a twist with different rounding errors, and Gazebo rounds the start pose of a
+model to six significant digits. The forces between people amplify such differences, so that a crowd
+would move differently in each simulator after a few seconds. While a model moves as requested, its
+computed pose therefore replaces the simulator's pose, and the next twist corrects the simulator's
+pose. So actors have the same poses in all simulators, bit by bit. If a contact or another change
+moves a model, the simulator's pose applies.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Dict, Iterable, List, Sequence
+
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose, quaternion_product
+from gz_testauto.simulators.changes import Change, SetModel, Vector
+from gz_testauto.simulators.interface import NamedModel
+
+TOLERANCE_M, TOLERANCE_RAD = 1e-5, 1e-4
+"""Largest difference of the simulator's position (m, along each axis) and orientation (rad) from
+the computed pose. It exceeds the rounding errors of simulators."""
+
+START_TOLERANCE_M = 1e-3
+"""Tolerance (m) until the first request after a model was spawned. Between 100 m and 1 km from
+the origin, six significant digits have an error of up to 5e-4 m."""
+
+AT_REST: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass
+class _RequestedMotion:
+    """The computed pose of a model, its requested velocity (m/s) and yaw rate (rad/s), the position
+    (m) and yaw (rad) of the computed pose relative to the simulator's pose, and the largest
+    distance (m) along each axis at which both poses agree."""
+
+    pose: Pose
+    linear_mps: Vector = AT_REST
+    turn_radps: float = 0.0
+    offset_m: Vector = AT_REST
+    offset_rad: float = 0.0
+    tolerance_m: float = TOLERANCE_M
+
+    def advance(self, duration_s: float) -> None:
+        """Compute the pose at the end of a step."""
+        x, y, z = (a + duration_s * v for a, v in zip(self.pose.position, self.linear_mps))
+        turned, half_rad = self.pose.quaternion, duration_s * self.turn_radps / 2
+        if half_rad:
+            turned = quaternion_product((0.0, 0.0, math.sin(half_rad), math.cos(half_rad)), turned)
+        self.pose = Pose((x, y, z), turned)
+
+    def agrees(self, pose: Pose) -> bool:
+        """Return whether the simulator's pose is the computed pose except for rounding errors."""
+        x, y, z = (a - b for a, b in zip(self.pose.position, pose.position))
+        i, j, k, w = pose.quaternion
+        i, j, k, w = quaternion_product(self.pose.quaternion, (-i, -j, -k, w))
+        self.offset_m, self.offset_rad = (x, y, z), math.copysign(2.0, w) * k
+        is_turned = 2.0 * math.hypot(i, math.hypot(j, k)) > TOLERANCE_RAD
+        return max(abs(x), abs(y), abs(z)) <= self.tolerance_m and not is_turned
+
+
+class RequestedPoses:
+    """The computed poses of the models that move as requested."""
+
+    def __init__(self) -> None:
+        self._motions: Dict[str, _RequestedMotion] = {}
+
+    def place(self, models: Iterable[NamedModel]) -> None:
+        """Add models that are at rest at their poses."""
+        for model in models:
+            self._motions[model.name] = _RequestedMotion(model.pose, tolerance_m=START_TOLERANCE_M)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Use the simulator's poses of models until their next request."""
+        for name in names:
+            self._motions.pop(name, None)
+
+    def request(
+        self, changes: Sequence[Change], snapshot: Snapshot, duration_s: float
+    ) -> List[Change]:
+        """Compute the poses at the end of a step in which ``changes`` apply, and return the changes
+        with corrected twists. ``snapshot`` contains the computed poses before the step."""
+        found = [
+            self._requested(change, snapshot, duration_s) if type(change) is SetModel else change
+            for change in changes
+        ]
+        for motion in self._motions.values():
+            motion.advance(duration_s)
+        return found
+
+    def _requested(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
+        linear, angular = change.linear_mps, change.angular_radps
+        if change.pose is not None and linear is None and angular is None:
+            self._motions[change.name] = _RequestedMotion(change.pose)
+            return change
+        if change.pose is not None or linear is None or angular is None or any(angular[:2]):
+            self.forget((change.name,))
+            return change
+        motion = self._motions.get(change.name)
+        if motion is None:
+            state = snapshot.models.get(change.name)
+            if state is None:  # the simulation rejects the change
+                return change
+            motion = self._motions[change.name] = _RequestedMotion(state.pose)
+        motion.linear_mps, motion.turn_radps = linear, angular[2]
+        motion.tolerance_m = TOLERANCE_M
+        x, y, z = (v + offset / duration_s for v, offset in zip(linear, motion.offset_m))
+        turn = angular[2] + motion.offset_rad / duration_s
+        return replace(change, linear_mps=(x, y, z), angular_radps=(*angular[:2], turn))
+
+    def shown(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot of the simulator with the computed poses of the models that have moved
+        as requested. The other models keep the simulator's poses."""
+        models = dict(snapshot.models)
+        for name, motion in tuple(self._motions.items()):
+            state = models.get(name)
+            if state is None or not motion.agrees(state.pose):
+                del self._motions[name]
+            else:
+                models[name] = replace(state, pose=motion.pose)
+        return replace(snapshot, models=models)
