@@ -215,11 +215,11 @@ def _inertial(parts: Tuple[BoxPart, ...], mass_kg: float) -> str:
     volumes = np.array([part.box.volume_m3() for part in parts])
     masses = mass_kg * volumes / volumes.sum()
     centers = np.array([part[:3] for part in parts])
-    center = masses @ centers / mass_kg
+    center = (masses[:, None] * centers).sum(axis=0) / mass_kg
     tensor = np.zeros((3, 3))
     for part, mass, offset in zip(parts, masses, centers - center):
         tensor += np.diag(part.box.inertia_kgm2(float(mass)))
-        tensor += mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+        tensor += mass * ((offset * offset).sum() * np.eye(3) - np.outer(offset, offset))
     moments = "".join(
         f"<i{a}{b}>{format_number(float(tensor[row, column]))}</i{a}{b}>"
         for row, a in enumerate("xyz")
