@@ -132,3 +132,10 @@ def test_compiled_and_interpreted_traces_mark_the_same_voxels():
     _trace_voxels(first, points, hits, LEVELS)
     _trace_voxels.py_func(second, points, hits, LEVELS)
     assert np.array_equal(first, second)
+
+
+def test_unknown_range_neither_marks_nor_clears():
+    made = costmap()
+    add(made, 1.51, at=(0.0, 0.01, 0.7))
+    add(made, math.nan, at=(0.0, 0.01, 0.7))
+    assert marked(made) == {(1.525, 0.025)}

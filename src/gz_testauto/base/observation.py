@@ -122,6 +122,37 @@ class SensorReading:
         local = directions[hits] * ranges[hits, None]
         return np.asarray(local @ self.sensor.mount.rotation.T + self.sensor.mount.position)
 
+    def in_message_precision(self) -> "SensorReading":
+        """Return the reading with the precision and the contents of the ROS message of its kind.
+
+        Ranges and the points of a cloud have single precision. A point of a cloud belongs to the
+        ray that is nearest to it. The time of a contact is that of the reading.
+        """
+        sensor = self.sensor
+        if sensor.kind == "contact":
+            contacts = tuple(replace(one, stamp_s=self.stamp_s) for one in self.contacts)
+            return replace(self, contacts=contacts)
+        sensor = sensor.in_frame(sensor.frame_mount)
+        if sensor.kind == "cloud":
+            points = self.local_points_m.astype(np.float32).astype(float)
+            return SensorReading(sensor, self.stamp_s, sensor.ranges_to(points))
+        values = (*sensor.columns[1:], sensor.range_min_m, sensor.range_max_m)
+        first, last, low, high = np.array(values, dtype=np.float32).tolist()
+        columns = sensor.columns
+        if sensor.kind == "scan":
+            columns = columns._replace(first=first, last=last)
+        ranges = self.ranges_m.astype(np.float32).astype(float)
+        ranges[ranges >= high] = np.inf
+        sensor = replace(sensor, columns=columns, range_min_m=low, range_max_m=high)
+        return SensorReading(sensor, self.stamp_s, ranges)
+
+    @property
+    def local_points_m(self) -> np.ndarray:
+        """Return the point that each ray hits in the frame of the sensor, x forward (m), shape
+        (rows · columns, 3). It is NaN for a ray without a hit."""
+        ranges = self.ranges_m.reshape(-1, 1)
+        return np.asarray(self.sensor.directions * np.where(np.isfinite(ranges), ranges, np.nan))
+
     @property
     def scan(self) -> LaserScan:
         """Return the measurement of a planar lidar as a scan."""

@@ -189,8 +189,7 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
     returns.
     """
     sensor = reading.sensor
-    ranges = reading.ranges_m.reshape(-1, 1)
-    points = sensor.directions * np.where(np.isfinite(ranges), ranges, np.nan)
+    points = reading.local_points_m
     message = PointCloud2()
     if sensor.is_camera:  # from the upper left pixel on
         image = points.reshape(*reading.ranges_m.shape, 3)[::-1, ::-1]

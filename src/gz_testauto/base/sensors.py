@@ -4,7 +4,8 @@
 are immutable and in SI units.
 """
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Tuple
 
 import numpy as np
@@ -31,6 +32,23 @@ class Angles(NamedTuple):
         """Return the angles, shape (samples,)."""
         return np.linspace(self.first, self.last, self.samples)
 
+    @property
+    def spacing_rad(self) -> float:
+        """The difference between two adjacent angles (rad). A single angle has the full circle."""
+        return (self.last - self.first) / (self.samples - 1) if self.samples > 1 else 2 * math.pi
+
+    def nearest(self, angles_rad: np.ndarray) -> np.ndarray:
+        """Return the number of the nearest angle for each angle. It is not in the range from 0 to
+        ``samples`` - 1 for an angle beyond the first or the last one."""
+        middle = (self.first + self.last) / 2
+        from_middle = (angles_rad - middle + math.pi) % (2 * math.pi) - math.pi
+        return np.asarray(
+            np.rint((from_middle + middle - self.first) / self.spacing_rad), dtype=int
+        )
+
+
+SAME_RAD = 1e-6
+"""Largest difference (rad) of a full circle from the angle between two rays in one direction."""
 
 AHEAD = Angles(1, 0.0, 0.0)
 """One ray along the axis of a sensor."""
@@ -79,6 +97,11 @@ class Sensor:
         return f"{self.link}::{self.sensor}"
 
     @property
+    def scoped_topic(self) -> str:
+        """The topic ``LINK/SENSOR``, for a sensor whose own topic is used already."""
+        return self.scoped_name.replace("::", "/")
+
+    @property
     def frame_mount(self) -> Pose:
         """The pose of the frame ``frame`` in the model frame."""
         return self.mount * IMAGE_AXES if self.is_camera else self.mount
@@ -91,6 +114,29 @@ class Sensor:
         yaw, pitch = yaw.ravel(), pitch.ravel()
         level = np.cos(pitch)
         return np.stack([level * np.cos(yaw), level * np.sin(yaw), np.sin(pitch)], axis=1)
+
+    def in_frame(self, mount: Pose) -> "Sensor":
+        """Return the sensor whose frame ``frame`` has the pose ``mount`` in the model frame."""
+        return replace(self, mount=mount * IMAGE_AXES.inverse() if self.is_camera else mount)
+
+    def ranges_to(self, points_m: np.ndarray) -> np.ndarray:
+        """Return the distance to the nearest point along each ray, shape (rows, columns).
+
+        Each of ``points_m``, shape (n, 3), in the frame of the sensor (x forward), belongs to the
+        ray that is nearest in both angles. Points outside the field of view, beyond the range, and
+        points that are not finite are ignored. A ray without a point is infinite.
+        """
+        ranges = np.full((self.rows.samples, self.columns.samples), np.inf)
+        x, y, z = points_m[np.isfinite(points_m).all(axis=1)].T
+        level, distances = np.hypot(x, y), np.sqrt(x * x + y * y + z * z)
+        column = self.columns.nearest(np.arctan2(y, x))
+        row = self.rows.nearest(np.arctan2(z, level))
+        seen = (column >= 0) & (column < self.columns.samples) & (distances < self.range_max_m)
+        seen &= (row >= 0) & (row < self.rows.samples)
+        np.minimum.at(ranges, (row[seen], column[seen]), distances[seen])
+        if self.columns.last - self.columns.first > 2 * math.pi - SAME_RAD:
+            ranges[:, [0, -1]] = ranges[:, [0, -1]].min(axis=1, keepdims=True)
+        return ranges
 
     def __str__(self) -> str:
         """Return the name, the kind and the number of rays."""

@@ -46,7 +46,7 @@ class VoxelCostmap(LocalCostmap):
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
         """Clear the voxels along each ray of a sensor, then mark those in which rays end at an
         obstacle. ``pose`` is the pose of the base at the time of the reading. A reading of a bumper
-        has no rays."""
+        has no rays, and a range of NaN is unknown."""
         sensor = reading.sensor
         if sensor.kind == "contact":
             return
@@ -54,6 +54,8 @@ class VoxelCostmap(LocalCostmap):
         hits = np.isfinite(ranges)
         directions = np.array([[1.0, 0.0, 0.0]]) if sensor.kind == "range" else sensor.directions
         local = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
+        known = ~np.isnan(ranges)
+        local, hits = local[known], hits[known]
         ends = local @ sensor.mount.rotation.T + sensor.mount.position
         points = np.concatenate([np.array([sensor.mount.position]), ends])
         points[:, :2] = pose.apply(points[:, :2])

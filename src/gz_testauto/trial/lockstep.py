@@ -256,7 +256,8 @@ class TrialRobot:
         own, tracker = self._own(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
         pose, twist = self._monitor.pose, self._monitor.twist
-        return Observation(own.time_s, pose, twist, own.scan, objects, own.sensors)
+        sensors = {one.name: own.sensors[one.name].in_message_precision() for one in self.sensors}
+        return Observation(own.time_s, pose, twist, own.scan, objects, sensors)
 
     def command(self, command: Twist2D, simulation: Simulation) -> None:
         """Command the robot until the next snapshot."""
