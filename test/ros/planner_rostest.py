@@ -187,6 +187,26 @@ class PlannerNodeTest(unittest.TestCase):
         )
         self.await_standing()
 
+    def test_a_sensor_without_messages_aborts_the_goal_with_its_topic(self):
+        blind = actionlib.SimpleActionClient("/blind/move_base", MoveBaseAction)
+        await_true(
+            lambda: (
+                blind.action_client.pub_goal.get_num_connections()
+                and blind.action_client.result_sub.get_num_connections()
+            ),
+            "the planner with a camera",
+        )
+        goal = MoveBaseGoal()
+        goal.target_pose.header.frame_id = "map"
+        goal.target_pose.header.stamp = self.scene.stamp
+        goal.target_pose.pose.position.x = 2.0
+        goal.target_pose.pose.orientation.w = 1.0
+        blind.send_goal(goal)
+        await_true(lambda: blind.get_state() not in UNDER_WAY, "the end of the goal")
+        self.assertEqual(blind.get_state(), GoalStatus.ABORTED)
+        text = blind.get_goal_status_text()
+        self.assertIn("sensor 'camera' was received on /realsense/points within 3 s", text)
+
     def test_the_node_registers_the_declared_topics_services_and_parameters(self):
         unused = ("objects", "road")  # need ~tracking and ~on_road
         assert_registered_as_declared(self, interface.NODE, "/planner", unused)

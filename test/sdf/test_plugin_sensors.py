@@ -67,10 +67,10 @@ def test_sensors_of_the_service_robot_have_their_kinds_topics_and_frames():
 def test_names_of_a_plugin_are_in_its_namespace(read):
     texts = [
         rays(f"s{i}", plugin=plugin("gazebo_ros_laser", robotNamespace=space, topicName=topic))
-        for i, (space, topic) in enumerate((("/", "a"), ("rob", "a"), ("rob", "/a"), ("", "a")))
+        for i, (space, topic) in enumerate((("/", "a"), ("rob", "b"), ("rob", "/c"), ("", "d")))
     ]
     found = read(*texts)
-    assert [found[f"s{i}"].topic for i in range(4)] == ["/a", "rob/a", "/a", "a"]
+    assert [found[f"s{i}"].topic for i in range(4)] == ["/a", "rob/b", "/c", "d"]
 
 
 def test_kind_depends_on_the_plugin_and_the_rows(read):
@@ -210,3 +210,11 @@ def test_merged_lidar_has_a_full_circle_only_if_a_lidar_looks_backward(
 def test_merged_lidar_of_other_sensors_is_rejected(names):
     with pytest.raises(SdfError, match=r"robot\.lidar"):
         read_robot(SERVICE_ROBOT, lidar=names)
+
+
+def test_second_sensor_with_the_same_topic_has_its_own_one(read):
+    topics = {"a": "front", "b": "/front", "c": "front"}
+    found = read(
+        *(rays(name, plugin=plugin("gazebo_ros_laser", topicName=topics[name])) for name in topics)
+    )
+    assert [found[name].topic for name in topics] == ["front", "base/b", "base/c"]

@@ -54,6 +54,7 @@ class PluginNames(NamedTuple):
 def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
     """Return all sensors of a robot with rays, depth images or contacts, in file order.
 
+    If several sensors have the same topic, the topic of each but the first one is ``LINK/SENSOR``.
     A sensor with a missing or an inconsistent value is omitted, and the error is logged, since
     most robots are used without it.
     """
@@ -68,8 +69,14 @@ def find_sensors(parts: RobotParts) -> Tuple[Sensor, ...]:
             except SdfError as error:
                 LOGGER.info("%s; this sensor cannot be selected", error)
     counts = Counter(one.sensor for one in found)
+    topics = [one.topic.lstrip("/") for one in found]
     return tuple(
-        replace(one, name=one.scoped_name) if counts[one.sensor] > 1 else one for one in found
+        replace(
+            one,
+            name=one.scoped_name if counts[one.sensor] > 1 else one.name,
+            topic=one.scoped_topic if topics[number] in topics[:number] else one.topic,
+        )
+        for number, one in enumerate(found)
     )
 
 

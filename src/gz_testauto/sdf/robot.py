@@ -152,6 +152,15 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
     return RobotBody(name, _footprint(document, scene), _height(scene))
 
 
+def read_sensors(path: Union[str, Path], name: str = "robot") -> Tuple[Sensor, ...]:
+    """Return all sensors of a robot from a model directory or a model file, also its planar lidars,
+    as in :func:`read_robot`. Raises ``SdfError`` if the file cannot be read."""
+    file = _model_file(path)
+    with without_missing_hint():
+        _, node, _ = _read_scene(file, name, ModelLibrary(), None, True)
+        return find_sensors(RobotParts.of(node))
+
+
 def _model_file(path: Union[str, Path]) -> Path:
     path = Path(path).absolute()
     try:

@@ -30,14 +30,15 @@ def test_a_late_first_command_is_reported_with_its_own_limit(lateness):
         lateness.record(period(late=True, held=True, command=None))
 
 
-def test_a_cycle_without_the_newest_scan_makes_the_trial_invalid(lateness):
-    with pytest.raises(NavigatorError, match=r"a scan before 16\.10 s reached fgm too late"):
-        lateness.record(period(late=False, held=True), blind=True)
+def test_a_cycle_without_the_newest_measurement_makes_the_trial_invalid(lateness):
+    expected = r"a measurement \(camera\) before 16\.10 s reached fgm too late"
+    with pytest.raises(NavigatorError, match=expected):
+        lateness.record(period(late=False, held=True), ["camera"])
 
 
 def test_late_periods_are_counted_at_a_real_time_factor(lateness):
     for late in (False, True, True):
-        lateness.record(period(late, held=False), blind=late)
+        lateness.record(period(late, held=False), ["the scan"] * late)
     assert lateness.numbers == {"late_periods": 2.0}
 
 

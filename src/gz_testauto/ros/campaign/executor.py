@@ -9,7 +9,7 @@ periods. A planner that sends no command while time is held makes the trial inva
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import rospy
 from geometry_msgs.msg import Pose2D
@@ -17,6 +17,7 @@ from geometry_msgs.msg import Pose2D
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import NavigatorError, SimulatorError, SpecError, simulator_stalled
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
+from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.campaign import interface
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
@@ -25,7 +26,11 @@ from gz_testauto.ros.graph import advertise, is_served, require_master, subscrib
 from gz_testauto.ros.map_messages import grid_message, road_message
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.interface import PlannerParameters
-from gz_testauto.ros.simulator.interface import COMMAND_TIMEOUT_S, START_TIMEOUT_S
+from gz_testauto.ros.simulator.interface import (
+    COMMAND_TIMEOUT_S,
+    START_TIMEOUT_S,
+    sensor_topic,
+)
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
@@ -37,6 +42,7 @@ from gz_testauto.trial.executor import (
     scene_faults,
 )
 from gz_testauto.trial.localization import ARRIVED_GRACE_S
+from gz_testauto.trial.lockstep import sensors_of
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, require_builtin
@@ -65,9 +71,10 @@ class Lateness:
         self._held = True
         self._count = 0
 
-    def record(self, seen: PeriodSnapshot, blind: bool = False) -> None:
-        """Record a control period. ``blind`` is True if the planner did not use the newest scan.
-        Raises ``NavigatorError`` in lock-step if the period is late or blind."""
+    def record(self, seen: PeriodSnapshot, unused: Sequence[str] = ()) -> None:
+        """Record a control period. ``unused`` names the scan and the sensors whose newest
+        measurement the planner did not use. Raises ``NavigatorError`` in lock-step if the period is
+        late or a measurement was not used."""
         self._held = seen.held
         self._count += seen.late
         time_s = seen.snapshot.time_s
@@ -80,10 +87,10 @@ class Lateness:
                 f"to {time_s:.2f} s, since it needs more time or this machine is overloaded; "
                 f"increase the limit with campaign.launch {argument}:=SECONDS"
             )
-        if seen.held and blind:
+        if seen.held and unused:
             raise NavigatorError(
-                f"a scan before {time_s:.2f} s reached {self._planner} too late for planning, "
-                "since this machine is overloaded; run fewer processes on it"
+                f"a measurement ({unused[0]}) before {time_s:.2f} s reached {self._planner} too "
+                "late for planning, since this machine is overloaded; run fewer processes on it"
             )
 
     @property
@@ -103,9 +110,17 @@ class RosTrialExecutor(TrialExecutor):
     ) -> None:
         """Register the topics. ``should_stop`` is called repeatedly while the executor waits for
         the simulator node between trials. Raises ``SpecError`` for a campaign on a navigation
-        stack."""
+        stack, and if the robot does not have a sensor that a planner reads."""
         self._campaign = require_builtin(campaign)
         _require_ros_support(self._campaign.spec)
+        self._sensors = {
+            planner.name: sensors_of(
+                make_planner(planner.plugin, **planner.parameters),
+                self._campaign.robot,
+                planner.name,
+            )
+            for planner in self._campaign.spec.planners
+        }
         self._should_stop = should_stop
         self._log_directory = log_directory
         self._inbox = TrialInbox()
@@ -207,7 +222,7 @@ class RosTrialExecutor(TrialExecutor):
             if reason is not None:
                 verdict = monitor.planner_aborted(reason)
             elif seen is not None:
-                lateness.record(seen, self._inbox.planned_without_scan(seen.stamp_ns))
+                lateness.record(seen, self._inbox.unused(seen.stamp_ns))
                 if last is not None and seen.command is not None:
                     monitor.commanded(seen.command)
                 verdict = monitor.observe(seen.snapshot)
@@ -251,6 +266,7 @@ class RosTrialExecutor(TrialExecutor):
             robot_model=str(robot.path),
             robot_name=robot.name,
             robot_lidar=robot.lidar.scoped_name if robot.lidar is not None else "",
+            robot_sensors=",".join(one.name for one in self._sensors[trial.planner]),
             start=Pose2D(*scene.start),
             seed=scene.seed,
             with_actors=spec.changes_worlds or spec.tracking is not None or bool(actors),
@@ -270,6 +286,7 @@ class RosTrialExecutor(TrialExecutor):
         if trial.planner not in self._planners:
             campaign = self._campaign
             spec, limits = campaign.planner(trial), dataclasses.asdict(campaign.limits)
+            sensors, lidar = self._sensors[trial.planner], campaign.robot.lidar
             parameters = PlannerParameters(
                 plugin=spec.plugin,
                 parameters=spec.parameters,
@@ -280,12 +297,16 @@ class RosTrialExecutor(TrialExecutor):
                 period=campaign.spec.control_period_s,
                 tracking=campaign.spec.tracking is not None,
                 on_road=campaign.spec.has_road,
+                robot_model=self._model() if sensors else None,
+                sensor_delays_s={one.name: one.delay_s for one in sensors},
+                scan_delay_s=lidar.parts[0].delay_s if lidar is not None and lidar.parts else 0.0,
             )
             process = PlannerProcess(
                 trial.planner,
                 parameters,
                 self._log_directory,
                 campaign.spec.limits.stall_timeout_s,
+                [sensor_topic(sensor) for sensor in sensors],
             )
             topic = interface.CYCLE_TIME._replace(name=f"{process.node}/cycle_time")
             cycles = subscribe(topic, self._inbox.add_cycle)
@@ -294,6 +315,13 @@ class RosTrialExecutor(TrialExecutor):
         process.require_alive()
         process.await_server(SERVER_TIMEOUT_S, self._should_stop)
         return process
+
+    def _model(self) -> Path:
+        """Write the robot's model as one SDF file for the planner nodes, and return its path."""
+        path = self._log_directory / "robot.sdf"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._campaign.robot.sdf, encoding="utf-8")
+        return path
 
     def _publish_map(self, trial: Trial) -> None:
         """Publish the static map of the trial's world if it differs from the published one."""

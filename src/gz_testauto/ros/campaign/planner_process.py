@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Sequence
 
 import rospy
 
@@ -34,8 +35,11 @@ class PlannerProcess:
         parameters: PlannerParameters,
         log_directory: Path,
         answer_timeout_s: float,
+        sensor_topics: Sequence[str] = (),
     ) -> None:
         """Start the node. :meth:`await_server` waits until the node serves its action.
+
+        ``sensor_topics`` are the topics of the sensors that the planner reads.
 
         ``answer_timeout_s`` is the wall time within which the node must acknowledge or cancel a
         goal.
@@ -46,7 +50,7 @@ class PlannerProcess:
         self._closed = False
         rospy.set_param(self.node, parameters.model_dump(mode="json", exclude_none=True))
         log_directory.mkdir(parents=True, exist_ok=True)
-        remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
+        remappings = [f"{topic}:=/{topic.lstrip('/')}" for topic in (*ROBOT_TOPICS, *sensor_topics)]
         remappings.append("objects:=/simulator/objects")
         self._process = start_with_watchdog(
             [

@@ -6,7 +6,7 @@ that it cannot change the result.
 
 import queue
 import threading
-from typing import Dict, List, Mapping, NamedTuple, Optional
+from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 from std_msgs.msg import String
@@ -47,7 +47,8 @@ class TrialInbox:
         self._cycles: List[PlannerCycle] = []
         self._cycles_lock = threading.Lock()
         self._sequence: Optional[int] = None
-        self._scans: Dict[int, int] = {}  # ROS time of a snapshot: stamp of its scan
+        # ROS time of a snapshot: stamps of its scan and of the readings of its sensors, by name
+        self._measured: Dict[int, Dict[str, int]] = {}
         self._subscriber = subscribe(interface.SNAPSHOT, self._snapshots.put)
         subscribe(interface.FAILURE, self._on_failure)
 
@@ -58,7 +59,7 @@ class TrialInbox:
 
     def clear(self) -> None:
         """Discard all received messages before a new scene is loaded."""
-        self._failure, self._sequence, self._scans = "", None, {}
+        self._failure, self._sequence, self._measured = "", None, {}
         with self._cycles_lock:
             self._cycles.clear()
         while not self._snapshots.empty():
@@ -85,7 +86,7 @@ class TrialInbox:
                     f"{message.header.seq - expected} snapshots before scene time "
                     f"{message.scene_time:.2f} s were lost on the topic of the simulator node"
                 )
-            self._scans[message.header.stamp.to_nsec()] = message.scan.to_nsec()
+            self._measured[message.header.stamp.to_nsec()] = _stamps_ns(message)
             return _received(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
@@ -109,15 +110,17 @@ class TrialInbox:
                 None,
             )
 
-    def planned_without_scan(self, before_ns: int) -> bool:
-        """Return whether the planner did not use the newest scan in a cycle before the specified
-        ROS time."""
+    def unused(self, before_ns: int) -> Tuple[str, ...]:
+        """Return ``the scan`` and the names of sensors if the planner did not use their newest
+        measurement in a cycle before the specified ROS time."""
         with self._cycles_lock:
-            return any(
-                cycle.scan.to_nsec() != self._scans[stamp_ns]
+            return tuple(
+                name
                 for cycle in self._cycles
                 for stamp_ns in [cycle.header.stamp.to_nsec()]
-                if stamp_ns < before_ns and stamp_ns in self._scans
+                if stamp_ns < before_ns and stamp_ns in self._measured
+                for name, used_ns in _stamps_ns(cycle).items()
+                if used_ns != self._measured[stamp_ns].get(name)
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
@@ -137,6 +140,12 @@ class TrialInbox:
 
     def _on_failure(self, message: String) -> None:
         self._failure = message.data
+
+
+def _stamps_ns(message: Union[SnapshotMessage, PlannerCycle]) -> Dict[str, int]:
+    """Return the stamps (ns) of the scan and of the readings of sensors, by name."""
+    stamps = zip(message.sensor_names, message.sensor_stamps)
+    return {"the scan": message.scan.to_nsec(), **{name: one.to_nsec() for name, one in stamps}}
 
 
 def _received(message: SnapshotMessage) -> PeriodSnapshot:

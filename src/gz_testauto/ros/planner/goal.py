@@ -17,17 +17,20 @@ from nav_msgs.msg import Path
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import NavigatorError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import plan_waypoints, waypoints_along
-from gz_testauto.planners.interface import Lane, PlannerAborted, Task
+from gz_testauto.planners.interface import Lane, LocalPlanner, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.ros.graph import advertise, subscribe
 from gz_testauto.ros.map_messages import lanes_of_messages
 from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
+from gz_testauto.sdf.plugin_sensors import select_sensors
+from gz_testauto.sdf.robot import read_sensors
 
 ROUNDING_S = 1e-6
 PREEMPTION_POLL_S = 0.1
@@ -73,16 +76,15 @@ class GoalNavigator:
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
         planner = make_planner(parameters.plugin, **parameters.parameters)
-        if planner.sensors:
-            raise SpecError(
-                f"the planner {parameters.plugin!r} reads the sensors "
-                f"{', '.join(planner.sensors)}, which is not supported over ROS; run the campaign "
-                "in-process (gz_testauto run), or use a planner that reads only the scan"
-            )
+        sensors = sensors_of(planner, parameters)
         tracks = planner.wants_objects
         warm_up(parameters.plugin, parameters.parameters, self._limits, parameters.on_road)
         self._observations = ObservationSubscriber(
-            parameters.period, parameters.tracking and tracks, parameters.max_object_age
+            parameters.period,
+            parameters.tracking and tracks,
+            parameters.max_object_age,
+            sensors,
+            parameters.scan_delay_s,
         )
         self._roads = RoadSubscriber() if parameters.on_road else None
         self._command = advertise(interface.CMD_VEL, 10)
@@ -135,6 +137,8 @@ class GoalNavigator:
         report = PlannerCycle()
         report.header.stamp, report.header.frame_id = observed.stamp, self._parameters.base_frame
         report.scan = observed.scan_stamp
+        report.sensor_names = list(observed.sensor_stamps)
+        report.sensor_stamps = list(observed.sensor_stamps.values())
         try:
             report.command = ros_messages.command_message(planner.plan(observed.observation))
         except PlannerAborted as aborted:
@@ -200,9 +204,8 @@ class GoalNavigator:
             waited_s += PREEMPTION_POLL_S
             if timeout_s is not None and waited_s >= timeout_s:
                 raise NavigatorError(
-                    f"no odometry newer than the goal was received on "
-                    f"{rospy.resolve_name('odom')} within {timeout_s:g} s; check that the "
-                    "simulator publishes odometry"
+                    f"{self._observations.missing()} within {timeout_s:g} s; check that the "
+                    "simulator or the robot publishes this topic, or remap it"
                 )
         return None
 
@@ -211,6 +214,27 @@ class GoalNavigator:
         path.header.stamp, path.header.frame_id = stamp, ros_messages.WORLD_FRAME
         path.poses = [_stamped(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
         self._plan.publish(path)
+
+
+def sensors_of(
+    planner: LocalPlanner, parameters: interface.PlannerParameters
+) -> Tuple[Sensor, ...]:
+    """Return the sensors in the robot's model that a planner reads. Raises ``SpecError`` without a
+    model, and ``SdfError`` if the model does not have one of them."""
+    names, model = planner.sensors, parameters.robot_model
+    if not names:
+        return ()
+    if model is None:
+        raise SpecError(
+            f"the planner {parameters.plugin!r} reads the sensors {', '.join(names)}, but "
+            "~robot_model is not set; set it to a model with these sensors"
+        )
+    owner = f"the planner {parameters.plugin!r}"
+    delays_s = parameters.sensor_delays_s
+    return tuple(
+        replace(one, delay_s=delays_s.get(one.name, 0.0))
+        for one in select_sensors(str(model), read_sensors(model), names, owner)
+    )
 
 
 def _stamped(pose: Pose, stamp: rospy.Time) -> PoseStamped:

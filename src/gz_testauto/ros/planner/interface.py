@@ -39,7 +39,14 @@ class PlannerParameters(SeedParameter):
     footprint_m: List[Point] = Field(default_factory=list)
     """The robot's outline ``[[x, y], …]`` (m). The default is the outline of ``robot_model``."""
     robot_model: OptionalPath = None
-    """Model SDF of the robot. It is required if ``footprint_m`` is not set."""
+    """Model of the robot. It is required if ``footprint_m`` is not set, and for a planner that
+    reads further sensors, which the node finds in the model by their names. The node subscribes to
+    their topics, see ``docs/ros.md``."""
+    sensor_delays_s: Dict[str, float] = Field(default_factory=dict)
+    """Time (s) from a measurement of a further sensor until its message arrives, by the name of the
+    sensor. The node does not wait for newer messages. The default is 0."""
+    scan_delay_s: float = Field(0.0, ge=0)
+    """Time (s) from the measurement of a scan until its message arrives."""
     max_linear_mps: float = Field(1.0, gt=0)
     """Largest speed (m/s) of the base."""
     max_angular_radps: float = Field(1.5, gt=0)

@@ -1,8 +1,9 @@
 """Creation of a local planner's observations from odometry, transforms and scans.
 
 An observation contains the first odometry of a control period, the pose in tf at the time stamp of
-the odometry, and the newest scan. If a scan is due at this time but has not been received, the node
-waits for the scan, since messages of different topics arrive in any order.
+the odometry, the newest scan, and the newest readings of the sensors that the planner reads. If a
+scan or a reading is due at this time but has not been received, the node waits for it, since
+messages of different topics arrive in any order.
 
 All waits have a timeout in wall time, since simulated time can stop.
 """
@@ -10,7 +11,7 @@ All waits have a timeout in wall time, since simulated time can stop.
 import threading
 import time
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import rospy
 import tf2_ros
@@ -21,14 +22,16 @@ from sensor_msgs.msg import LaserScan
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import LaserScan as Scan
-from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.observation import SensorReading, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import WORLD_FRAME
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.msg import TrackedObjects
 from gz_testauto.planners.interface import Observation
 from gz_testauto.ros.graph import subscribe
 from gz_testauto.ros.map_messages import objects_of
 from gz_testauto.ros.planner import interface
+from gz_testauto.ros.planner.sensors import SensorSubscriber, is_newer_due, reading_of
 
 SCAN_TIMEOUT_S = 0.25
 OBJECTS_TIMEOUT_S = 10.0
@@ -41,35 +44,46 @@ POLL_S = 0.0005
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """An observation with its ROS time, and the time stamp of its scan, which is 0 without a scan.
-    ``observation.time_s`` is the time since the start of the task."""
+    """An observation with its ROS time, the time stamp of its scan, which is 0 without a scan, and
+    those of its readings by the name of the sensor. ``observation.time_s`` is the time since the
+    start of the task."""
 
     stamp: rospy.Time
     observation: Observation
     scan_stamp: rospy.Time
+    sensor_stamps: Mapping[str, rospy.Time]
 
 
 class ObservationSubscriber:
-    """A subscriber of a robot's topics ``odom`` and ``scan``, and optionally of ``objects``."""
+    """A subscriber of a robot's topics ``odom`` and ``scan``, optionally of ``objects``, and of the
+    topics of sensors."""
 
     def __init__(
         self,
         period_s: float,
         tracking: bool,
         max_object_age_s: float,
+        sensors: Sequence[Sensor] = (),
+        scan_delay_s: float = 0.0,
     ) -> None:
         """Subscribe to the topics. With ``tracking``, observations contain tracked objects, which
-        can be up to ``max_object_age_s`` older than the odometry."""
+        can be up to ``max_object_age_s`` older than the odometry. A scan is available
+        ``scan_delay_s`` after its time."""
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
+        self._control_period_ns = ros_messages.nanoseconds_of(period_s)
+        self._scan_delay_ns = ros_messages.nanoseconds_of(scan_delay_s)
         self._changed = threading.Condition()
         self._odom: Optional[Odometry] = None
         self._scan: Optional[LaserScan] = None
         self._mounts: Dict[str, Pose] = {}
         self._origin_ns = 0
         self._next_ns = 0
+        self._since_ns = 0
+        self._last_ns = 0
+        self._scene_ns: Optional[int] = None
         self._transform_timeout_s = FIRST_TRANSFORM_TIMEOUT_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
@@ -78,17 +92,20 @@ class ObservationSubscriber:
         self._tracking = tracking
         if tracking:
             subscribe(interface.OBJECTS, self._on_objects)
+        self._sensors = [SensorSubscriber(sensor, self._changed) for sensor in sensors]
 
     def begin(self, since: rospy.Time) -> None:
         """Start a task. Messages older than ``since`` are ignored. If ``since`` is 0, all messages
         are accepted."""
-        self._next_ns = since.to_nsec()
+        self._since_ns = self._next_ns = since.to_nsec()
         self._origin_ns = 0
+        if not 0 <= self._since_ns - self._last_ns <= 2 * self._control_period_ns:
+            self._scene_ns = None  # the goal does not continue the scene of the previous one
         self._mounts.clear()
 
     def next(self, timeout_s: float) -> Optional[StampedObservation]:
         """Return the next observation, or None if no odometry arrives within ``timeout_s`` of wall
-        time.
+        time. The first observation of a task requires a reading of each sensor that is up to date.
 
         Raises ``NavigatorError`` if tf cannot provide the pose of the robot.
         """
@@ -96,10 +113,19 @@ class ObservationSubscriber:
         if odom is None:
             return None
         stamp = odom.header.stamp
-        if not self._origin_ns:
+        if stamp.to_nsec() == self._since_ns:
+            self._scene_ns = self._since_ns
+        is_first = not self._origin_ns
+        if not self._await_sensors(stamp, timeout_s if is_first else SCAN_TIMEOUT_S) and is_first:
+            return None
+        if is_first:
             self._origin_ns = stamp.to_nsec()
-        self._next_ns = stamp.to_nsec() + self._period_ns
+        self._last_ns = stamp.to_nsec()
+        self._next_ns = self._last_ns + self._period_ns
         scan = self._await_scan(stamp)
+        messages: Dict[str, Tuple[Sensor, Any]] = {
+            one.sensor.name: (one.sensor, one.message) for one in self._sensors
+        }
         return StampedObservation(
             stamp,
             Observation(
@@ -108,9 +134,25 @@ class ObservationSubscriber:
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
                 objects=self._await_objects(stamp) if self._tracking else (),
+                sensors={
+                    name: self._reading(message, sensor, odom.child_frame_id)
+                    for name, (sensor, message) in messages.items()
+                },
             ),
             rospy.Time() if scan is None else scan.header.stamp,
+            {name: message.header.stamp for name, (_, message) in messages.items()},
         )
+
+    def missing(self) -> str:
+        """Return what is missing for the first observation of a task: a sensor or odometry."""
+        if self._odom is not None and self._odom.header.stamp.to_nsec() >= self._next_ns:
+            for one in self._sensors:
+                if not self._is_up_to_date(one, self._odom.header.stamp.to_nsec()):
+                    return (
+                        f"no recent message of the sensor {one.sensor.name!r} was received on "
+                        f"{one.topic}"
+                    )
+        return f"no odometry newer than the goal was received on {rospy.resolve_name('odom')}"
 
     def in_map(self, pose: PoseStamped) -> Pose:
         """Return a pose, transformed to the map frame. Raises ``NavigatorError`` if tf cannot
@@ -162,34 +204,70 @@ class ObservationSubscriber:
         with self._changed:
             return self._odom if self._changed.wait_for(due, timeout_s) else None
 
+    def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
+        """Wait until all readings that are due at ``stamp`` have been received. Return False after
+        ``timeout_s`` of wall time."""
+        now_ns = stamp.to_nsec()
+
+        def late() -> List[str]:
+            return [one.topic for one in self._sensors if not self._is_up_to_date(one, now_ns)]
+
+        with self._changed:
+            received: bool = self._changed.wait_for(lambda: not late(), timeout_s)
+            if not received and self._origin_ns:
+                rospy.logwarn_throttle(
+                    5.0,
+                    f"no new message on {', '.join(late())} was received in time; the planner "
+                    "continues with the previous one",
+                )
+        return received
+
+    def _is_up_to_date(self, one: SensorSubscriber, now_ns: int) -> bool:
+        return one.is_up_to_date(now_ns, self._control_period_ns, self._scene_ns)
+
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
         """Wait until all scans that are due at ``stamp`` have been received, and return the newest
         scan."""
-        now_ns = stamp.to_nsec()
+        now_ns = stamp.to_nsec() - self._scan_delay_ns
+        oldest_ns = self._origin_ns if self._scene_ns is None else self._scene_ns
 
         def complete() -> bool:
             scan = self._scan
-            if scan is None or scan.header.stamp.to_nsec() < self._origin_ns:
+            if scan is None or scan.header.stamp.to_nsec() < oldest_ns:
                 return False
-            interval_ns = ros_messages.nanoseconds_of(ros_messages.from_float32(scan.scan_time))
-            return not interval_ns or scan.header.stamp.to_nsec() + interval_ns > now_ns
+            if not scan.scan_time:
+                return True
+            rate_hz = float(f"{1.0 / scan.scan_time:.6g}")  # the time has single precision
+            stamp_ns, period_ns = scan.header.stamp.to_nsec(), self._control_period_ns
+            return not is_newer_due(stamp_ns, now_ns, rate_hz, period_ns, self._scene_ns)
 
         with self._changed:
-            if not self._changed.wait_for(complete, SCAN_TIMEOUT_S) and now_ns > self._origin_ns:
+            is_received = self._changed.wait_for(complete, SCAN_TIMEOUT_S)
+            if not is_received and stamp.to_nsec() > self._origin_ns:
                 rospy.logwarn_throttle(
                     5.0, "no scan was received in time; the planner continues without a new scan"
                 )
             scan = self._scan
-        if scan is None or scan.header.stamp.to_nsec() < self._origin_ns:
+        if scan is None or scan.header.stamp.to_nsec() < oldest_ns:
             return None
         return scan
 
     def _scan_seen(self, message: LaserScan, base_frame: str) -> Scan:
-        frame = message.header.frame_id
+        stamp_s = self._since_origin(message.header.stamp)
+        mount = self._mount(base_frame, message.header.frame_id)
+        return ros_messages.scan_of(message, stamp_s, mount)
+
+    def _reading(self, message: Any, sensor: Sensor, base_frame: str) -> SensorReading:
+        stamp_s = self._since_origin(message.header.stamp)
+        if sensor.kind == "contact":  # in the world frame
+            return reading_of(message, sensor, stamp_s, sensor.mount)
+        mount = self._mount(base_frame, message.header.frame_id)
+        return reading_of(message, sensor, stamp_s, mount)
+
+    def _mount(self, base_frame: str, frame: str) -> Pose:
         if frame not in self._mounts:
             self._mounts[frame] = self._transform(base_frame, frame, rospy.Time(0))
-        stamp_s = self._since_origin(message.header.stamp)
-        return ros_messages.scan_of(message, stamp_s, self._mounts[frame])
+        return self._mounts[frame]
 
     def _since_origin(self, stamp: rospy.Time) -> float:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
+from gz_testauto.base.sensors import Sensor
 from gz_testauto.ros.interface import Node, NodeParameters, OptionalPath
 from gz_testauto.spec.model import Bounded, as_tuple
 
@@ -221,3 +222,18 @@ for _name, _type, _purpose in (
     ("reset_simulation", "std_srvs/Empty", ""),
 ):
     NODE.serves(f"/gazebo/{_name}", _type, _purpose or "as in gazebo_ros")
+
+SENSOR_TYPES = {
+    "scan": "sensor_msgs/LaserScan",
+    "cloud": "sensor_msgs/PointCloud2",
+    "range": "sensor_msgs/Range",
+    "contact": "gazebo_msgs/ContactsState",
+}
+"""The type of the messages of each kind of sensor."""
+
+
+def sensor_topic(sensor: Sensor) -> str:
+    """Return the topic on which a sensor is published: that of its plug-in, or ``LINK/SENSOR`` if
+    the node uses this topic for other messages."""
+    taken = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
+    return sensor.scoped_topic if sensor.topic.lstrip("/") in taken else sensor.topic

@@ -65,6 +65,7 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.localization import make_estimator
+from gz_testauto.trial.setup import read_body
 
 ALL_SENSORS = "all"
 """The value of the parameter ``robot_sensors`` that selects all sensors of the robot."""
@@ -136,12 +137,8 @@ class SimulatorNode:
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         """Load the world and the robot of a request, with the actors and the other settings of the
         campaign."""
-        robot = None
-        if request.robot_model:
-            model = existing_file(request.robot_model, "robot_model")
-            name, lidar = request.robot_name or "robot", request.robot_lidar or None
-            robot = read_robot(model, name, lidar=lidar)
-        sensors = chosen_sensors(robot, self._robot_sensors)
+        robot = self._robot(request)
+        sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
         world = existing_file(request.world, "world")
         scene = Scene(world, robot, start, request.seed, sensors=sensors)
@@ -165,6 +162,19 @@ class SimulatorNode:
             scene=self._loop.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
+
+    def _robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
+        """Return the robot of a request, with the wheels and the delays of sensors of the campaign
+        if it is the robot of the campaign."""
+        if not request.robot_model:
+            return None
+        model = existing_file(request.robot_model, "robot_model")
+        if self._campaign is not None:
+            robot = read_body(self._campaign)
+            if (robot.path, robot.name) == (model, request.robot_name):
+                return robot
+        name, lidar = request.robot_name or "robot", request.robot_lidar or None
+        return read_robot(model, name, lidar=lidar)
 
     def _actor_context(self, scene: Scene, request: LoadSceneRequest) -> ActorContext:
         if self._campaign is None:

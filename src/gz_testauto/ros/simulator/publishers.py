@@ -64,8 +64,7 @@ class ScenePublisher:
         self._models = advertise(interface.MODEL_STATES, QUEUE_SIZE)
         self._links = advertise(interface.LINK_STATES, QUEUE_SIZE)
         self._snapshot = advertise(interface.SNAPSHOT, QUEUE_SIZE)
-        taken = {topic.name for topic in (*interface.NODE.published, *interface.NODE.subscribed)}
-        self._sensors = SensorPublisher(taken, period_s)
+        self._sensors = SensorPublisher(period_s)
         self._transforms = advertise(interface.TF, QUEUE_SIZE)
         self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
@@ -173,6 +172,8 @@ class ScenePublisher:
             command=ros_messages.command_message(period.command or Twist2D()),
             commanded=period.command is not None,
             scan=self._time(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
+            sensor_names=list(snapshot.sensors),
+            sensor_stamps=[self._time(one.stamp_s) for one in snapshot.sensors.values()],
             late=period.late,
             held=period.held,
             number_names=list(period.numbers),

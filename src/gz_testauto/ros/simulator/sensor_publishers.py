@@ -8,30 +8,21 @@ and depth cameras, ``Range`` for sonars and infrared sensors, ``ContactsState`` 
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Set, Tuple
 
 import rospy
-from gazebo_msgs.msg import ContactsState
-from sensor_msgs.msg import LaserScan, PointCloud2, Range
+from roslib.message import get_message_class
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import SensorReading
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
+from gz_testauto.ros.simulator.interface import SENSOR_TYPES, sensor_topic
 
 QUEUE_SIZE = 10
 
-_TYPES: Dict[str, Any] = {
-    "scan": LaserScan,
-    "cloud": PointCloud2,
-    "range": Range,
-    "contact": ContactsState,
-}
-
 
 class SensorPublisher:
-    """The publisher of the sensors of the robot, for all scenes of a node. ``taken`` contains the
-    topics that the node uses for other messages."""
+    """The publisher of the sensors of the robot, for all scenes of a node."""
 
-    def __init__(self, taken: Set[str], period_s: float) -> None:
-        self._taken = {rospy.resolve_name(topic) for topic in taken}
+    def __init__(self, period_s: float) -> None:
         self._period_s = period_s
         self._publishers: Dict[Tuple[str, str], rospy.Publisher] = {}
         self._outputs: Dict[str, rospy.Publisher] = {}
@@ -41,31 +32,24 @@ class SensorPublisher:
         """Create the publishers of the sensors of a new scene."""
         self._published_s.clear()
         self._outputs = {}
-        used: Set[str] = set()
         for sensor in sensors:
-            topic = self._topic(sensor, used)
-            used.add(topic)
+            topic = sensor_topic(sensor)
+            if topic == sensor.scoped_topic:
+                rospy.logwarn(
+                    "sensor %s: its topic is used already, so it is published on %s",
+                    sensor.name,
+                    topic,
+                )
             key = (topic, sensor.kind)
             if key not in self._publishers:
+                # Latched, since a node can subscribe while time is held.
                 self._publishers[key] = rospy.Publisher(
-                    topic, _TYPES[sensor.kind], queue_size=QUEUE_SIZE
+                    topic,
+                    get_message_class(SENSOR_TYPES[sensor.kind]),
+                    latch=True,
+                    queue_size=QUEUE_SIZE,
                 )
             self._outputs[sensor.name] = self._publishers[key]
-
-    def _topic(self, sensor: Sensor, used: Set[str]) -> str:
-        """Return the topic of a sensor. If the topic is used already, it is the name of the
-        sensor."""
-        topic: str = rospy.resolve_name(sensor.topic)
-        if topic in self._taken or topic in used:
-            own: str = rospy.resolve_name(sensor.scoped_name.replace("::", "/"))
-            rospy.logwarn(
-                "sensor %s: the topic %s is used already, so it is published on %s",
-                sensor.name,
-                topic,
-                own,
-            )
-            return own
-        return topic
 
     def publish(
         self, readings: Mapping[str, SensorReading], time_of: Callable[[float], rospy.Time]
@@ -74,22 +58,27 @@ class SensorPublisher:
         time."""
         for name, reading in readings.items():
             if reading.stamp_s > self._published_s.get(name, -1.0):
+                is_first = name not in self._published_s
                 self._published_s[name] = reading.stamp_s
                 output = self._outputs[name]
-                if output.get_num_connections():
-                    output.publish(self._message(reading, time_of(reading.stamp_s)))
+                if is_first or output.get_num_connections():
+                    stamp = time_of(reading.stamp_s)
+                    output.publish(sensor_message(reading, stamp, self._period_s))
 
-    def _message(self, reading: SensorReading, stamp: rospy.Time) -> Any:
-        sensor = reading.sensor
-        if sensor.kind == "scan":
-            rate_hz = sensor.update_rate_hz
-            interval_s = 1.0 / rate_hz if rate_hz else self._period_s
-            return ros_messages.scan_message(reading.scan, stamp, sensor.frame, interval_s)
-        if sensor.kind == "cloud":
-            return ros_messages.cloud_message(reading, stamp)
-        if sensor.kind == "range":
-            return ros_messages.range_message(reading, stamp)
-        return ros_messages.contacts_message(reading.contacts, stamp, sensor.frame)
+
+def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -> Any:
+    """Return the message of a reading. ``period_s`` is the time between two scans of a lidar
+    without a rate."""
+    sensor = reading.sensor
+    if sensor.kind == "scan":
+        rate_hz = sensor.update_rate_hz
+        interval_s = 1.0 / rate_hz if rate_hz else period_s
+        return ros_messages.scan_message(reading.scan, stamp, sensor.frame, interval_s)
+    if sensor.kind == "cloud":
+        return ros_messages.cloud_message(reading, stamp)
+    if sensor.kind == "range":
+        return ros_messages.range_message(reading, stamp)
+    return ros_messages.contacts_message(reading.contacts, stamp, sensor.frame)
 
 
 def sensor_frames(sensors: Sequence[Sensor], known: Set[str]) -> List[Tuple[str, Pose]]:

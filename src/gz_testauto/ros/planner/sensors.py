@@ -1,0 +1,138 @@
+"""Subscription to the sensors that a local planner reads, and conversion of their messages.
+
+A reading of the simulator node is converted to the reading that a planner receives without ROS, bit
+by bit (:meth:`~gz_testauto.base.observation.SensorReading.in_message_precision`).
+"""
+
+import math
+import threading
+from dataclasses import replace
+from typing import Any, List, Optional
+
+import numpy as np
+import rospy
+from roslib.message import get_message_class
+from sensor_msgs.msg import PointCloud2, PointField
+
+from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import NavigatorError
+from gz_testauto.base.observation import SensorReading
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.sensors import Angles, Sensor
+from gz_testauto.ros.simulator.interface import SENSOR_TYPES, sensor_topic
+
+EARLY = 1e-6
+"""Tolerance for rounding, as a share of the period of a sensor."""
+
+ROUNDING_NS = 1000
+"""Largest difference (ns) of a stamp from a whole number of control periods."""
+
+
+class SensorSubscriber:
+    """A subscriber of one sensor. It notifies ``changed`` of each message."""
+
+    def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
+        self.sensor = sensor
+        self.topic: str = rospy.resolve_name(sensor_topic(sensor))
+        self._changed = changed
+        self._message: Optional[Any] = None
+        kind = get_message_class(SENSOR_TYPES[sensor.kind])
+        self._subscriber = rospy.Subscriber(self.topic, kind, self._on_message, tcp_nodelay=True)
+
+    @property
+    def message(self) -> Optional[Any]:
+        """The newest message, or None."""
+        return self._message
+
+    def is_up_to_date(self, now_ns: int, period_ns: int, origin_ns: Optional[int]) -> bool:
+        """Return whether all messages that are due at the ROS time ``now_ns`` have been received.
+        See :func:`is_newer_due` for the other arguments."""
+        if self._message is None:
+            return False
+        stamp_ns = self._message.header.stamp.to_nsec()
+        available_ns = now_ns - ros_messages.nanoseconds_of(self.sensor.delay_s)
+        rate_hz = self.sensor.update_rate_hz
+        return not is_newer_due(stamp_ns, available_ns, rate_hz, period_ns, origin_ns)
+
+    def _on_message(self, message: Any) -> None:
+        with self._changed:
+            self._message = message
+            self._changed.notify_all()
+
+
+def is_newer_due(
+    stamp_ns: int, now_ns: int, rate_hz: float, period_ns: int, origin_ns: Optional[int]
+) -> bool:
+    """Return whether a sensor has measured after ``stamp_ns``, and not later than ``now_ns``.
+
+    A simulator starts at ``origin_ns``. Its sensors measure at the end of the first control period
+    that ends at or after each period of the sensor. If the origin is unknown, the sensor measures
+    one period after the previous measurement. A rate of 0 is one measurement per control period.
+    """
+    if origin_ns is None:
+        interval_ns = ros_messages.nanoseconds_of(1.0 / rate_hz) if rate_hz else period_ns
+        return stamp_ns + interval_ns <= now_ns
+    last_ns = origin_ns + (now_ns - origin_ns + ROUNDING_NS) // period_ns * period_ns
+    if stamp_ns + ROUNDING_NS >= last_ns:
+        return False
+    if not rate_hz:
+        return True
+    first, last = (
+        math.floor((time_ns - origin_ns) / ros_messages.NANOSECONDS * rate_hz + EARLY)
+        for time_ns in (stamp_ns, last_ns)
+    )
+    return last > first
+
+
+def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> SensorReading:
+    """Return the reading in a message of a sensor. ``mount`` is the pose of the frame of the
+    message in the base frame. Raises ``NavigatorError`` for a cloud without coordinates."""
+    if sensor.kind == "contact":
+        stamps_s = [stamp_s] * len(message.states)
+        contacts = ros_messages.contacts_of(message, stamps_s)
+        return SensorReading(sensor, stamp_s, np.empty((0, 0)), contacts)
+    sensor = sensor.in_frame(mount)
+    if sensor.kind == "cloud":
+        points = points_of(message)
+        if sensor.is_camera:
+            points = np.stack([points[:, 2], -points[:, 0], -points[:, 1]], axis=1)
+        return SensorReading(sensor, stamp_s, sensor.ranges_to(points))
+    if sensor.kind == "scan":
+        ranges = np.array([message.ranges], dtype=float)
+        columns = Angles(ranges.size, message.angle_min, message.angle_max)
+        low, high = message.range_min, message.range_max
+    else:
+        ranges, columns = np.array([[message.range]], dtype=float), sensor.columns
+        low, high = message.min_range, message.max_range
+    ranges[ranges >= high] = np.inf
+    ranges[ranges == -np.inf] = low  # an obstacle that is too near (REP 117)
+    sensor = replace(sensor, columns=columns, range_min_m=low, range_max_m=high)
+    return SensorReading(sensor, stamp_s, ranges)
+
+
+def points_of(message: PointCloud2) -> np.ndarray:
+    """Return the coordinates x, y and z (m) of the points of a message, shape (n, 3). Raises
+    ``NavigatorError`` if the message has no fields with these names."""
+    formats = {PointField.FLOAT32: "f4", PointField.FLOAT64: "f8"}
+    fields = {field.name: field for field in message.fields if field.datatype in formats}
+    if not {"x", "y", "z"} <= set(fields):
+        raise NavigatorError(
+            f"a cloud in the frame {message.header.frame_id!r} has the fields "
+            f"{', '.join(field.name for field in message.fields) or 'none'}; it must have the "
+            "fields x, y and z of the type FLOAT32 or FLOAT64"
+        )
+    order = ">" if message.is_bigendian else "<"
+    dtype = np.dtype(
+        {
+            "names": ["x", "y", "z"],
+            "formats": [order + formats[fields[axis].datatype] for axis in "xyz"],
+            "offsets": [fields[axis].offset for axis in "xyz"],
+            "itemsize": message.point_step,
+        }
+    )
+    rows: List[np.ndarray] = [
+        np.frombuffer(message.data, dtype, message.width, row * message.row_step)
+        for row in range(message.height)
+    ]
+    points = np.concatenate(rows) if rows else np.empty(0, dtype)
+    return np.stack([points[axis].astype(float) for axis in "xyz"], axis=1)
