@@ -81,7 +81,7 @@ def search(arguments, seed, strategy):
 def of_planner(report, planner):
     """Return the numbers of simulations, failures and robust failures of a planner."""
     rows = [one for one in report["rates"] if planner in (one["planner"], "both")]
-    return [sum(one[key] for one in rows) for key in ("trials", "failures", "robust")]
+    return [sum(one[key] for one in rows) for key in ("trials", "found", "robust")]
 
 
 def show(reports):
@@ -109,7 +109,7 @@ def show(reports):
         tested = [
             one
             for report in reports[strategy]
-            for one in report["failures"]
+            for one in report["found"]
             if one["confirmed"] not in (None, "invalid")
         ]
         same = sum(one["confirmed"] == one["outcome"] for one in tested)

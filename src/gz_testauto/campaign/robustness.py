@@ -19,7 +19,7 @@ from gz_testauto.analysis.intervals import Estimate, repeated_share
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner, TrialSeed
 from gz_testauto.sampling import seeds
 from gz_testauto.simulators import options_taken
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
@@ -103,7 +103,7 @@ class PerturbedTrial:
 
 
 class Perturbation:
-    """A function of a trial and a number: the outcome of the repeat with this number.
+    """A function of a trial and a number: the result of the repeat with this number.
 
     The changes depend only on the random numbers of the trial and on the number. The simulators run
     until the end of the ``with`` statement. Raises ``SpecError`` for a campaign with a stack.
@@ -123,6 +123,12 @@ class Perturbation:
     def outcome(self, trial: PerturbedTrial, number: int) -> Optional[Outcome]:
         """Return the outcome of a repeat, or None if its scene is invalid. ``number`` starts at
         0."""
+        result = self.run(trial, number)
+        return None if result is None else result.outcome
+
+    def run(self, trial: PerturbedTrial, number: int) -> Optional[MeasuredTrial]:
+        """Return the result of a repeat, or None if its scene is invalid. ``number`` starts at
+        0."""
         random = seeds.child_generator(trial.seed.seed, seeds.PERTURBATION, number)
         moved = {
             name: _shifted(pose.planar, random) for name, pose in trial.world.obstacles.items()
@@ -131,12 +137,11 @@ class Perturbation:
         content = trial.world.content(list(moved), moved)
         runner = self._runners[number % len(self._runners)]
         try:
-            result = runner.run(
+            return runner.run(
                 content, trial.planner, seed=trial.seed, start=start, goals=trial.goals
             )
         except (SceneError, SpecError, PlacementError):
             return None
-        return result.outcome
 
 
 def measure_robustness(

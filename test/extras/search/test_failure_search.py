@@ -98,21 +98,21 @@ def test_rates_of_plain_and_screened_worlds_are_separate(searched):
     plain, screened = report["rates"]
     assert (plain["worlds"], screened["worlds"]) == ("plain", "screened")
     assert (plain["trials"], screened["trials"]) == (2, 6)
-    assert plain["rate"][1:] == list(success_rate(plain["failures"], 2)[1:3])
-    found = report["failures"]
-    assert len(found) == plain["failures"] + screened["failures"] > 0
+    assert plain["rate"][1:] == list(success_rate(plain["found"], 2)[1:3])
+    found = report["found"]
+    assert len(found) == plain["found"] + screened["found"] > 0
     assert {one["outcome"] for one in found} == {"collided"}
     # the path around a box is longer, so the box is in the way in each screened world
-    assert screened["failures"] == 6
+    assert screened["found"] == 6
     assert all(one["perturbed"] == 2 for one in found)
-    robust = sum(one["same_outcome"] == 2 for one in found)
+    robust = sum(one["same"] == 2 for one in found)
     assert plain["robust"] + screened["robust"] == robust
 
 
 @pytest.mark.slow
 def test_search_continues_with_the_first_missing_answer(searched, campaign, tmp_path, monkeypatch):
     repeated = []
-    repeat = Perturbation.outcome
+    repeat = Perturbation.run
 
     def interrupted(*arguments):
         repeated.append(1)
@@ -120,17 +120,17 @@ def test_search_continues_with_the_first_missing_answer(searched, campaign, tmp_
             raise KeyboardInterrupt
         return repeat(*arguments)
 
-    monkeypatch.setattr(Perturbation, "outcome", interrupted)
+    monkeypatch.setattr(Perturbation, "run", interrupted)
     options = ("--budget", "8", "--perturb", "2")
     assert search(campaign, tmp_path / "out", *options) == 128 + signal.SIGINT
     assert search(campaign, tmp_path / "out", *options) == 0
     complete = (searched / "search.json").read_bytes()
     assert (tmp_path / "out" / "search.json").read_bytes() == complete
-    assert len(repeated) == 2 * len(json.loads(complete)["failures"]) + 1
+    assert len(repeated) == 2 * len(json.loads(complete)["found"]) + 1
 
 
-def failures_in(out):
-    return json.loads((out / "search.json").read_text())["failures"]
+def found_in(out):
+    return json.loads((out / "search.json").read_text())["found"]
 
 
 @pytest.mark.slow
@@ -145,11 +145,26 @@ def test_trial_that_was_invalid_elsewhere_is_repeated(searched, campaign, tmp_pa
     with monkeypatch.context() as patch:
         patch.setattr(EmbeddedSimulator, "load", crash)
         assert search(campaign, out, *options) == 1
-    robust = [one["same_outcome"] == 2 for one in failures_in(out)]
+    robust = [one["same"] == 2 for one in found_in(out)]
     assert any(robust)
-    assert [one["confirmed"] == "invalid" for one in failures_in(out)] == robust
+    assert [one["confirmed"] == "invalid" for one in found_in(out)] == robust
     assert search(campaign, out, *options) == 0
-    assert [one["confirmed"] == "collided" for one in failures_in(out)] == robust
+    assert [one["confirmed"] == "collided" for one in found_in(out)] == robust
+
+
+@pytest.mark.slow
+def test_search_for_a_metric_repeats_answers_without_it(searched, campaign, tmp_path, capsys):
+    out = tmp_path / "out"
+    shutil.copytree(searched, out)
+    options = ("--budget", "8", "--perturb", "2", "--simulator-confirm", "embedded")
+    assert search(campaign, out, *options, "--for", "spl < 0.5") == 0
+    collided = found_in(searched)
+    found = found_in(out)
+    assert [one["world"] for one in found] == [one["world"] for one in collided]
+    assert [one["same"] for one in found] == [one["same"] for one in collided]
+    assert all(one["value"] == 0.0 for one in found)
+    assert all(one["confirmed_value"] == 0.0 for one in found if one["same"] == 2)
+    assert "spl" in capsys.readouterr().out
 
 
 def test_unknown_simulator_to_confirm_is_rejected_before_trials(campaign, tmp_path, capsys):
@@ -163,7 +178,7 @@ def test_unknown_simulator_to_confirm_is_rejected_before_trials(campaign, tmp_pa
 def test_search_without_a_failure_says_what_to_change(campaign, tmp_path, capsys):
     options = ("--for", "tipped_over", "--strategy", RANDOM, "--budget", "2")
     assert search(campaign, tmp_path / "out", *options) == 1
-    assert "no trial was tipped_over; raise --budget" in capsys.readouterr().out
+    assert "no trial found for tipped_over; raise --budget" in capsys.readouterr().out
 
 
 def test_search_rejects_an_unknown_outcome(campaign, tmp_path, capsys):

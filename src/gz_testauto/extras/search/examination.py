@@ -4,16 +4,18 @@
 with the first missing answer.
 """
 
+import math
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial, Robustness
-from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner
 from gz_testauto.extras.search.journal import Journal
-from gz_testauto.extras.search.stored_robustness import answer_key
+from gz_testauto.extras.search.stored_robustness import Counts, answer_key
+from gz_testauto.extras.search.target import SearchTarget
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome
 
@@ -21,10 +23,11 @@ from gz_testauto.trial.outcome import Outcome
 @dataclass(frozen=True)
 class OtherOutcome:
     """The result of a trial in another simulator. ``outcome`` is ``invalid`` if there is no valid
-    trial there, and ``detail`` is then the cause."""
+    trial there, and ``detail`` is then the cause. ``value`` is the requested metric."""
 
     outcome: Outcome
     detail: str
+    value: float = math.nan
 
     def sentence(self, expected: Outcome) -> str:
         """Return whether the outcome is the ``expected`` one, such as ``confirmed: stuck, …``."""
@@ -32,6 +35,13 @@ class OtherOutcome:
             return f"not confirmed, no valid trial: {self.detail}"
         state = "confirmed" if self.outcome is expected else "not confirmed"
         return f"{state}: {self.outcome.value}, {self.detail}"
+
+
+class MeasuredRepeat(NamedTuple):
+    """A perturbed repeat of a trial: its outcome, and the requested metric."""
+
+    outcome: Outcome
+    value: float
 
 
 class Examination:
@@ -69,28 +79,51 @@ class Examination:
 
         ``label`` is the name of the trial in the journal.
         """
-        found: List[Optional[Outcome]] = []
+        repeats = self._repeats(trial, count, label, "")
+        outcomes = tuple(None if one is None else one.outcome for one in repeats)
+        return Robustness(outcome, outcomes)
+
+    def counts(
+        self, trial: PerturbedTrial, target: SearchTarget, first: Outcome, count: int, label: str
+    ) -> Counts:
+        """Return how many of ``count`` perturbed repeats have the property that the target selects.
+
+        ``first`` is the outcome of the unchanged trial. Repeats without a valid scene do not count.
+        """
+        repeats = self._repeats(trial, count, label, target.metric_name)
+        valid = [one for one in repeats if one is not None]
+        same = sum(target.is_same(first, one.outcome, one.value) for one in valid)
+        return Counts(same, len(valid))
+
+    def _repeats(
+        self, trial: PerturbedTrial, count: int, label: str, metric: str
+    ) -> List[Optional[MeasuredRepeat]]:
+        """Return ``count`` perturbed repeats, and None for each without a valid scene."""
+        found: List[Optional[MeasuredRepeat]] = []
         for number in range(count):
             key = answer_key(label, number)
             answer = self._journal.get(key)
-            if answer is None:
+            if answer is None or (answer["outcome"] and _lacks(answer, metric)):
                 if self._perturbation is None:
                     perturbation = Perturbation(self._spec)
                     self._perturbation = self._at_exit.enter_context(perturbation)
-                repeat = self._perturbation.outcome(trial, number)
-                answer = {"outcome": None if repeat is None else repeat.value}
+                answer = _answer(self._perturbation.run(trial, number), metric)
                 self._journal.add(key, answer)
             word = answer["outcome"]
-            found.append(None if word is None else Outcome(word))
+            found.append(
+                None if word is None else MeasuredRepeat(Outcome(word), _value(answer, metric))
+            )
             self._progress(f"perturbed {number + 1} of {count}: {word or 'no valid scene'}")
-        return Robustness(outcome, tuple(found))
+        return found
 
-    def confirmation(self, trial: PerturbedTrial, label: str = "") -> OtherOutcome:
+    def confirmation(
+        self, trial: PerturbedTrial, label: str = "", metric: str = ""
+    ) -> OtherOutcome:
         """Run a trial in the other simulator. A trial that is invalid there is not stored, so that
         the next command repeats it."""
         key = f"{label} in {self._simulator}".lstrip()
         answer = self._journal.get(key)
-        if answer is None:
+        if answer is None or _lacks(answer, metric):
             try:
                 if self._other is None:
                     runner = TrialRunner(self._spec, self._simulator)
@@ -104,6 +137,26 @@ class Examination:
                 )
             except GzTestautoError as error:
                 return OtherOutcome(Outcome.INVALID, escape_text(str(error)))
-            answer = {"outcome": result.outcome.value, "detail": escape_text(result.detail)}
+            answer = {**_answer(result, metric), "detail": escape_text(result.detail)}
             self._journal.add(key, answer)
-        return OtherOutcome(Outcome(answer["outcome"]), answer["detail"])
+        return OtherOutcome(Outcome(answer["outcome"]), answer["detail"], _value(answer, metric))
+
+
+def _answer(result: Optional[MeasuredTrial], metric: str) -> Dict[str, Any]:
+    """Return the entry of a trial in the journal: its outcome, and the metric if there is a
+    name."""
+    answer: Dict[str, Any] = {"outcome": None if result is None else result.outcome.value}
+    if result is not None and metric:
+        value = result.metrics.get(metric, math.nan)
+        answer[metric] = None if math.isnan(value) else value
+    return answer
+
+
+def _lacks(answer: Mapping[str, Any], metric: str) -> bool:
+    """Return whether the entry is that of a search which did not need the metric."""
+    return bool(metric) and metric not in answer
+
+
+def _value(answer: Mapping[str, Any], metric: str) -> float:
+    value = answer.get(metric)
+    return math.nan if value is None else float(value)

@@ -5,10 +5,17 @@ not biased. The others are in screened worlds: of each five further worlds, only
 longest shortest path is simulated. Each failure is repeated with small changes, as with
 `gz_testauto replay --perturb`, and is robust if at least 80 % of the repeats end in the same way.
 
-The results directory contains an ordinary campaign, and search.json with the failures. The same
+--for selects what is searched for:
+  failed             failed trials (default)
+  collided, stuck …  trials with this outcome
+  disagreement       failed trials in worlds in which another planner succeeds
+  low-clearance      trials with clearance_min_m < 0.1
+  'METRIC < NUMBER'  valid trials with a metric below or above (>) a number
+
+The results directory contains an ordinary campaign, and search.json with the found trials. The same
 command continues after a stop or a kill.
 
-Exit status 0: failures were found. 1: none was found, or trials are invalid. 2: an error.
+Exit status 0: trials were found. 1: none was found, or trials are invalid. 2: an error.
 130, 143: stopped by Ctrl-C, by SIGTERM.
 
 examples:
@@ -19,13 +26,13 @@ examples:
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Optional, Sequence
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.signals import StopSignals
@@ -39,8 +46,8 @@ from gz_testauto.cli.campaigns import (
 )
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.extras.search.examination import Examination
-from gz_testauto.extras.search.failures import (
-    Failure,
+from gz_testauto.extras.search.findings import (
+    FoundTrial,
     examine,
     search_report,
     searched_campaign,
@@ -48,15 +55,13 @@ from gz_testauto.extras.search.failures import (
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
 from gz_testauto.extras.search.stored_robustness import OF_SEARCH
+from gz_testauto.extras.search.target import FAILED, SearchTarget, read_target
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.worlds.manifest import read_worlds
-
-ANY = "failed"
-"""Value of --for for all outcomes without success."""
 
 PERTURBED = 10
 """Default number of perturbed trials per failure."""
@@ -85,10 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="wanted",
-        default=ANY,
-        metavar="OUTCOME",
-        help="outcome to search for, such as collided or stuck (default: %(default)s, which is "
-        "all of them)",
+        default=FAILED,
+        metavar="TARGET",
+        help="trials to search for: an outcome, disagreement, low-clearance, or a condition on a "
+        "metric (default: %(default)s)",
     )
     parser.add_argument(
         "--strategy",
@@ -103,13 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=PERTURBED,
         metavar="N",
-        help="perturbed trials per failure, which do not count for the budget; 0: none "
+        help="perturbed trials per found trial, which do not count for the budget; 0: none "
         "(default: %(default)s)",
     )
     parser.add_argument(
         "--simulator-confirm",
         metavar="NAME",
-        help="also run each robust failure in this simulator, such as gazebo",
+        help="also run each robust found trial in this simulator, such as gazebo",
     )
     parser.add_argument("--json", action="store_true", help="print search.json instead of a table")
     add_campaign_arguments(parser)
@@ -119,8 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the search, write the report and print it; return the exit status."""
     if arguments.perturb < 0:
         raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
-    wanted = _outcomes(arguments.wanted)
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
+    target = read_target(arguments.wanted, len(spec.planners))
     plan = SearchPlan.of_budget(arguments.budget, len(spec.planners), arguments.strategy)
     spec = searched_campaign(spec, plan)
     if arguments.simulator_confirm:
@@ -137,61 +142,62 @@ def run(arguments: argparse.Namespace) -> int:
             plain = [one.name for one in results.worlds[: plan.plain]]
             both = TrialSelection(only=(*plain, *screened))
             results = run_trials(spec, arguments.out, arguments, both, stop)
-        failures = [
-            Failure(record, worlds[record.world], record.world in screened)
-            for record in results.trials
-            if record.outcome in wanted
+        metric = target.metric_name
+        findings = [
+            FoundTrial(
+                record,
+                worlds[record.world],
+                record.world in screened,
+                value=record.metrics.get(metric, math.nan),
+            )
+            for record in target.select(results.trials)
         ]
-        if failures and not stop():
+        if findings and not stop():
             with ResultStore.read(directory) as store:
                 campaign = open_for_replay(directory, store)
             confirm = arguments.simulator_confirm or ""
             journal = Journal(arguments.out / OF_SEARCH, {"format": 2})
             with Examination(campaign.spec, journal, confirm) as examination:
-                failures = examine(
-                    failures, campaign, examination, arguments.perturb, bool(confirm), stop
+                findings = examine(
+                    findings, target, campaign, examination, arguments.perturb, bool(confirm), stop
                 )
         if stop():
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
-    report = search_report(results, set(screened), failures, arguments.perturb)
+    report = search_report(results, set(screened), findings, arguments.perturb)
     text = json.dumps({"for": arguments.wanted, **report}, indent=1) + "\n"
     write_atomically(arguments.out / REPORT, text.encode("utf-8"))
     if arguments.json:
         sys.stdout.write(text)
     else:
-        _print(report["rates"], failures, arguments)
+        _print(report["rates"], findings, target, arguments)
     if results.invalid:
         number = len(results.invalid)
         print(f"{number} invalid trials; --retry-invalid repeats them", file=sys.stderr)
-    unconfirmed = [one for one in failures if one.confirmed == Outcome.INVALID.value]
+    unconfirmed = [one for one in findings if one.confirmed == Outcome.INVALID.value]
     if unconfirmed:
         print(
-            f"{len(unconfirmed)} failures have no valid trial in {arguments.simulator_confirm}; "
-            "the same command repeats them",
+            f"{len(unconfirmed)} found trials are invalid in {arguments.simulator_confirm}; the "
+            "same command repeats them",
             file=sys.stderr,
         )
-    return 0 if failures and not results.invalid and not unconfirmed else EXIT_INVALID
-
-
-def _outcomes(name: str) -> Set[Outcome]:
-    failures = {one.value: one for one in Outcome if one.valid and not one.success}
-    if name == ANY:
-        return set(failures.values())
-    if name not in failures:
-        raise SpecError(f"--for: {unknown_name('outcome', name, sorted({ANY, *failures}))}")
-    return {failures[name]}
+    return 0 if findings and not results.invalid and not unconfirmed else EXIT_INVALID
 
 
 def _print(
-    rates: Sequence[Dict[str, Any]], failures: Sequence[Failure], arguments: argparse.Namespace
+    rates: Sequence[Dict[str, Any]],
+    findings: Sequence[FoundTrial],
+    target: SearchTarget,
+    arguments: argparse.Namespace,
 ) -> None:
-    """Print the failures, the most robust first, and the rates of each planner."""
+    """Print the found trials, the most robust first, and the rates of each planner."""
     console = report_console()
-    ordered = sorted(failures, key=lambda one: (-one.share, one.record.trial))
+    metric = target.metric_name
+    ordered = sorted(findings, key=lambda one: (-one.share, one.record.trial))
     if ordered:
-        columns = ["world", "planner", "outcome", "path m", "density %"]
-        columns += ["same outcome"] if arguments.perturb else []
+        columns = ["world", "planner", "outcome", *([metric] if metric else [])]
+        columns += ["path m", "density %"]
+        columns += ["repeated"] if arguments.perturb else []
         columns += [arguments.simulator_confirm] if arguments.simulator_confirm else []
         table = plain_table(*columns)
         for one in ordered:
@@ -200,15 +206,19 @@ def _print(
                 escape_text(one.record.world),
                 escape_text(one.record.planner),
                 one.record.outcome.value,
+                *([number_text(one.value, 3)] if metric else []),
                 _shown(one.world.shortest_path_m, 1.0),
                 _shown(None if difficulty is None else difficulty.density, 100.0),
             ]
             cells += [f"{one.same} of {one.valid}"] if arguments.perturb else []
-            cells += [one.confirmed or "-"] if arguments.simulator_confirm else []
+            confirmed = one.confirmed or "-"
+            if not math.isnan(one.confirmed_value):
+                confirmed += f", {number_text(one.confirmed_value, 3)}"
+            cells += [confirmed] if arguments.simulator_confirm else []
             table.add_row(*cells)
         console.print(table)
         console.print()
-    table = plain_table("planner", "worlds", "trials", "failed", "% [95 % CI]", "robust")
+    table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", "robust")
     for row in rates:
         if row["trials"]:
             value, low, high = (100 * one for one in row["rate"])
@@ -216,35 +226,37 @@ def _print(
                 escape_text(row["planner"]),
                 row["worlds"],
                 str(row["trials"]),
-                str(row["failures"]),
+                str(row["found"]),
                 f"{value:.1f} [{low:.1f}, {high:.1f}]",
                 "-" if row["robust"] is None else str(row["robust"]),
             )
     console.print(table)
-    for line in _ratios(rates, "robust" if arguments.perturb else "failures"):
+    noun = f"robust {target.noun}" if arguments.perturb else target.noun
+    for line in _ratios(rates, "robust" if arguments.perturb else "found", noun):
         console.print(line)
     if ordered:
         best = ordered[0].record
+        verb = "replay" if best.completed else "shrink"
         world, planner = escape_text(best.world), escape_text(best.planner)
-        console.print(f"next: gz_testauto shrink {arguments.out} {world} {planner}")
+        console.print(f"next: gz_testauto {verb} {arguments.out} {world} {planner}")
     else:
-        console.print(f"no trial was {arguments.wanted}; raise --budget, or make the worlds harder")
+        wanted = escape_text(arguments.wanted)
+        console.print(f"no trial found for {wanted}; raise --budget, or make the worlds harder")
 
 
 def _shown(value: Optional[float], factor: float) -> str:
     return "-" if value is None else number_text(factor * value, 1)
 
 
-def _ratios(rates: Sequence[Dict[str, Any]], key: str) -> List[str]:
+def _ratios(rates: Sequence[Dict[str, Any]], key: str, noun: str) -> List[str]:
     """Return a sentence for each planner that compares screened with plain worlds."""
-    what = "robust failures" if key == "robust" else "failures"
     found = []
     for plain, screened in zip(rates[::2], rates[1::2]):
         ratio = ratio_of_rates((screened[key], screened["trials"]), (plain[key], plain["trials"]))
         if ratio.has_interval:
             value, low, high = (number_text(one, 1) for one in ratio[:3])
             found.append(
-                f"{escape_text(plain['planner'])}: {value} times as many {what} per trial in "
+                f"{escape_text(plain['planner'])}: {value} times as many {noun} per trial in "
                 f"screened as in plain worlds (95 % CI {low} to {high})"
             )
     return found

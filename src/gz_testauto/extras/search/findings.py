@@ -1,5 +1,6 @@
-"""The failures that a search has found, with robustness and outcome in another simulator."""
+"""The trials that a search has found, with robustness and outcome in another simulator."""
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence, Set
@@ -10,6 +11,7 @@ from gz_testauto.campaign.robustness import PerturbedTrial
 from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.screening import SearchPlan
 from gz_testauto.extras.search.stored_robustness import ROBUST
+from gz_testauto.extras.search.target import SearchTarget
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import StopRequest
@@ -19,11 +21,13 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A failed trial of a search.
+class FoundTrial:
+    """A trial that a search has found.
 
-    ``same`` of ``valid`` perturbed trials have its outcome. ``confirmed`` is the outcome in another
-    simulator, ``invalid`` if there is no valid trial there, or empty if it was not tested.
+    ``same`` of ``valid`` perturbed trials have its outcome, or fulfill the searched condition.
+    ``confirmed`` is the outcome in another simulator, ``invalid`` if there is no valid trial there,
+    or empty if it was not tested. ``value`` and ``confirmed_value`` are the metric of the condition
+    in both simulators.
     """
 
     record: TrialRecord
@@ -32,15 +36,17 @@ class Failure:
     same: int = 0
     valid: int = 0
     confirmed: str = ""
+    value: float = math.nan
+    confirmed_value: float = math.nan
 
     @property
     def share(self) -> float:
-        """Return the share of perturbed trials with the same outcome, 0 without valid ones."""
+        """Return the share of perturbed trials with the same property, 0 without valid ones."""
         return self.same / self.valid if self.valid else 0.0
 
     @property
     def is_robust(self) -> bool:
-        """Return whether enough perturbed trials have the same outcome."""
+        """Return whether enough perturbed trials have the same property."""
         return self.share >= ROBUST
 
     def to_dict(self) -> Dict[str, Any]:
@@ -52,9 +58,11 @@ class Failure:
             "screened": self.screened,
             "shortest_path_m": self.world.shortest_path_m,
             "density": None if self.world.difficulty is None else self.world.difficulty.density,
-            "same_outcome": self.same,
+            "same": self.same,
             "perturbed": self.valid,
             "confirmed": self.confirmed or None,
+            "value": _number(self.value),
+            "confirmed_value": _number(self.confirmed_value),
         }
 
 
@@ -78,44 +86,50 @@ def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSp
     return spec.model_copy(update={"worlds": worlds, "stop": None, "repetitions": 1})
 
 
+def _number(value: float) -> Optional[float]:
+    return None if math.isnan(value) else value
+
+
 def examine(
-    failures: Sequence[Failure],
+    findings: Sequence[FoundTrial],
+    target: SearchTarget,
     campaign: PreparedCampaign,
     examination: Examination,
     perturbed: int,
     confirm: bool,
     should_stop: StopRequest,
-) -> List[Failure]:
-    """Return the failures with the measured values, or those until the stop.
+) -> List[FoundTrial]:
+    """Return the findings with the measured values, or those until the stop.
 
-    Each failure has ``perturbed`` perturbed trials. With ``confirm``, robust failures also run in
+    Each finding has ``perturbed`` perturbed trials. With ``confirm``, robust findings also run in
     the other simulator.
     """
     trials = {trial.index: trial for trial in campaign.trials}
-    found: List[Failure] = []
-    for number, failure in enumerate(failures):
+    found: List[FoundTrial] = []
+    for number, finding in enumerate(findings):
         if should_stop():
             break
-        label = trial_label(failure.record.world, failure.record.planner, 0)
-        print(f"[{number + 1}/{len(failures)}] {label}", file=sys.stderr, flush=True)
-        trial = PerturbedTrial.of_trial(campaign, trials[failure.record.trial])
+        record = finding.record
+        label = trial_label(record.world, record.planner, 0)
+        print(f"[{number + 1}/{len(findings)}] {label}", file=sys.stderr, flush=True)
+        trial = PerturbedTrial.of_trial(campaign, trials[record.trial])
         if perturbed:
-            measured = examination.robustness(trial, failure.record.outcome, perturbed, label)
-            failure = replace(failure, same=measured.same, valid=measured.valid)
-        if confirm and (failure.is_robust or not perturbed):
-            confirmation = examination.confirmation(trial, label)
-            if not confirmation.outcome.valid:
-                print(f"{label}: {confirmation.detail}", file=sys.stderr, flush=True)
-            failure = replace(failure, confirmed=confirmation.outcome.value)
-        found.append(failure)
+            counts = examination.counts(trial, target, record.outcome, perturbed, label)
+            finding = replace(finding, same=counts.same, valid=counts.valid)
+        if confirm and (finding.is_robust or not perturbed):
+            other = examination.confirmation(trial, label, target.metric_name)
+            if not other.outcome.valid:
+                print(f"{label}: {other.detail}", file=sys.stderr, flush=True)
+            finding = replace(finding, confirmed=other.outcome.value, confirmed_value=other.value)
+        found.append(finding)
     return found
 
 
 def search_report(
-    results: CampaignResults, screened: Set[str], failures: Sequence[Failure], perturbed: int
+    results: CampaignResults, screened: Set[str], findings: Sequence[FoundTrial], perturbed: int
 ) -> Dict[str, Any]:
-    """Return the report of a search: the rate of failures for each planner in plain and in screened
-    worlds with its interval, and all failures. ``screened`` are the names of the screened worlds.
+    """Return the report of a search: the rate of findings for each planner in plain and in screened
+    worlds with its interval, and all findings. ``screened`` are the names of the screened worlds.
     """
     rates: List[Dict[str, Any]] = []
     for planner in results.planners:
@@ -128,7 +142,7 @@ def search_report(
             )
             hits = [
                 one
-                for one in failures
+                for one in findings
                 if one.record.planner == planner and one.screened == is_screened
             ]
             rate = success_rate(len(hits), trials)
@@ -138,9 +152,9 @@ def search_report(
                     "planner": planner,
                     "worlds": "screened" if is_screened else "plain",
                     "trials": trials,
-                    "failures": len(hits),
+                    "found": len(hits),
                     "rate": [rate.value, rate.low, rate.high] if trials else None,
                     "robust": robust,
                 }
             )
-    return {"rates": rates, "failures": [one.to_dict() for one in failures]}
+    return {"rates": rates, "found": [one.to_dict() for one in findings]}

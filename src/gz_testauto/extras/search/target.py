@@ -1,0 +1,153 @@
+"""The targets of a search, values of ``--for``.
+
+A target is an outcome, a disagreement of planners, or a condition on a metric.
+"""
+
+import math
+import operator
+import re
+from dataclasses import dataclass
+from typing import Callable, ClassVar, Dict, FrozenSet, List, Mapping, Sequence
+
+from typing_extensions import override
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.metrics.interface import Metric, installed_metrics
+from gz_testauto.results.records import TrialRecord
+from gz_testauto.trial.outcome import Outcome
+
+FAILED, DISAGREEMENT, LOW_CLEARANCE = "failed", "disagreement", "low-clearance"
+"""Targets in addition to the outcomes and the conditions."""
+
+LOW_CLEARANCE_CONDITION = "clearance_min_m < 0.1"
+"""The condition of the target :data:`LOW_CLEARANCE`."""
+
+_CONDITION = re.compile(r"\s*(\w+)\s*([<>]=?)\s*(\S+)\s*")
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class SearchTarget:
+    """Selects trials of a search, and decides whether a repeat of a selected trial has its property
+    again."""
+
+    noun: ClassVar[str] = "failures"
+    """Name of the selected trials in sentences."""
+
+    @property
+    def metric_name(self) -> str:
+        """Return the name of the metric on which :meth:`is_same` depends, empty without one."""
+        return ""
+
+    def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
+        """Return the selected ones of the trials of a search."""
+        raise NotImplementedError
+
+    def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
+        """Return whether a repeat has the property of the trial with the outcome ``first``.
+
+        ``outcome`` and ``value`` are the outcome and the metric of the repeat.
+        """
+        return outcome is first
+
+
+@dataclass(frozen=True)
+class OutcomeTarget(SearchTarget):
+    """The trials with one of the outcomes."""
+
+    outcomes: FrozenSet[Outcome]
+
+    @override
+    def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
+        return [one for one in records if one.outcome in self.outcomes]
+
+
+class DisagreementTarget(SearchTarget):
+    """The failed trials in worlds in which another planner reaches the goal."""
+
+    @override
+    def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
+        solved = {one.world for one in records if one.completed}
+        return [
+            one
+            for one in records
+            if one.outcome.valid and not one.completed and one.world in solved
+        ]
+
+
+@dataclass(frozen=True)
+class ConditionTarget(SearchTarget):
+    """The valid trials whose metric is on one side of a limit, such as ``clearance_min_m < 0.1``.
+
+    A value that the trial does not determine fulfills no condition. A metric that is complete only
+    in trials that reached the goal is compared only in these.
+    """
+
+    noun = "findings"
+
+    metric: Metric
+    sign: str
+    limit: float
+
+    @property
+    @override
+    def metric_name(self) -> str:
+        return self.metric.name
+
+    @override
+    def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
+        name = self.metric_name
+        return [
+            one
+            for one in records
+            if self.is_same(one.outcome, one.outcome, one.metrics.get(name, math.nan))
+        ]
+
+    @override
+    def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
+        if not outcome.valid or (self.metric.completed_only and not outcome.success):
+            return False
+        return _COMPARE[self.sign](value, self.limit)  # NaN is on neither side
+
+
+def read_target(text: str, planners: int) -> SearchTarget:
+    """Return the target with a name or a condition, for a campaign with a number of planners.
+
+    Raises ``SpecError`` if the name or the metric is unknown, the limit is not a number, or a
+    single planner cannot disagree.
+    """
+    failures = {one.value: one for one in Outcome if one.valid and not one.success}
+    if text == FAILED:
+        return OutcomeTarget(frozenset(failures.values()))
+    if text in failures:
+        return OutcomeTarget(frozenset((failures[text],)))
+    if text == DISAGREEMENT:
+        if planners < 2:
+            raise SpecError(
+                f"--for {text}: the campaign has one planner; add a second one to 'planners'"
+            )
+        return DisagreementTarget()
+    match = _CONDITION.fullmatch(LOW_CLEARANCE_CONDITION if text == LOW_CLEARANCE else text)
+    if match is None:
+        names = sorted({FAILED, DISAGREEMENT, LOW_CLEARANCE, *failures})
+        raise SpecError(
+            f"--for: {unknown_name('target', text, names)}, or a condition such as "
+            f"{LOW_CLEARANCE_CONDITION!r}"
+        )
+    metrics: Dict[str, Metric] = {one.name: one for one in installed_metrics()}
+    name, sign, limit = match.groups()
+    if name not in metrics:
+        raise SpecError(f"--for {text!r}: {unknown_name('metric', name, sorted(metrics))}")
+    try:
+        value = float(limit)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SpecError(f"--for {text!r}: {limit!r} is not a number; write a number in SI units")
+    return ConditionTarget(metrics[name], sign, value)
