@@ -510,6 +510,24 @@ def test_campaign_does_not_continue_with_changed_planner_code(run, monkeypatch):
         run()
 
 
+def test_campaign_does_not_continue_with_a_changed_module_of_a_planner(run, monkeypatch, tmp_path):
+    helper = tmp_path / "geometry.py"
+    helper.write_text("A = 1")
+    monkeypatch.setattr(inputs, "modules_of", lambda plugin: {"my_pkg.geometry": helper})
+    run(selection=TrialSelection(worlds=1))
+    helper.write_text("A = 2")
+    with pytest.raises(ResultsError, match=r"planner fgm, module my_pkg\.geometry is sha256"):
+        run()
+
+
+def test_results_without_modules_of_planners_are_continued(run, monkeypatch):
+    """Earlier versions stored only the hash of the planner's module."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(inputs, "modules_of", lambda plugin: {})
+        run(selection=TrialSelection(worlds=1))
+    assert run().executor.executed == ALL[2:]
+
+
 def test_stop_during_the_start_of_the_simulator_is_not_an_error(smoke, tmp_path):
     class Starting(ScriptedExecutor):
         def open(self):

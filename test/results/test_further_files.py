@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gz_testauto.planners import PLANNERS
-from gz_testauto.results.comparability import SHA256
+from gz_testauto.planners import PLANNERS, following
+from gz_testauto.results.comparability import MODULE, SHA256
 from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.sdf.robot import RobotBody
@@ -41,7 +41,11 @@ def bare(smoke):
 
 def test_the_code_of_each_planner_is_an_input(smoke):
     found = further_files(smoke, BODY)
-    assert set(found) == {PLANNER_CODE + "straight", PLANNER_CODE + "fgm"}
+    own = {name for name in found if MODULE not in name}
+    assert own == {PLANNER_CODE + "straight", PLANNER_CODE + "fgm"}
+    imported = Path(inspect.getsourcefile(following)).read_bytes()
+    name = f"{PLANNER_CODE}fgm{MODULE}gz_testauto.planners.following"
+    assert found[name] == hashlib.sha256(imported).hexdigest()
     source = Path(inspect.getsourcefile(PLANNERS.get("fgm")))
     assert found[PLANNER_CODE + "fgm"] == hashlib.sha256(source.read_bytes()).hexdigest()
 

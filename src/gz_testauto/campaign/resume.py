@@ -34,7 +34,7 @@ from gz_testauto.metrics.reported import (
 )
 from gz_testauto.metrics.tasks import task_metrics
 from gz_testauto.randomization.terms import PREFIX
-from gz_testauto.results.comparability import file_sha256
+from gz_testauto.results.comparability import MODULE, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import NOT_FOLLOWED, PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
@@ -124,7 +124,8 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
     """Return the names of planner plug-ins whose code has changed since the trials were run."""
     now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.robot))
     names = now.differing_inputs(Manifest.read(directory))
-    return [name.split(PLANNER_CODE)[1] for name in names if PLANNER_CODE in name]
+    found = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
+    return sorted({name.partition(MODULE)[0] for name in found})
 
 
 def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:

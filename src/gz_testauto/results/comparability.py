@@ -21,6 +21,11 @@ SHA256 = "sha256:"
 """Prefix of an input's value if it is the hash of a file's content."""
 
 
+MODULE = ", module "
+"""Separator in the name of an input that is a further module of a plug-in, such as ``code of
+planner mine, module my_pkg.geometry``."""
+
+
 def file_sha256(path: Path) -> str:
     """Return the hexadecimal hash of a file's content.
 
@@ -52,6 +57,13 @@ def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Li
     absent = object()
     names = sorted({*stored, *current})
     return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
+
+
+def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the inputs ``current`` that can be compared with ``stored``. The modules of plug-ins
+    are removed if ``stored`` has none, since it was written before they were inputs."""
+    has_modules = any(MODULE in name for name in stored)
+    return {name: value for name, value in current.items() if has_modules or MODULE not in name}
 
 
 def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:

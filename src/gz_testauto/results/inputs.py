@@ -16,7 +16,8 @@ from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.planners import PLANNERS, planner_origin
 from gz_testauto.randomization import TERMS
-from gz_testauto.results.comparability import SHA256, file_sha256
+from gz_testauto.results.comparability import MODULE, SHA256, file_sha256
+from gz_testauto.results.plugin_code import modules_of
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.robot_files import is_urdf, read_robot_file
@@ -27,6 +28,7 @@ from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
+"""Prefix of the names of the inputs that are source files of a planner."""
 CONVERTED = "/SDF of the URDF"
 """Suffix of the name of the SDF into which a URDF was converted, which depends on all files that
 xacro includes and on its environment variables."""
@@ -42,8 +44,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
     These are the files that the models of robot and actors refer to; the imports and possible
     models of a scenario; the launch files of a stack and their input files; the code of behaviors,
-    terms, hooks and planners (with the prefix :data:`PLANNER_CODE`); and the files that planners'
-    parameters name.
+    terms, hooks and planners (with the prefix :data:`PLANNER_CODE`), with the modules of the same
+    package that they import; and the files that planners' parameters name.
     The origin of a planner and the selected lidar are a description instead of a hash.
     """
     found: Dict[str, str] = {}
@@ -124,7 +126,8 @@ def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]
     """
     found = _code(PLANNER_CODE, PLANNERS, [plugin])
     code = {name: SHA256 + digest for name, digest in found.items()}
-    if not code or not code.items() <= inputs.items():
+    own = PLANNER_CODE + plugin
+    if own not in inputs or any(inputs.get(name, it) != it for name, it in code.items()):
         return {}
     return {
         name: parameter.default
@@ -147,11 +150,14 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
     found = {}
     for name in names:
         try:
-            source = inspect.getsourcefile(registry.get(name))
+            plugin = registry.get(name)
+            source = inspect.getsourcefile(plugin)
         except (GzTestautoError, TypeError):  # the error is raised when the plug-in is used
             continue
         if source is not None:
             found[prefix + name] = file_sha256(Path(source))
+            for module, path in modules_of(plugin).items():
+                found[f"{prefix}{name}{MODULE}{module}"] = file_sha256(path)
     return found
 
 

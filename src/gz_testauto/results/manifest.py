@@ -22,6 +22,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.results.comparability import (
     SHA256,
+    comparable,
     differing_names,
     file_sha256,
     flatten,
@@ -220,10 +221,11 @@ class Manifest:
 
     def differing_inputs(self, stored: "Manifest") -> List[str]:
         """Return the names of the inputs that differ from those of ``stored``, sorted."""
-        return differing_names(stored.inputs, self.inputs)
+        return differing_names(stored.inputs, comparable(stored.inputs, self.inputs))
 
     def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
-        return list_differences(stored._compared(but_for), self._compared(but_for))
+        current = comparable(stored.inputs, self._compared(but_for))
+        return list_differences(stored._compared(but_for), current)
 
     def _compared(self, but_for: str) -> Dict[str, str]:
         inputs = self.inputs.items()

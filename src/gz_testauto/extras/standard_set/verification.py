@@ -12,7 +12,7 @@ from gz_testauto.extras.standard_set.card import (
     planner_identity,
     versions_of,
 )
-from gz_testauto.results.comparability import list_differences
+from gz_testauto.results.comparability import comparable, list_differences
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 
@@ -32,7 +32,8 @@ def differing_class(
 
     ``file`` is the campaign file, and ``hashes`` are those of the current worlds by name.
     """
-    files = list_differences(dict(stored.files), class_files(file, spec, manifest.inputs))
+    current = comparable(stored.files, class_files(file, spec, manifest.inputs))
+    files = list_differences(stored.files, current)
     changed = [
         world for world, trial in stored.trials.items() if hashes.get(world) != trial.world_sha256
     ]
@@ -70,10 +71,10 @@ def differing_planner(
     stored: PlannerIdentity, planner: BuiltinPlannerSpec, inputs: Mapping[str, str]
 ) -> List[str]:
     """Return the differences between a planner and that of a card."""
-    current = planner_identity(planner, inputs)
+    before, now = _flat(stored), _flat(planner_identity(planner, inputs))
     return [
         f"planner {stored.name}: {line} in the card"
-        for line in list_differences(_flat(stored), _flat(current))
+        for line in list_differences(before, comparable(before, now))
     ]
 
 
