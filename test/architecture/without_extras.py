@@ -4,14 +4,15 @@
     ./bootstrap exec python3 test/architecture/without_extras.py scenic   # delete only this one
     ./bootstrap exec python3 test/architecture/without_extras.py scenic -- test/campaign -x
 
-Without arguments, all tests of the core run in a copy without extras, and the tests of each extra
-run in a copy whose only extra it is. So no test depends on another extra, and each extra can be
+Without arguments, the fast tests of the core run in a copy without extras, and those of each extra
+in a copy whose only extra it is. So no test depends on another extra, and each extra can be
 deleted. In a copy without an extra NAME, these files are missing: ``src/gz_testauto/extras/NAME``,
 ``test/extras/NAME``, ``docs/NAME.md``, ``docs/reference/NAME.md``, ``config/NAME``, and if the
 extra has a node, ``scripts/NAME`` and ``test/ros/NAME.test``. The exit status is 1 if a test fails.
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import shutil
@@ -52,6 +53,7 @@ def copy_without(extras, place):
         if name.startswith(deleted) or not source.is_file():
             continue
         (place / name).parent.mkdir(parents=True, exist_ok=True)
+        copy_compiled(source.parent, (place / name).parent)
         shutil.copy2(str(source), str(place / name))
     for generated in ("msg", "srv"):  # built by catkin, not in the checkout
         try:
@@ -61,6 +63,17 @@ def copy_without(extras, place):
         (place / "src" / "gz_testauto" / generated).symlink_to(Path(module.__file__).parent)
     subprocess.run(["git", "init", "--quiet", str(place)], check=True)
     subprocess.run(["git", "add", "--all"], cwd=place, check=True)
+
+
+def copy_compiled(folder, copy):
+    """Copy the compiled code of a folder, by Python, pytest and numba. They use it only for a
+    source of the same size and time; to compile it again takes up to a minute in each copy."""
+    if not (folder / "__pycache__").is_dir() or (copy / "__pycache__").is_dir():
+        return
+    (copy / "__pycache__").mkdir()
+    for source in (folder / "__pycache__").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a temporary file of another process
+            shutil.copy2(str(source), str(copy / "__pycache__" / source.name))
 
 
 def pytest(place, arguments):
