@@ -6,13 +6,14 @@
 CORPUS is a directory of outputs of `gz_testauto shrink`. The worlds in which the planner without a
 defect fails are left out, since they cannot detect a defect. Compares, for each defect, the
 position of the first world in which the planner with the defect fails, in the order of `gate
---corpus`; and how many worlds fail for the planners that made them.
+--corpus` without a history; and how many worlds fail for the planners that made them.
 
 APFD is defined for the faults that the tests detect (Rothermel, Untch, Chu, Harrold, IEEE
 Transactions on Software Engineering 27, 2001). A second figure counts each other defect as detected
 after the last world. Both are compared with 1,000 random orders, with the order by the number of
-obstacles, and with an order by history: for each defect, the order is made from the failures of the
-other nine.
+obstacles and by the expected time to a failure alone, and with the order of `gate --corpus` with a
+history: for each defect, the failures of one, three or all of the other defects, never its own. The
+figure for one and three is the mean of all choices.
 
 With --until-failure, each defect runs only until its first failure, which suffices for the APFD.
 
@@ -21,6 +22,7 @@ The file --out has one line per trial; the same command continues.
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 from pathlib import Path
@@ -29,7 +31,8 @@ import numpy as np
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.campaign.trial_runner import TrialRunner
-from gz_testauto.extras.gate.corpus import apfd, read_corpus
+from gz_testauto.extras.gate.corpus import in_order, read_corpus
+from gz_testauto.extras.gate.corpus_order import apfd
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner
 from gz_testauto.spec.campaign import BuiltinPlannerSpec
@@ -155,6 +158,9 @@ DEFECTS = (
     Crawls,
 )
 
+PAST_DEFECTS = (1, 3, len(DEFECTS) - 1)
+"""Numbers of other defects in a history."""
+
 
 class Trials:
     """The outcomes of trials in the worlds of a corpus, by world and planner, in a file."""
@@ -188,7 +194,7 @@ def main():
     parser.add_argument("--until-failure", action="store_true")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    trials, worlds = Trials(arguments.out), read_corpus(arguments.corpus)
+    trials, worlds = Trials(arguments.out), in_order(read_corpus(arguments.corpus), ())
     correct = BuiltinPlannerSpec(name=arguments.planner, plugin=arguments.planner)
     makers, usable = [], []
     for world in worlds:
@@ -218,14 +224,16 @@ def main():
     print(f"{detected.shape[1]} of {len(DEFECTS)} defects are detected")
     print(f"APFD {figure(failed):.3f}, of detected defects {figure(detected):.3f}")
     if not arguments.until_failure and detected.size:
-        compare_orders(failed, [obstacles_in(arguments.corpus / world.name) for world in usable])
+        compare_orders(failed, usable, arguments.corpus)
 
 
-def compare_orders(failed, left):
-    """Print the APFD of other orders of the worlds, of all and of detected defects. ``left`` are
-    the numbers of obstacles in the worlds."""
-    detected = failed.any(axis=0)
-    for title, chosen in (("all", failed), ("detected", failed[:, detected])):
+def compare_orders(failed, worlds, corpus):
+    """Print the APFD of other orders of the worlds, of all and of detected defects."""
+    for title, columns in (
+        ("all", np.arange(failed.shape[1])),
+        ("detected", np.flatnonzero(failed.any(axis=0))),
+    ):
+        chosen = failed[:, columns]
         random = np.random.default_rng(1)
         orders = [figure(random.permutation(chosen)) for _ in range(RANDOM_ORDERS)]
         low, high = np.quantile(orders, (0.025, 0.975))
@@ -233,26 +241,30 @@ def compare_orders(failed, left):
             f"{title} defects, random orders: mean {np.mean(orders):.3f}, "
             f"95 % of them {low:.3f} to {high:.3f}, best {max(orders):.3f}"
         )
-        by_size = np.argsort(-np.array(left), kind="stable")
-        print(f"{title} defects, most obstacles first: {figure(chosen[by_size]):.3f}")
-        by_history = [history_order(np.delete(failed, at, axis=1)) for at in range(len(failed.T))]
-        rows = [of[order] for of, order in zip(failed.T, by_history)]
-        of_history = np.array([row for row in rows if title == "all" or row.any()]).T
-        print(f"{title} defects, by the failures of the other defects: {figure(of_history):.3f}")
+        for name, key in (
+            ("most obstacles first", lambda one: -obstacles_in(corpus / one.name)),
+            ("by expected time", lambda one: one.expected_s),
+        ):
+            order = sorted(range(len(worlds)), key=lambda at: key(worlds[at]))
+            print(f"{title} defects, {name}: {figure(chosen[order]):.3f}")
+        for count in PAST_DEFECTS:
+            value = np.mean([with_history(worlds, failed, at, count) for at in columns])
+            print(f"{title} defects, history of {count} other defects: {value:.3f}")
 
 
-def history_order(failed):
-    """Return the order in which each world detects most of the defects that are not yet detected
-    (additional greedy: Rothermel et al., 2001)."""
-    order, covered = [], np.zeros(failed.shape[1], dtype=bool)
-    while len(order) < len(failed):
-        left_over = [index for index in range(len(failed)) if index not in order]
-        if not (failed[left_over] & ~covered).any():
-            covered[:] = False
-        gains = (failed[left_over] & ~covered).sum(axis=1)
-        order.append(left_over[int(np.argmax(gains))])
-        covered |= failed[order[-1]]
-    return order
+def with_history(worlds, failed, at, count):
+    """Return the APFD of defect ``at``, as the mean of the histories of ``count`` other defects.
+
+    The other defects are those that the worlds detect, since a gate stores failures only.
+    """
+    names = [one.name for one in worlds]
+    other = [of for of in np.flatnonzero(failed.any(axis=0)) if of != at]
+    found = []
+    for past in itertools.combinations(other, min(count, len(other))):
+        history = [[name for name, bad in zip(names, failed[:, of]) if bad] for of in past]
+        order = [names.index(one.name) for one in in_order(worlds, history)]
+        found.append(figure(failed[order, at : at + 1]))
+    return np.mean(found)
 
 
 def obstacles_in(folder):

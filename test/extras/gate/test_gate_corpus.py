@@ -9,7 +9,7 @@ import pytest
 import yaml
 from gate_tables import PASSES, gate_results, table
 
-from gz_testauto.base.errors import SceneError, SpecError
+from gz_testauto.base.errors import ResultsError, SceneError, SpecError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
 from gz_testauto.extras.gate import corpus as corpus_module
@@ -17,11 +17,11 @@ from gz_testauto.extras.gate.cli import gate as cli
 from gz_testauto.extras.gate.corpus import (
     CorpusVerdict,
     JudgedCorpus,
-    apfd,
     corpus_planners,
     judge_corpus,
     read_corpus,
 )
+from gz_testauto.extras.gate.corpus_order import add_to_history, read_history
 from gz_testauto.extras.gate.questions import Verdict
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, StackCampaignSpec
 from gz_testauto.trial.outcome import Outcome
@@ -80,12 +80,6 @@ def planners(*names):
     return [BuiltinPlannerSpec(name=name, plugin="straight") for name in names]
 
 
-def test_apfd_known_on_paper():
-    assert apfd([1, 3], 5) == pytest.approx(1 - 4 / 10 + 1 / 10)
-    assert apfd([6], 5) == pytest.approx(1 - 6 / 5 + 1 / 10)  # a fault that no test detects
-    assert math.isnan(apfd([], 5))
-
-
 def test_worlds_are_ordered_by_expected_time_to_failure(corpus):
     robust, fragile = {"same": 10, "valid": 10}, {"same": 1, "valid": 10}
     corpus("a_unknown")
@@ -95,6 +89,36 @@ def test_worlds_are_ordered_by_expected_time_to_failure(corpus):
     worlds = read_corpus(directory)
     assert [one.name for one in worlds] == ["d_fast", "c_robust", "b_fragile", "a_unknown"]
     assert [one.expected_s for one in worlds[:3]] == pytest.approx([4.0, 20 * 12 / 11, 30.0])
+
+
+def test_world_that_failed_for_past_planners_is_first(corpus):
+    corpus("fast", {"time_s": 1.0})
+    directory = corpus("slow", {"time_s": 30.0})
+    assert [one.name for one in read_corpus(directory)] == ["fast", "slow"]
+    add_to_history(directory, [["slow"]])
+    assert [one.name for one in read_corpus(directory)] == ["slow", "fast"]
+
+
+def test_failures_are_added_to_the_history_of_the_corpus(corpus, outcomes):
+    outcomes.update(old=Outcome.COLLIDED, new=Outcome.REACHED, odd="models overlap")
+    corpus("first")
+    directory = corpus("second")
+    judge_corpus(directory, planners("new", "odd"))
+    assert read_history(directory) == ()
+    judge_corpus(directory, planners("new", "old"))
+    assert read_history(directory) == (("first", "second"),)
+
+
+def test_corpus_that_cannot_be_written_is_judged(corpus, outcomes, monkeypatch):
+    def refuse(directory, failed):
+        raise ResultsError("history.json: cannot be written: read-only file system")
+
+    monkeypatch.setattr(corpus_module, "add_to_history", refuse)
+    outcomes.update(old=Outcome.COLLIDED)
+    lines = []
+    judged = judge_corpus(corpus("first"), planners("old"), lines.append)
+    assert judged.first_failures == {"old": 1}
+    assert "read-only file system" in lines[-1]
 
 
 def test_campaign_with_several_worlds_is_a_corpus(corpus):

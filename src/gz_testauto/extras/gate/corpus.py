@@ -5,9 +5,7 @@ worlds are files. Each world has the robot, limits, simulator, start, goal and r
 campaign, and only the planners are those of the gate. Since the worlds were selected because a
 planner failed in them, their outcomes are no success rate: they enter neither rates nor tests.
 
-The worlds are judged in the order of the expected simulated time until they show a failure. The
-figure APFD, the average percentage of faults detected, measures such an order: Rothermel, Untch,
-Chu and Harrold, IEEE Transactions on Software Engineering 27(10), 2001.
+The order of the worlds is in :mod:`~gz_testauto.extras.gate.corpus_order`.
 """
 
 import json
@@ -20,6 +18,12 @@ from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError, Sp
 from gz_testauto.base.json_file import read_json_object
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.extras.gate.corpus_order import (
+    add_to_history,
+    apfd,
+    order_by_failures,
+    read_history,
+)
 from gz_testauto.extras.gate.questions import Verdict
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
@@ -83,28 +87,27 @@ class JudgedCorpus:
         return found
 
     @property
+    def failed_worlds(self) -> List[List[str]]:
+        """The worlds in which each planner failed, for the planners with a failure."""
+        found: Dict[str, List[str]] = {}
+        for one in self.verdicts:
+            if one.verdict is Verdict.FAILED:
+                found.setdefault(one.planner, []).append(one.world)
+        return list(found.values())
+
+    @property
     def apfd(self) -> float:
         """APFD of the order of the worlds, if each planner that failed has one fault. It is NaN if
         no planner failed."""
         return apfd(list(self.first_failures.values()), len(self.worlds))
 
 
-def apfd(first_failures: Sequence[int], tests: int) -> float:
-    """Return the average percentage of faults detected, between 0 and 1.
-
-    ``first_failures`` contains, for each fault, the position of the first of the ``tests`` that
-    detects it, from 1, or ``tests + 1`` if none does. The value is NaN without faults.
-    """
-    if not first_failures:
-        return math.nan
-    return 1.0 - sum(first_failures) / (tests * len(first_failures)) + 1.0 / (2.0 * tests)
-
-
 def read_corpus(directory: Path) -> Tuple[CorpusWorld, ...]:
-    """Return the worlds of a corpus, in the order of the expected time until a failure.
+    """Return the worlds of a corpus, in the order in which they are judged.
 
     Campaigns are ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``. Raises
-    ``SpecError`` if there are none, or if one is invalid or has no world files.
+    ``SpecError`` if there are none, if one is invalid or has no world files, or if the history is
+    damaged.
     """
     if not directory.is_dir():
         raise SpecError(f"{directory}: the directory of the corpus does not exist")
@@ -115,7 +118,19 @@ def read_corpus(directory: Path) -> Tuple[CorpusWorld, ...]:
             "of `gz_testauto shrink`"
         )
     worlds = [world for file in files for world in _worlds_of(file, directory)]
-    return tuple(sorted(worlds, key=lambda one: (one.expected_s, one.name)))
+    return in_order(worlds, read_history(directory))
+
+
+def in_order(
+    worlds: Sequence[CorpusWorld], history: Sequence[Sequence[str]]
+) -> Tuple[CorpusWorld, ...]:
+    """Return the worlds of a corpus in the order in which they are judged.
+
+    ``history`` contains, for each planner that failed in a past gate, the names of the worlds in
+    which it failed. Worlds that are equal in the history are in the order of the expected time.
+    """
+    by_time = {one.name: one for one in sorted(worlds, key=lambda one: (one.expected_s, one.name))}
+    return tuple(by_time[name] for name in order_by_failures([*by_time], history))
 
 
 def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
@@ -178,8 +193,9 @@ def judge_corpus(
     """Run each planner in each world of a corpus, and judge each trial by itself.
 
     A trial passes if the planner reaches the goal. ``progress`` receives a line after each trial.
-    Raises the errors of :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and
-    ``TrialStopped`` if ``should_stop`` returned True.
+    The failures are added to the history in the directory, if it can be written. Raises the errors
+    of :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and ``TrialStopped``
+    if ``should_stop`` returned True.
     """
     found: List[CorpusVerdict] = []
     for world in read_corpus(directory):
@@ -188,7 +204,12 @@ def judge_corpus(
             for planner in planners:
                 found.append(_judged(runner, world, planner.name, should_stop))
                 progress(corpus_line(found[-1]))
-    return JudgedCorpus(directory.name, tuple(found))
+    judged = JudgedCorpus(directory.name, tuple(found))
+    try:
+        add_to_history(directory, judged.failed_worlds)
+    except ResultsError as error:
+        progress(f"the order of the next gate does not use these failures: {error}")
+    return judged
 
 
 def _judged(
