@@ -1,5 +1,6 @@
 """Sensors that the adaptor adds to models, and their removal."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ from lxml import etree
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo.instruments import (
+    PROBE,
     SUFFIX,
     instrument_model,
     instrument_robot,
@@ -31,6 +34,11 @@ def model(static):
 @pytest.fixture(scope="module")
 def robot():
     return read_robot(ROBOT)
+
+
+@pytest.fixture(scope="module")
+def service_robot():
+    return read_robot(share_directory() / "models" / "service_robot", lidar="front_lidar")
 
 
 def sensors(sdf, kind):
@@ -122,3 +130,25 @@ def test_model_of_sdf_1_6_is_sent_as_1_7_only_if_its_meaning_is_the_same(
     text = f'<sdf version="{version}"><model name="m">{content}</model></sdf>'
     sent = standalone_model(NamedModel("box", text)).sdf
     assert sent.startswith(f'<sdf version="{expected}"><model name="box">')
+
+
+def test_robot_has_only_the_rays_of_its_lidar_and_of_the_selected_sensors(service_robot):
+    """Gazebo creates an object for each ray, also for one that is not used."""
+    lidar_3d = next(one for one in service_robot.sensors if one.name == "lidar_3d")
+    instrumented = instrument_robot(service_robot, Pose2D(0, 0, 0), PERIOD_NS, sensors=(lidar_3d,))
+    names = [one.get("name") for one in sensors(instrumented.body.model.sdf, "ray")]
+    probes = [name for name in names if name == PROBE]
+    assert sorted(set(names) - {PROBE}) == ["front_lidar", "gz_testauto_rays_0"]
+    assert len(names) == len(probes) + 2
+    assert instrumented.ray_count == 541 + 360 * 16
+
+
+def test_sensor_with_a_plugin_that_gazebo_loads_remains(service_robot):
+    plugin = '<plugin name="own" filename="libRayPlugin.so"/>'
+    text = service_robot.sdf.replace(
+        '<sensor name="rear_lidar" type="ray">', f'<sensor name="rear_lidar" type="ray">{plugin}'
+    )
+    robot = replace(service_robot, sdf=text)
+    instrumented = instrument_robot(robot, Pose2D(0, 0, 0), PERIOD_NS)
+    names = {one.get("name") for one in sensors(instrumented.body.model.sdf, "ray")}
+    assert names == {PROBE, "front_lidar", "rear_lidar"}

@@ -19,7 +19,9 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.edit import contact_sensor, find_link
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.plugin_sensors import RAYS
 from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value, set_pose
@@ -81,6 +83,7 @@ class InstrumentedRobot:
 
     ``contact_topics`` contains one topic for each link with a contact sensor. ``ray_topics``
     contains the topic of each selected sensor with rays, by the name of the sensor.
+    ``ray_count`` is the number of rays of the lidar and the selected sensors.
     """
 
     robot: RobotModel
@@ -89,6 +92,7 @@ class InstrumentedRobot:
     imu_topic: Optional[str]
     contact_topics: Tuple[str, ...]
     ray_topics: Mapping[str, str]
+    ray_count: int
 
 
 def instrument_model(
@@ -117,8 +121,9 @@ def instrument_robot(
     engine ``engine``, and placed at the pose ``start`` and the height that its SDF specifies.
 
     For each of the selected ``sensors``, a ``ray`` sensor with its rays is added, since Gazebo
-    renders depth cameras, which requires a display. Raises ``SimulatorError`` if the SDF cannot be
-    read."""
+    renders depth cameras, which requires a display. Other sensors with rays are removed, except the
+    lidar, since Gazebo creates an object for each ray of a model, also for rays that are not used.
+    Raises ``SimulatorError`` if the SDF cannot be read."""
     sdf = adapt_robot(robot).sdf
     document, scene = _read(NamedModel(robot.name, sdf), suffix)
     assert document.model is not None, "checked by _read()"
@@ -136,6 +141,8 @@ def instrument_robot(
             f"{robot.path}: in DART rays detect nothing, so the sensors {', '.join(rays)} do not "
             "work; use another engine, or a planner that does not read these sensors"
         )
+    lidar, imu = robot.single_lidar, robot.imu
+    _remove_unused_rays(document.model, lidar)
     contact_topics = []
     for link, shapes in collisions_by_link(scene).items():
         element = find_link(document.model, link)
@@ -155,7 +162,6 @@ def instrument_robot(
     pose = pose_value(document, document.model.find("pose")).moved_to(start)
     placed = NamedModel(robot.name, sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
-    lidar, imu = robot.single_lidar, robot.imu
     return InstrumentedRobot(
         robot=robot,
         body=body,
@@ -163,6 +169,8 @@ def instrument_robot(
         imu_topic=_topic(name, imu.link, imu.sensor, "imu") if imu else None,
         contact_topics=tuple(contact_topics),
         ray_topics=ray_topics,
+        ray_count=sum(one.columns.samples * one.rows.samples for one in sensors)
+        + (lidar.samples if lidar else 0),
     )
 
 
@@ -204,6 +212,17 @@ def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
         return document, scene_model(read_model(document, document.model, library), library)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
+
+
+def _remove_unused_rays(model: Element, lidar: Optional[LidarDescription]) -> None:
+    """Remove the sensors with rays of a robot, without ``lidar`` and those that a plug-in reads."""
+    link = None if lidar is None else find_link(model, lidar.link)
+    for sensor in list(model.iter("sensor")):
+        is_lidar = lidar is not None and sensor.get("name") == lidar.sensor
+        if is_lidar and sensor.getparent() is link:
+            continue
+        if sensor.get("type") in RAYS and sensor.find("plugin") is None:
+            sensor.getparent().remove(sensor)
 
 
 def _instrumented(

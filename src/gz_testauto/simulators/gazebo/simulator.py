@@ -233,7 +233,7 @@ class GazeboSimulator(Simulator):
             for robot in robots
         }
         if to_spawn:
-            link.spawn(to_spawn, places)
+            link.spawn(to_spawn, places, sum(robot.ray_count for robot in robots))
         link.await_deletion()
         simulation = GazeboSimulation(link, clock, scene, split, models, driven, suffix)
         simulation.begin(scene.seed)
