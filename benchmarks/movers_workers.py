@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compare the results of campaigns with actors on 1, 2 and 4 workers, and after SIGKILL.
+"""Compare the results of campaigns with actors or sensors on several workers, and after SIGKILL.
 
     python3 benchmarks/movers_workers.py [--simulator gazebo] [--cases head_on,pile_up_20]
-        [--worlds N] [--seconds S]
+        [--worlds N] [--seconds S] [--workers 1,2,4]
 
-Each campaign has actors that meet, DynaBARN's obstacles, walkers or people in groups. It runs with
-1, 2, 4 workers. Then it runs with 2 workers, all of its processes receive SIGKILL after two trials,
-and the campaign is continued. Prints for each case the number of trials, the outcomes, the longest
-time for which actors overlapped, and how many of the four results have the same bits: outcomes and
-arrays of all recordings, except wall times. The case ``same_start`` must be rejected.
-With ``--seconds``, trials end after S seconds of simulated time.
+Each campaign has actors that meet, DynaBARN's obstacles, walkers, people in groups, or all kinds of
+sensors with noise and delays. It runs with 1, 2, 4 workers. Then it runs with 2 workers, all of its
+processes receive SIGKILL after two trials, and the campaign is continued. Prints for each case the
+number of trials, the outcomes, the longest time for which actors overlapped, and how many of the
+results have the same bits: outcomes and arrays of all recordings, except wall times. The case
+``same_start`` must be rejected. With ``--seconds``, trials end after S seconds of simulated time.
 """
 
 import argparse
@@ -33,7 +33,6 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
 ROOT = Path(__file__).resolve().parents[1]
-WORKERS = (1, 2, 4)
 TIMEOUT_S = 900.0
 REJECTED = "overlap at the start"
 
@@ -86,7 +85,22 @@ def campaigns(worlds):
     )
     found["walkers"] = walkers
     found["people"] = people(worlds)
+    found["sensors"] = sensors(worlds)
     return found
+
+
+def sensors(worlds):
+    """Return a campaign with a planner that reads all kinds of sensors, and a merged lidar."""
+    data = yaml.safe_load((ROOT / "config" / "sensors_campaign.yaml").read_text())
+    data["worlds"].update(base=str(ROOT / "worlds" / "room.world"), count=worlds)
+    data["robot"].update(
+        model=str(ROOT / "models" / "service_robot" / "model.sdf"),
+        lidar=["front_lidar", "rear_lidar"],
+        sensor_delays_s={"camera": 0.1, "rear_lidar": 0.1, "front_lidar": 0.1},
+    )
+    names = ["camera", "lidar_3d", "sonar_left", "sonar_right", "bumper", "rear_lidar"]
+    data["planners"][1]["parameters"]["sensors"] = names
+    return data
 
 
 def people(worlds):
@@ -158,9 +172,11 @@ def main():
     parser.add_argument("--worlds", type=int, default=4)
     parser.add_argument("--cases", default="")
     parser.add_argument("--seconds", type=float)
+    parser.add_argument("--workers", default="1,2,4")
     options = parser.parse_args()
     wrong = False
     known = campaigns(options.worlds)
+    workers = [int(count) for count in options.workers.split(",")]
     for name in options.cases.split(",") if options.cases else known:
         with tempfile.TemporaryDirectory(prefix="movers-") as scratch:
             file = Path(scratch) / "campaign.yaml"
@@ -173,8 +189,8 @@ def main():
                 print(f"{name:12} {'rejected' if rejected else 'NOT REJECTED'}", flush=True)
                 wrong |= not rejected
                 continue
-            folders = [Path(scratch) / str(count) for count in WORKERS]
-            for count, out in list(zip(WORKERS, folders))[1:]:
+            folders = [Path(scratch) / str(count) for count in workers]
+            for count, out in list(zip(workers, folders))[1:]:
                 status, errors = finish(start(file, out, options.simulator, count))
             killed = Path(scratch) / "killed"
             was_killed = kill_after(start(file, killed, options.simulator, 2), killed, 2)
