@@ -1,5 +1,6 @@
 """Groups of people: formations and forces known on paper, and their motion."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ import shapely
 from people_scenes import PERIOD_S, actors_of, created, loaded, poses, walked
 
 from gz_testauto.base.errors import PlacementError, SpecError
-from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.extras.people.groups import GroupSpec, formation, group_force
 from gz_testauto.simulators import open_simulator
 
@@ -117,6 +118,30 @@ def test_walking_group_keeps_the_published_distance_and_slows_with_its_size():
             assert 0.75 < np.median(nearest_m) < 1.0 and np.percentile(nearest_m, 99) < 1.2
     # Moussaïd et al. 2010: 0.04 m/s (low density) to 0.08 m/s (moderate density) per person
     assert 0.04 <= (speeds[1] - speeds[3]) / 2 <= 0.08
+
+
+@pytest.mark.parametrize("talking", [False, True])
+def test_members_repel_each_other_below_the_distance_of_a_group(talking):
+    """The social force, 3 m/s² at contact at 0.5 m and 0.625 of it at the side, acts fully below
+    0.7 m and not above 0.8 m."""
+    group = f"{{size: 2, talking: {str(talking).lower()}}}"
+    first = created([people(2, group)], start=FAR)[0]
+    for apart_m, ramp in ((0.85, 0.0), (0.75, 0.5), (0.6, 1.0)):
+        first.pose = Pose((0.0, 0.0, 0.02))
+        first.group.positions = [("p_0", np.zeros(2)), ("p_1", np.array([0.0, apart_m]))]
+        strength = ramp * 0.625 * 3.0 * math.exp((0.5 - apart_m) / 0.2)
+        assert first._repulsion_by_members(AHEAD) == pytest.approx((0.0, -strength), abs=1e-12)
+
+
+def test_members_of_groups_do_not_overlap():
+    region = "region: {rectangle: {x_m: [-8, 8], y_m: [-8, 8]}}"
+    for seed in range(2):
+        actors = created([people(12, "{size: [2, 3, 4, 3]}", region)], FAR, seed)
+        found = walked(actors, 30.0)
+        for first, second in itertools.combinations(range(12), 2):
+            if actors[first].group is actors[second].group:
+                apart_m = np.hypot(*(found[:, first] - found[:, second]).T)
+                assert apart_m.min() > 0.5
 
 
 def test_group_that_talks_stays_and_faces_its_center(tmp_path):

@@ -21,11 +21,14 @@ from gz_testauto.actors.social_force import (
     SLOWEST_MPS,
     SocialForce,
     SocialForceSpec,
+    repulsion,
 )
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.people.groups import (
+    NEAR_M,
+    RAMP_M,
     SLOWER_SHARE,
     Group,
     GroupSpec,
@@ -286,6 +289,8 @@ class Pedestrian(SocialForce):
         """
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
+        members = self._repulsion_by_members(heading)
+        extra = members if extra is None else extra + members
         velocity, speed = self.pushed(context, desired, heading, speed_mps, extra)
         facing_rad = yaw_rad
         if facing_rad is None:
@@ -296,6 +301,25 @@ class Pedestrian(SocialForce):
         if facing_rad is not None:
             turn = turn_rate(self.pose.yaw_rad, facing_rad, context.duration_s)
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
+
+    def _repulsion_by_members(self, heading: np.ndarray) -> np.ndarray:
+        """Return the acceleration (m/s²) that the repulsion by other members of the group exerts on
+        the person, shape (2,).
+
+        It is the social force, which increases over :data:`RAMP_M`, below the distance at which
+        members walk and talk.
+        """
+        found = np.zeros(2)
+        if self.group is None:
+            return found
+        touch_m = 2.0 * self._radius_m
+        near_m = max(NEAR_M, touch_m + RAMP_M)
+        for other in self.group.others(self.name):
+            away = np.array(self.pose.position[:2]) - other
+            ramp = min(1.0, (near_m - float(np.hypot(*away))) / RAMP_M)
+            if ramp > 0.0:
+                found = found + ramp * repulsion(away, touch_m, heading, self._forces)
+        return found
 
     @override
     def ignores(self, name: str, context: StepContext) -> bool:
