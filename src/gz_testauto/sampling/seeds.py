@@ -61,6 +61,9 @@ TUNING = "tuning"
 ``TRAINING`` for the seed of the training worlds, or with ``SPLIT`` for the order of listed
 worlds."""
 TRAINING, SPLIT = "training", "split"
+BOUNDARY = "boundary"
+"""Purpose: the seed of a campaign at one value of a varied key. The path continues with the text of
+the value."""
 SCENARIO = "scenario"
 """Purpose: random numbers that Python draws while a Scenic program is compiled."""
 

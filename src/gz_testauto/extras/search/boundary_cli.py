@@ -1,0 +1,224 @@
+"""Find the value of a key from which a planner fails.
+
+The planner runs with different values of one key, such as the speed of the robot or the number of
+obstacles. First, 5 trials run at each of 9 values. The others run, 20 at a time, at the values at
+which they make the estimated boundary most precise. The boundary is the value at which half of the
+trials fail, or another share (--rate), on a logistic curve.
+
+All trials are independent, since worlds and random numbers differ at each value. DIR contains an
+ordinary results directory for each value, boundary.json, and the figure boundary.png if matplotlib
+is installed. If the command is interrupted or killed, the same command continues and has the same
+result. A larger --budget adds trials.
+
+Exit status 0: finished. 1: some trials are invalid. 2: an error; finished trials are stored. 130,
+143: stopped by Ctrl-C, by SIGTERM.
+
+examples:
+  gz_testauto boundary campaign.yaml --vary robot.max_linear_mps=0.4:2.0 --budget 200 --out speed
+  gz_testauto boundary campaign.yaml --vary 'worlds.obstacles.obstacles[*].count=2:14' \\
+      --planner fgm --budget 200 --out density
+"""
+
+import argparse
+import functools
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import List, Tuple
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.campaign.campaign_files import campaign_path
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import select_simulator
+from gz_testauto.cli.campaigns import (
+    EXIT_INVALID,
+    add_campaign_arguments,
+    add_simulator_argument,
+    load_campaign,
+    run_trials,
+)
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.workers import whole_number
+from gz_testauto.extras.search.boundary import FIRST, run_adaptively
+from gz_testauto.extras.search.boundary_report import BoundaryReport
+from gz_testauto.extras.search.varied import Level, VariedRange, levels_of
+from gz_testauto.report.plain import WIDTH, report_console
+from gz_testauto.results.directory import write_atomically
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.plan import TrialSelection
+
+RATE = 50.0
+"""Default failure rate (%) of the boundary."""
+
+WORLDS = 100
+"""Default largest number of trials at a value."""
+
+RESULT, FIGURE = "boundary.json", "boundary.png"
+
+
+class _Stopped(Exception):
+    """Raised if a signal stopped the trials."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument(
+        "campaign",
+        type=campaign_path,
+        help="campaign file (YAML) with generated worlds; its numbers of worlds and repetitions "
+        "are not used",
+    )
+    parser.add_argument(
+        "--vary",
+        type=_range,
+        required=True,
+        metavar="KEY=LOW:HIGH",
+        help="key of the campaign, whose value is a number, with its range, such as "
+        "robot.max_linear_mps=0.4:2.0; [0] is the first entry of a list, and [*] are all entries",
+    )
+    parser.add_argument(
+        "--budget",
+        type=functools.partial(whole_number, least=1),
+        required=True,
+        metavar="N",
+        help="number of trials",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="output directory; a run in this directory is continued",
+    )
+    parser.add_argument(
+        "--planner", metavar="NAME", help="planner to run (default: the campaign's only planner)"
+    )
+    parser.add_argument(
+        "--rate",
+        type=_percentage,
+        default=RATE,
+        metavar="PERCENT",
+        help="failure rate of the boundary (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--worlds",
+        type=functools.partial(whole_number, least=FIRST),
+        default=WORLDS,
+        metavar="N",
+        help="number of worlds, and so the largest number of trials, at each value "
+        "(default: %(default)s)",
+    )
+    add_simulator_argument(parser)
+    parser.add_argument("--json", action="store_true", help=f"print {RESULT} instead of a table")
+    add_campaign_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the trials, write the result and print it; return the exit status."""
+    spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
+    spec = _with_one_planner(spec, arguments.planner)
+    levels = levels_of(spec, arguments.vary, arguments.worlds)
+    least, most = FIRST * len(levels), arguments.worlds * len(levels)
+    if not least <= arguments.budget <= most:
+        raise SpecError(
+            f"--budget is {arguments.budget}; with {len(levels)} values and {arguments.worlds} "
+            f"worlds at each of them, it must be from {least} to {most}"
+        )
+    invalid = [0] * len(levels)
+    with StopSignals(on_first=announce_stop) as stop:
+
+        def run_level(index: int, number: int) -> Tuple[int, int]:
+            level = levels[index]
+            print(f"{level.name}: {number} trials", file=sys.stderr, flush=True)
+            first = TrialSelection(worlds=number) if number else TrialSelection(only=())
+            out = arguments.out / level.name
+            results = run_trials(level.spec, out, arguments, first, stop, write_page=False)
+            if stop():
+                raise _Stopped
+            trials = [one for one in results.trials if one.world_index < number]
+            valid = [one.outcome for one in trials if one.outcome.valid]
+            invalid[index] = len(trials) - len(valid)
+            return sum(not one.success for one in valid), len(valid)
+
+        try:
+            for end in (0, len(levels) - 1):
+                run_level(end, 0)  # worlds that cannot be generated are an error before all trials
+            failures, trials = run_adaptively(
+                [level.value for level in levels],
+                arguments.budget,
+                arguments.worlds,
+                arguments.rate / 100.0,
+                run_level,
+            )
+        except _Stopped:
+            print("stopped; the same command continues", file=sys.stderr)
+            return stop.exit_status
+    report = BoundaryReport(
+        spec.planners[0].name,
+        arguments.vary.key,
+        tuple(level.value for level in levels),
+        tuple(failures.tolist()),
+        tuple(trials.tolist()),
+        arguments.rate / 100.0,
+    )
+    _write(report, levels, invalid, arguments)
+    if not sum(invalid):
+        return 0
+    print(f"{sum(invalid)} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    return EXIT_INVALID
+
+
+def _write(
+    report: BoundaryReport, levels: List[Level], invalid: List[int], arguments: argparse.Namespace
+) -> None:
+    """Write the files of the result, and print it."""
+    data = report.to_json()
+    for entry, level, number in zip(data["levels"], levels, invalid):
+        entry.update(directory=level.name, invalid=number)
+    text = json.dumps(data, indent=1) + "\n"
+    write_atomically(arguments.out / RESULT, text.encode("utf-8"))
+    drawn = report.draw(arguments.out / FIGURE)
+    if arguments.json:
+        sys.stdout.write(text)
+        return
+    console = report_console()
+    console.print(report.table())
+    for line in report.sentences:
+        print(textwrap.fill(escape_text(line), WIDTH))
+    if drawn:
+        print(f"figure: {arguments.out / FIGURE}", file=sys.stderr)
+
+
+def _with_one_planner(spec: CampaignSpec, name: str) -> CampaignSpec:
+    names = [one.name for one in spec.planners]
+    if not name and len(names) > 1:
+        raise SpecError(
+            f"campaign {spec.name}: there are {len(names)} planners ({', '.join(names)}); select "
+            "one with --planner"
+        )
+    if name and name not in names:
+        raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, names)}")
+    chosen = tuple(one for one in spec.planners if one.name == (name or names[0]))
+    return spec.model_copy(update={"planners": chosen})
+
+
+def _range(text: str) -> VariedRange:
+    try:
+        return VariedRange.parse(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be KEY=LOW:HIGH with LOW < HIGH, such as robot.max_linear_mps=0.4:2.0"
+        ) from None
+
+
+def _percentage(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1.0 <= value <= 99.0:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 1 to 99")
+    return value
