@@ -11,6 +11,8 @@ from people_scenes import PERIOD_S, actors_of, created, loaded, poses, walked
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.extras.people.groups import GroupSpec, formation, group_force
+from gz_testauto.extras.people.pedestrian import PedestrianSpec
+from gz_testauto.results.plugin_code import modules_of
 from gz_testauto.simulators import open_simulator
 
 FIELD = "region: {rectangle: {x_m: [-30, 30], y_m: [-30, 30]}}"
@@ -241,3 +243,9 @@ def test_invalid_group_is_rejected_with_its_place(line, words):
     with pytest.raises(SpecError) as raised:
         actors_of(line)
     assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+def test_results_depend_on_the_modules_of_people_and_of_their_base_class():
+    found = modules_of(PedestrianSpec)
+    assert {"gz_testauto.extras.people.groups", "gz_testauto.extras.people.reactions"} <= set(found)
+    assert "gz_testauto.actors.social_force" in found
