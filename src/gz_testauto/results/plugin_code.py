@@ -1,6 +1,6 @@
 """Find the source files on which a plug-in depends.
 
-These are the files of its own package, found from the import statements without running them, so
+These are files of the package of the plug-in, found from import statements without running them, so
 that the result does not depend on the modules that this process has imported.
 """
 

@@ -35,7 +35,7 @@ RECORDS = [
     [
         ("failed", ["w0 b", "w1 a"]),
         ("stuck", ["w1 a"]),
-        ("disagreement", ["w0 b"]),  # nobody reaches the goal of w1, and w3 has no valid failure
+        ("disagreement", ["w0 b"]),  # w1: no planner succeeds; w3: no valid failure
         ("low-clearance", ["w3 b"]),  # the clearance and time of a failed trial are incomplete
         ("clearance_min_m<=0.1", ["w2 a", "w3 b"]),
         ("clearance_min_m > 1e-1", ["w0 a"]),
