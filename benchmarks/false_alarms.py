@@ -5,10 +5,14 @@ The true values of the campaigns are known.
 
 Coverage: in each cell (worlds x repetitions x rates x correlation within worlds) at least 93 % of
 the 95 % intervals must contain the true success rate, or the true difference of two planners in the
-same worlds. False alarms: in each cell a test may find a difference between two equal planners in
+same worlds. Further cells have skewed differences, and repetitions that always agree. The intervals
+of a metric must contain the true median or mean, also if it is skewed or has outliers. False
+alarms: in each cell a test may find a difference between two equal planners in
 at most 5.5 % of campaigns; the gate and the early stop, evaluated after every world, may be wrong
 in at most alpha. The same holds for a comparison of campaigns that stopped early. A cell that
 misses its limit by chance is drawn again with ten times as many campaigns, and that result counts.
+Agreement: in each of ten times as many campaigns of all kinds, the p-value, the interval, the
+sentence and the gate of a comparison must agree.
 Savings: the share of 500 worlds that a campaign with early stop saves, at a true difference of 15
 points; at least a third.
 
@@ -21,22 +25,42 @@ hour on two cores.
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
 import functools
 import itertools
 import math
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import beta
 
 from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import DIFFERENCE
-from gz_testauto.analysis.bounded_mean import HALF, RATE, WHOLE, mean_interval, mean_p_value
-from gz_testauto.analysis.comparison import PairedCounts, mcnemar, planners_differ
+from gz_testauto.analysis.bounded_mean import (
+    RATE,
+    mean_interval,
+    mean_p_value,
+    one_sided_p_values,
+)
+from gz_testauto.analysis.comparison import (
+    PairedCounts,
+    compare,
+    mcnemar,
+    planners_differ,
+    trials_by_world,
+)
+from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.analysis.signed_rank import shift, signed_rank
+from gz_testauto.analysis.paired_median import median_difference, sign_test
 from gz_testauto.analysis.success_curve import success_curve
+from gz_testauto.extras.gate.questions import GatePair, GateQuestions, Verdict, evaluate
+from gz_testauto.report.verdicts import success_verdict
+from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.spec.campaign import StopSpec
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.worlds.record import WorldRecord
 
 ALPHA = 0.05
 MARGIN = 0.05
@@ -55,7 +79,7 @@ SAVED = 1.0 / 3.0
 SIZES = (3, 5, 10, 20, 50, 100, 200, 500)
 REPETITIONS = (1, 3, 10, 20)
 RATES = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
-CORRELATIONS = (0.0, 0.4, 0.9)
+CORRELATIONS = (0.0, 0.4, 0.9, 1.0)
 PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (0.8, 0.6), (0.97, 0.99), (1.0, 0.95))
 
 
@@ -78,6 +102,8 @@ def of_worlds(rate, correlation):
     intra-class correlation, corrected to have exactly this mean."""
     if correlation == 0.0 or rate in (0.0, 1.0):
         return np.full(QUANTILES, rate)
+    if correlation == 1.0:
+        return np.repeat([0.0, 1.0], [round((1.0 - rate) * QUANTILES), round(rate * QUANTILES)])
     size = 1.0 / correlation - 1.0
     at = (np.arange(QUANTILES) + 0.5) / QUANTILES
     found = beta.ppf(at, rate * size, (1.0 - rate) * size)
@@ -105,14 +131,22 @@ def differences_of(rng, cell, campaigns):
     return values / repetitions, float(one.mean() - other.mean())
 
 
-def missed(values, truth, bounds, weight):
+def skewed_differences_of(rng, cell, campaigns):
+    """Draw the differences of planners with equal rates. The first one fails completely in a share
+    of the worlds, the second one exactly once in each other world."""
+    worlds, repetitions, *_ = cell
+    fails = rng.uniform(size=(campaigns, worlds)) < 1.0 / (repetitions + 1.0)
+    return np.where(fails, -1.0, 1.0 / repetitions), 0.0
+
+
+def missed(values, truth, bounds):
     """Return the share of campaigns whose interval does not contain the true value. Campaigns with
     equal values are computed once."""
     counts = collections.Counter(map(tuple, np.sort(values, axis=1)))
     wrong = sum(
         times
         for numbers, times in counts.items()
-        if mean_p_value(np.array(numbers), truth, bounds, weight) < ALPHA
+        if mean_p_value(np.array(numbers), truth, bounds) < ALPHA
     )
     return wrong / len(values)
 
@@ -120,17 +154,15 @@ def missed(values, truth, bounds, weight):
 def cell_of_means(draw, bounds, cell, campaigns, seed):
     """Return the share of campaigns whose interval misses the true value, and the mean widths of
     intervals and of bootstrap intervals."""
-    repeated = cell[1] > 1
-    weight = HALF if bounds == DIFFERENCE and repeated else WHOLE
     rng = np.random.default_rng(seed)
     values, truth = draw(rng, cell, campaigns)
-    share = missed(values, truth, bounds, weight)
+    share = missed(values, truth, bounds)
     if share > (MOST_ALARMS if truth == 0.0 else 1.0 - LEAST_COVERAGE):
         again, _ = draw(rng, cell, AGAIN * campaigns)
-        share = missed(again, truth, bounds, weight)
+        share = missed(again, truth, bounds)
     widths = []
     for some in values[:MEASURED]:
-        found = mean_interval(some, bounds, weight)
+        found = mean_interval(some, bounds)
         at = rng.integers(len(some), size=(BOOTSTRAPS, len(some)))
         widths.append(
             (found.high - found.low, np.ptp(np.quantile(some[at].mean(1), [0.025, 0.975])))
@@ -185,14 +217,82 @@ def pairs(table, arguments):
         for worlds, repetitions, pair, correlation, correlated in itertools.product(
             SIZES, REPETITIONS, PAIRS, CORRELATIONS, (True, False)
         )
-        if correlated or correlation == CORRELATIONS[-1]
+        if correlated or correlation in (0.9, 1.0)
     ]
     run = functools.partial(cell_of_means, differences_of, DIFFERENCE)
     coverage(table, "Difference of two success rates", run, cells, arguments)
+    cells = list(itertools.product((*SIZES, 9, 27, 52), REPETITIONS[1:], [(0.5, 0.5)]))
+    run = functools.partial(cell_of_means, skewed_differences_of, DIFFERENCE)
+    coverage(table, "Skewed difference of two equal success rates", run, cells, arguments)
 
 
-def on_grid(values):
-    return np.round(2.0 * values) / 2.0
+DIFFERENCES = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "t, 3 degrees of freedom": lambda rng, size: rng.standard_t(3, size=size),
+    "log-normal, skewed": lambda rng, size: np.exp(2.0 * rng.normal(size=size)),
+    "10 % outliers": lambda rng, size: np.where(
+        rng.uniform(size=size) < 0.1, 40.0, -1.5 + 0.1 * rng.normal(size=size)
+    ),
+    "coarse grid": lambda rng, size: np.round(2.0 * rng.normal(size=size)) / 2.0,
+    "most worlds equal": lambda rng, size: np.where(
+        rng.uniform(size=size) < 0.7, 0.0, rng.exponential(size=size)
+    ),
+}
+"""Differences of a metric between two planners in each world (s)."""
+TIME_LIMIT_S = 60.0
+
+
+@functools.lru_cache(maxsize=None)
+def of_metric(name, statistic, bounded=False):
+    """Return quantiles of the differences whose median or mean is 0."""
+    values = np.sort(DIFFERENCES[name](np.random.default_rng(5), QUANTILES))
+    if not bounded:
+        return values - getattr(np, statistic)(values)
+    for _ in range(100):
+        values = np.clip(values - values.mean(), 1.0 - TIME_LIMIT_S, TIME_LIMIT_S - 1.0)
+    return values
+
+
+def metric_cell(cell, campaigns, seed):
+    """Return the share of campaigns whose median's interval or test misses the true median, and
+    whose mean's interval misses the true mean."""
+    name, worlds = cell
+    rng = np.random.default_rng(seed)
+    shares = []
+    for check, statistic in ((median_missed, "median"), (mean_missed, "mean")):
+        values = of_metric(name, statistic, statistic == "mean")
+        size = campaigns if statistic == "median" else min(campaigns, 1000)
+        drawn = values[rng.integers(QUANTILES, size=(size, worlds))]
+        share = np.mean([check(row) for row in drawn])
+        if share > MOST_ALARMS:
+            drawn = values[rng.integers(QUANTILES, size=(AGAIN * size, worlds))]
+            share = np.mean([check(row) for row in drawn])
+        shares.append(float(share))
+    return name, worlds, shares
+
+
+def median_missed(values):
+    return sign_test(values) < ALPHA or misses(median_difference(values), 0.0)
+
+
+def mean_missed(values):
+    return mean_p_value(values, 0.0, (-TIME_LIMIT_S, TIME_LIMIT_S)) < ALPHA
+
+
+def metrics(table, arguments):
+    sizes = (4, 6, 10, 20, 50, 100, 300)
+    cells = list(itertools.product(DIFFERENCES, sizes))
+    found = {}
+    for name, _, shares in in_parallel(metric_cell, cells, arguments):
+        for statistic, share in zip(("median", "mean"), shares):
+            found.setdefault((statistic, name), []).append(share)
+    print("\nIntervals (%) of a metric without the true median or mean, at most 5.5 each")
+    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
+    for (statistic, name), shares in sorted(found.items()):
+        kept = max(shares) <= MOST_ALARMS
+        table.broken |= not kept
+        texts = (f"{100 * share:6.1f}" for share in shares)
+        print(f"{f'{statistic}: {name}':<36}", *texts, "" if kept else "BROKEN")
 
 
 def misses(found, truth):
@@ -207,12 +307,6 @@ def slope_found(rng, worlds, repetitions):
 
 
 TESTS = {
-    "Wilcoxon, normal": lambda rng, n: signed_rank(rng.normal(size=n)) < ALPHA,
-    "Wilcoxon, normal on a coarse grid": lambda rng, n: (
-        signed_rank(on_grid(rng.normal(size=n))) < ALPHA
-    ),
-    "shift, t with 3 degrees": lambda rng, n: misses(shift(1.5 + rng.standard_t(3, size=n)), 1.5),
-    "shift, normal on a coarse grid": lambda rng, n: misses(shift(on_grid(rng.normal(size=n))), 0),
     "Cochran, 3 planners, 90 %": lambda rng, n: (
         planners_differ((rng.uniform(size=(n, 3)) < 0.9).astype(float))[0] < ALPHA
     ),
@@ -271,7 +365,13 @@ def ever(values, capital, alpha=ALPHA):
 
 
 def two_sided(mean, bounds=DIFFERENCE):
-    return lambda values: anytime.two_sided(values, mean, bounds)
+    """Return the function of the logarithm of half of the larger of both capitals."""
+
+    def capital(values):
+        sides = (side(values, mean, bounds) for side in (anytime.above, anytime.below))
+        return np.maximum(*map(anytime.capital_over_time, sides)) - math.log(2.0)
+
+    return capital
 
 
 def one_sided(side, mean, bounds=DIFFERENCE):
@@ -310,14 +410,64 @@ def alarms(table, arguments):
     repeated = rng.binomial(5, 0.5, size=(campaigns, WORLDS)) / 5.0
     repeated -= rng.binomial(5, 0.5, size=(campaigns, WORLDS)) / 5.0
     row("early end, equal planners, five repetitions", repeated, two_sided(0.0))
-    metric = 2.0 + rng.standard_t(3, size=(campaigns, WORLDS // 2))
-    row(
-        f"gate passes a metric, worse by its margin ({WORLDS // 2} worlds)",
-        metric,
-        lambda chunk: np.array(
-            [anytime.capital_over_time(anytime.shift_above(one, 2.0)) for one in chunk]
-        ),
+    limits = (-TIME_LIMIT_S, TIME_LIMIT_S)
+    for name in DIFFERENCES:
+        values = of_metric(name, "mean", True)
+        drawn = values[rng.integers(QUANTILES, size=(campaigns, WORLDS))] - 1.0
+        row(
+            f"gate passes a metric, worse by its margin, {name}",
+            drawn,
+            one_sided(anytime.above, -1.0, limits),
+        )
+
+
+FIXED_CASES = {
+    "1 trial, 5 % discordant": lambda rng, size: rng.choice([-1, 0, 1], size, p=[0.05, 0.95, 0.0]),
+    "1 trial, 20 % discordant": lambda rng, size: rng.choice(
+        [-1, 0, 1], size, p=[0.125, 0.8, 0.075]
+    ),
+    "skewed, 3 trials": lambda rng, size: np.where(
+        rng.uniform(size=size) < 0.2875, -1.0, 1.0 / 3.0
+    ),
+    "skewed, 10 trials": lambda rng, size: np.where(rng.uniform(size=size) < 0.15 / 1.1, -1.0, 0.1),
+}
+"""Differences in each world with a mean of -MARGIN."""
+
+
+def fixed_gate(case, campaigns, seed):
+    """Return the share of campaigns in which a gate for a fixed number of worlds passes wrongly."""
+    rng = np.random.default_rng(seed)
+    share = wrong_passes(case, campaigns, rng)
+    return case[0], wrong_passes(case, AGAIN * campaigns, rng) if share > ALPHA else share
+
+
+def wrong_passes(case, campaigns, rng):
+    name, worlds = case
+    if name in DIFFERENCES:
+        quantiles, bounds, limit = of_metric(name, "mean", True), TIME_LIMIT_S, -1.0
+        values = quantiles[rng.integers(QUANTILES, size=(campaigns, worlds))] - 1.0
+    else:
+        values, bounds, limit = FIXED_CASES[name](rng, (campaigns, worlds)), 1.0, -MARGIN
+    rows, times = np.unique(np.sort(values, axis=1), axis=0, return_counts=True)
+    passed = [one_sided_p_values(row, limit, (-bounds, bounds))[0] <= ALPHA for row in rows]
+    return float(np.average(passed, weights=times))
+
+
+def fixed(table, arguments):
+    sizes = (10, 20, 50, 100, 300)
+    print(
+        "\nWrong passes (%) of a gate for a fixed number of worlds, worse by its margin, at most 5"
     )
+    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
+    found = {}
+    cells = list(itertools.product((*FIXED_CASES, *DIFFERENCES), sizes))
+    for name, share in in_parallel(fixed_gate, cells, arguments):
+        found.setdefault(name, []).append(share)
+    for name, shares in found.items():
+        kept = max(shares) <= ALPHA
+        table.broken |= not kept
+        texts = (f"{100 * share:6.1f}" for share in shares)
+        print(f"{name:<36}", *texts, "" if kept else "BROKEN")
 
 
 def savings(table, arguments):
@@ -398,8 +548,143 @@ def compared(table, arguments):
         )
 
 
+TINY = 1e-9
+STOP = StopSpec(when="decided")
+
+
+def drawn_campaign(rng):
+    """Draw the results of two or three planners: single trials or repetitions, copies of worlds,
+    invalid trials, skewed metrics, and campaigns with and without early stop."""
+    count, repetitions = int(rng.choice([1, 2, 5, 9, 30, 80])), int(rng.choice([1, 1, 3]))
+    planners = ("a", "b", "c")[: int(rng.choice([2, 3]))]
+    correlation = rng.choice([0.0, 0.4, 1.0])
+    kind = list(DIFFERENCES)[rng.integers(len(DIFFERENCES))]
+    base = rng.uniform(0.3, 0.95)
+    at = rng.integers(QUANTILES, size=count)
+    trials = []
+    for planner in planners:
+        rates = of_worlds(
+            round(float(np.clip(base + rng.normal(0, 0.2), 0.0, 1.0)), 2), correlation
+        )
+        times_s = np.clip(20.0 + DIFFERENCES[kind](rng, count), 1.0, TIME_LIMIT_S - 1.0)
+        for world, repetition in itertools.product(range(count), range(repetitions)):
+            reached = rng.uniform() < rates[at[world]]
+            outcome = Outcome.REACHED if reached else Outcome.COLLIDED
+            if rng.uniform() < 0.03:
+                outcome = Outcome.INVALID
+            metrics = {"time_s": float(times_s[world]), "spl": 0.8 * reached}
+            fields = (planner, repetition, 0, outcome, "", 1, 0.0, "", "", metrics)
+            trials.append(TrialRecord(len(trials), f"w{world}", world, *fields))
+    worlds = tuple(WorldRecord(i, f"w{i}", Path(f"w{i}"), str(i)) for i in range(count))
+    copies = {f"w{i}": f"w{i - 1}" for i in range(1, count, 2)} if rng.uniform() < 0.2 else {}
+    results = CampaignResults("drawn", planners, worlds, len(trials), tuple(trials), copies=copies)
+    if rng.uniform() < 0.3:
+        judged = [
+            world.name
+            for world in worlds
+            if all(t.outcome.valid for t in trials if t.world == world.name)
+        ]
+        results = dataclasses.replace(results, stop=STOP, judged=tuple(judged))
+    return results.without_copies
+
+
+def excludes_zero(estimate):
+    return estimate.has_interval and not estimate.low <= 0.0 <= estimate.high
+
+
+def contradictions(results):
+    """Yield the contradictions in the comparisons of a campaign."""
+    comparisons = compare(results)
+    for pair in comparisons.pairs:
+        if not pair.worlds:
+            continue
+        significant = pair.p_value < ALPHA
+        empty = pair.difference.method == anytime.CONTRADICTION
+        if significant != (excludes_zero(pair.difference) or empty):
+            yield "p-value and interval of success", pair
+        lead = success_verdict(pair).lead
+        if pair.significant != ("significantly higher" in lead):
+            yield "p-value and sentence", pair
+        if excludes_zero(pair.difference) and pair.significant:
+            ahead = pair.first if pair.difference.low > 0.0 else pair.second
+            if not lead.startswith(f"The success rate of {ahead} was"):
+                yield "interval and sentence", pair
+        for metric in pair.metrics:
+            significant = metric.p_value < ALPHA
+            if metric.difference.has_interval and significant != excludes_zero(metric.difference):
+                yield f"p-value and interval of {metric.name}", pair
+        yield from gate_contradictions(results, pair)
+    if results.stop is not None:
+        pairs = decide(STOP, results.planners, results.judged, success_rates(results.trials))
+        for decision in pairs:
+            empty = decision.difference.method == anytime.CONTRADICTION
+            if bool(decision.better) != (excludes_zero(decision.difference) or empty):
+                yield "decision and interval of the early stop", decision
+            if excludes_zero(decision.difference):
+                ahead = decision.first if decision.difference.low > 0.0 else decision.second
+                if decision.better != ahead:
+                    yield "direction of the early stop", decision
+
+
+def gate_contradictions(results, pair):
+    """Yield contradictions between a comparison and a gate with half of its level and almost no
+    margin."""
+    sequential = results.stop is not None
+    if not pair.difference.has_interval:
+        return
+    first, second = (
+        {
+            world: trials
+            for world, trials in trials_by_world(results.of(planner)).items()
+            if not sequential or world in results.judged
+        }
+        for planner in (pair.first, pair.second)
+    )
+    rules = GateQuestions(
+        not_worse_than=TINY, alpha=ALPHA / 2.0, fixed_worlds=None if sequential else pair.worlds
+    )
+    if sequential:
+        order = {world: place for place, world in enumerate(results.judged)}
+        first, second = (
+            dict(sorted(of.items(), key=lambda i: order[i[0]])) for of in (first, second)
+        )
+    (answer,) = evaluate([GatePair(pair.first, first, pair.second, second)], rules)
+    low, high = pair.difference.low, pair.difference.high
+    expected = Verdict.UNDECIDED
+    if high < -TINY:
+        expected = Verdict.FAILED
+    elif low > -TINY:
+        expected = Verdict.PASSED
+    if answer.verdict is not expected and min(abs(low), abs(high)) > 1e-6:
+        yield "comparison and gate", pair
+    if (answer.verdict is Verdict.PASSED) != (answer.low > answer.limit):
+        yield "verdict and bound of the gate", pair
+
+
+def agreeing(case, campaigns, seed):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(campaigns):
+        found += [f"{text}: {about}" for text, about in contradictions(drawn_campaign(rng))]
+    return found
+
+
+def agreement(table, arguments):
+    total = AGAIN * arguments.campaigns
+    print(f"\nContradictions in {total} campaigns")
+    number = 0
+    for found in in_parallel(agreeing, range(AGAIN), arguments):
+        number += len(found)
+        for text in found[:3]:
+            print(text[:400])
+    table.row("contradictions per campaign", number / total, number == 0, "= 0 %")
+
+
 PARTS = {
     "savings": savings,
+    "agreement": agreement,
+    "metrics": metrics,
+    "fixed": fixed,
     "ends": alarms,
     "compared": compared,
     "tests": tests,

@@ -26,7 +26,6 @@ import yaml
 from scipy import stats
 
 from gz_testauto.analysis.comparison import holm
-from gz_testauto.analysis.signed_rank import signed_rank
 from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
@@ -339,7 +338,7 @@ def judge_plans(results, by_world):
             if planner != "sst":
                 means = np.array([np.mean(of_seed) for of_seed in values])
                 less, low, high = mean_of([[gain] for gain in 100.0 * (1.0 - means / first)])
-                tests[row, planner] = signed_rank(means - first)
+                tests[row, planner] = stats.wilcoxon(means - first).pvalue
                 text += f"  less {less:.1f} % [{low:.1f}, {high:.1f}]"
             print(text)
     for key, p_value in zip(tests, holm(list(tests.values()))):

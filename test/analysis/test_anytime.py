@@ -9,6 +9,11 @@ from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import BETS, DIFFERENCE, RATE
 
 
+def capital(bets):
+    """Return the logarithm of the capital after all values."""
+    return anytime.capital_over_time(bets)[-1]
+
+
 def test_one_world_multiplies_the_capital_by_one_plus_the_bet():
     # a bet of c on a mean above 0 of a number in [-1, 1] that is 1, 0 or -1
     for value, gain in ((1.0, 1 + BETS), (0.0, 1 + 0 * BETS), (-1.0, 1 - BETS)):
@@ -18,9 +23,10 @@ def test_one_world_multiplies_the_capital_by_one_plus_the_bet():
 
 def test_worlds_without_a_difference_change_nothing_and_the_test_is_that_of_the_discordant_ones():
     values = np.array([1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 1.0])
-    told = values[values != 0]
-    whole = anytime.two_sided(values, 0.0, DIFFERENCE)[-1]
-    assert whole == pytest.approx(anytime.two_sided(told, 0.0, DIFFERENCE)[-1])
+    discordant = values[values != 0]
+    assert anytime.p_value(values, 0.0, DIFFERENCE) == pytest.approx(
+        anytime.p_value(discordant, 0.0, DIFFERENCE)
+    )
 
 
 def test_the_mixture_is_the_beta_binomial_one_with_jeffreys_prior():
@@ -34,13 +40,14 @@ def test_the_mixture_is_the_beta_binomial_one_with_jeffreys_prior():
         - math.lgamma(wins + losses + 1.0)
         - math.log(math.pi)
     )
-    assert anytime.two_sided(values, 0.0, DIFFERENCE)[-1] == pytest.approx(paper, abs=0.02)
+    sides = (capital(side(values, 0.0, DIFFERENCE)) for side in (anytime.above, anytime.below))
+    assert np.logaddexp(*sides) - math.log(2.0) == pytest.approx(paper, abs=0.02)
 
 
 def test_the_capital_does_not_depend_on_the_order():
     values = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=60)
-    there = anytime.capital(anytime.above(values, -0.1, DIFFERENCE))
-    back = anytime.capital(anytime.above(values[::-1], -0.1, DIFFERENCE))
+    there = capital(anytime.above(values, -0.1, DIFFERENCE))
+    back = capital(anytime.above(values[::-1], -0.1, DIFFERENCE))
     assert there == pytest.approx(back)
 
 
@@ -53,28 +60,46 @@ def test_a_fair_bet_is_expected_to_leave_the_capital_as_it_is():
         for ways in np.ndindex(3, 3, 3, 3):
             values = np.array([list(chances)[way] for way in ways])
             weight = math.prod(chances[value] for value in values)
-            total += weight * math.exp(anytime.capital(side(values, mean, DIFFERENCE)))
+            total += weight * math.exp(capital(side(values, mean, DIFFERENCE)))
         assert total == pytest.approx(1.0)
 
 
-def test_bets_on_signs_are_fair_for_a_symmetric_distribution():
-    sizes = (0.5, 3.0, 1.0, 1.0, 0.2)
-    total = 0.0
-    for signs in np.ndindex(*(2,) * len(sizes)):
-        values = np.where(signs, sizes, np.negative(sizes)) + 7.0
-        total += math.exp(anytime.capital(anytime.shift_above(values, 7.0)))
-    assert total / 2 ** len(sizes) == pytest.approx(1.0)
-
-
-def test_the_interval_contains_the_means_that_are_not_rejected():
+def test_the_interval_contains_the_means_that_were_never_rejected():
     values = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], p=[0.1, 0.6, 0.3], size=150)
-    found = anytime.interval(values, DIFFERENCE)
-    assert found.low < found.value < found.high
-    limit = math.log(20.0)
-    for inside in (found.low + 1e-3, found.high - 1e-3):
-        assert anytime.two_sided(values, inside, DIFFERENCE)[-1] < limit
-    for outside in (found.low - 1e-3, found.high + 1e-3):
-        assert anytime.two_sided(values, outside, DIFFERENCE)[-1] > limit
+    interval = anytime.interval(values, DIFFERENCE)
+    assert interval.low < interval.value < interval.high
+    for inside in (interval.low + 1e-3, interval.high - 1e-3):
+        assert anytime.p_value(values, inside, DIFFERENCE) > 0.05
+    for outside in (interval.low - 1e-3, interval.high + 1e-3):
+        assert anytime.p_value(values, outside, DIFFERENCE) < 0.05
+
+
+def test_a_mean_that_was_rejected_once_remains_rejected():
+    """Otherwise the p-value, which is that of the largest capital, contradicts the interval."""
+    values = np.array([1.0] * 12 + [-1.0, 1.0] * 40)
+    early, late = (anytime.interval(values[:count], DIFFERENCE) for count in (12, len(values)))
+    assert 0.0 < early.low <= late.low
+    assert anytime.p_value(values, 0.0, DIFFERENCE) <= 0.05
+    assert capital(anytime.above(values, 0.0, DIFFERENCE)) < math.log(20.0)
+    assert anytime.first_rejected(anytime.above(values, 0.0, DIFFERENCE), 0.05) <= 12
+
+
+def test_worlds_that_contradict_each_other_leave_no_interval():
+    values = np.array([1.0] * 30 + [-1.0] * 90)
+    interval = anytime.interval(values, DIFFERENCE)
+    assert not interval.has_interval
+    assert interval.method == anytime.CONTRADICTION
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.0167])
+def test_test_and_interval_agree_in_simulated_campaigns(alpha):
+    generator = np.random.default_rng(2)
+    for _ in range(60):
+        chances = generator.dirichlet([1.0, 3.0, 1.0])
+        values = generator.choice([-1.0, 0.0, 1.0], p=chances, size=generator.integers(1, 90))
+        interval = anytime.interval(values, DIFFERENCE, alpha)
+        excluded = not interval.has_interval or not interval.low <= 0.0 <= interval.high
+        assert excluded == (anytime.p_value(values, 0.0, DIFFERENCE) <= alpha)
 
 
 def test_no_world_gives_no_bounds_and_one_world_wide_ones():
@@ -82,45 +107,27 @@ def test_no_world_gives_no_bounds_and_one_world_wide_ones():
     one = anytime.interval(np.array([1.0]), RATE)
     assert one.low < 0.05
     assert one.high == 1.0
-    assert anytime.shift_bounds(np.array([1.0, 2.0]), 0.05) == (-math.inf, math.inf)
 
 
 def test_worlds_needed_is_the_number_at_which_the_capital_reaches_the_limit():
     needed = anytime.worlds_needed(anytime.above(np.zeros(7), -0.05, DIFFERENCE), 0.05)
-    assert anytime.capital(anytime.above(np.zeros(needed), -0.05, DIFFERENCE)) >= math.log(20)
-    assert anytime.capital(anytime.above(np.zeros(needed - 1), -0.05, DIFFERENCE)) < math.log(20)
+    assert capital(anytime.above(np.zeros(needed), -0.05, DIFFERENCE)) >= math.log(20)
+    assert capital(anytime.above(np.zeros(needed - 1), -0.05, DIFFERENCE)) < math.log(20)
     assert anytime.worlds_needed(anytime.above(np.zeros(7), 0.05, DIFFERENCE), 0.05) is None
     assert anytime.worlds_needed(anytime.above(np.zeros(0), 0.05, DIFFERENCE), 0.05) is None
 
 
-def test_shift_bounds_contain_the_shift_and_move_with_it():
-    values = np.random.default_rng(2).normal(0.4, 1.0, 120)
-    low, high = anytime.shift_bounds(values, 0.05)
-    assert low < 0.4 < high
-    moved = anytime.shift_bounds(values + 5.0, 0.05)
-    assert moved == pytest.approx((low + 5.0, high + 5.0), abs=1e-6)
-
-
 def test_no_difference_is_no_evidence_and_no_value_has_no_mean():
-    assert anytime.p_value(np.empty(0)) == 1.0
+    assert anytime.p_value(np.empty(0), 0.0, DIFFERENCE) == 1.0
     assert math.isnan(anytime.interval(np.empty(0), anytime.RATE).value)
     assert anytime.worlds_needed(np.empty((0, 64)), 0.05) is None
 
 
-def test_negating_the_differences_mirrors_the_bounds_of_the_shift():
-    values = np.random.default_rng(3).normal(0.4, 1.0, 40)
-    low, high = anytime.shift_bounds(values, 0.05)
-    assert low < float(np.median(values)) < high
-    assert anytime.shift_bounds(-values, 0.05) == pytest.approx((-high, -low), abs=1e-9)
-    assert anytime.shift_bounds(values + 7.0, 0.05) == pytest.approx((low + 7.0, high + 7.0))
-    assert anytime.shift_bounds(values[:2], 0.05) == (-math.inf, math.inf)
-
-
 def test_bounds_of_a_mean_are_mirrored_with_the_values():
     values = np.random.default_rng(3).choice([-1.0, 0.0, 1.0], p=[0.1, 0.5, 0.4], size=60)
-    low, high = anytime.one_sided_bounds(values, 0.05, anytime.DIFFERENCE)
+    low, high = anytime.one_sided_bounds(values, (0.05, 0.05), anytime.DIFFERENCE)
     assert -1.0 < low < values.mean() < high < 1.0
-    mirrored = anytime.one_sided_bounds(-values, 0.05, anytime.DIFFERENCE)
+    mirrored = anytime.one_sided_bounds(-values, (0.05, 0.05), anytime.DIFFERENCE)
     assert mirrored == pytest.approx((-high, -low), abs=1e-9)
     both = anytime.interval(values, anytime.DIFFERENCE)
     assert both.low < low and high < both.high
@@ -129,6 +136,6 @@ def test_bounds_of_a_mean_are_mirrored_with_the_values():
 def test_as_many_worlds_are_needed_as_reach_the_limit_at_the_present_rate():
     bets = anytime.above(np.ones(4), 0.5, anytime.RATE)
     needed = anytime.worlds_needed(bets, 0.05)
-    capitals = [anytime.capital(anytime.above(np.ones(n), 0.5, anytime.RATE)) for n in range(1, 30)]
+    capitals = [capital(anytime.above(np.ones(n), 0.5, anytime.RATE)) for n in range(1, 30)]
     assert needed == 1 + next(n for n, one in enumerate(capitals) if one >= math.log(20.0))
     assert anytime.worlds_needed(anytime.above(np.zeros(4), 0.5, anytime.RATE), 0.05) is None

@@ -6,7 +6,7 @@ from trials_from_letters import campaign
 
 from gz_testauto.analysis.anytime import TEST
 from gz_testauto.analysis.comparison import PairedCounts, compare
-from gz_testauto.analysis.overview import group_worlds
+from gz_testauto.analysis.overview import analyze, group_worlds
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.records import AttemptRecord, CampaignResults
@@ -50,7 +50,7 @@ def test_lengths_are_compared_where_both_succeeded_and_spl_everywhere():
     (pair,) = compare(results).pairs
     by_name = {metric.name: metric for metric in pair.metrics}
     assert by_name["distance_m"].worlds == 3
-    assert by_name["distance_m"].shift.value == pytest.approx(-1.0)
+    assert by_name["distance_m"].difference.value == pytest.approx(-1.0)
     assert by_name["spl"].worlds == 5
 
 
@@ -60,7 +60,76 @@ def test_repetitions_in_a_world_are_aggregated_to_its_success_rate():
     assert pair.worlds == 4
     assert pair.difference.value == pytest.approx((0.5 + 0 + 0 + 1.0) / 4)
     assert pair.first_won == ("w0", "w3")
-    assert pair.test == pair.difference.method == "Gaffke, mid-P"
+    assert pair.test == pair.difference.method == "Gaffke"
+
+
+@pytest.mark.parametrize("repetitions", [2, 3])
+def test_repetitions_with_equal_outcomes_do_not_make_a_difference_significant(repetitions):
+    single = {"a": "R" * 10, "b": "R" * 5 + "C" * 5}
+    repeated = {
+        name: " ".join(letter * repetitions for letter in of) for name, of in single.items()
+    }
+    (once,) = compare(campaign(**single)).pairs
+    (often,) = compare(campaign(**repeated)).pairs
+    assert once.p_value == pytest.approx(0.0625)
+    assert often.p_value == pytest.approx(once.p_value)
+    assert often.difference[:3] == pytest.approx(once.difference[:3])
+
+
+def test_one_more_trial_in_one_world_does_not_make_a_difference_significant():
+    (pair,) = compare(campaign(a="RR" + " R" * 9, b="RR" + " R" * 4 + " C" * 5)).pairs
+    assert pair.p_value == pytest.approx(0.0625)
+
+
+def test_means_are_over_the_same_worlds_and_a_median_that_contradicts_them_is_marked():
+    lengths = {"a": [10.0] * 9 + [60.0], "b": [11.0] * 10}
+    results = campaign(lambda planner, world: lengths[planner][world], a="R" * 10, b="R" * 10)
+    (pair,) = compare(results).pairs
+    length = {metric.name: metric for metric in pair.metrics}["distance_m"]
+    assert (length.first_mean, length.second_mean) == (15.0, 11.0)
+    assert length.difference.value == -1.0
+    assert length.significant is False or length.mean_contradicts
+    assert length.mean_contradicts and not length.is_of_means
+
+
+def test_a_metric_with_bounds_is_compared_by_its_mean():
+    (pair,) = compare(campaign(a="R" * 12, b="R" * 4 + "C" * 8)).pairs
+    spl = {metric.name: metric for metric in pair.metrics}["spl"]
+    assert spl.is_of_means
+    assert spl.difference.value == pytest.approx(spl.first_mean - spl.second_mean)
+    assert spl.p_value < 0.05
+
+
+def test_a_value_outside_the_bounds_of_a_metric_has_no_test():
+    results = campaign(a="R" * 12, b="R" * 12)
+    results.trials[0].metrics["spl"] = 1.7
+    (pair,) = compare(results).pairs
+    spl = {metric.name: metric for metric in pair.metrics}["spl"]
+    assert not spl.difference.has_interval and math.isnan(spl.p_value)
+    assert "outside the bounds" in spl.difference.method
+
+
+def test_infinite_values_are_unknown():
+    results = campaign(a="R" * 8, b="R" * 8)
+    results.trials[0].metrics["distance_m"] = math.inf
+    length = {metric.name: metric for metric in compare(results).pairs[0].metrics}["distance_m"]
+    assert length.worlds == 7
+    assert math.isfinite(length.first_mean)
+    assert summarize(results)[0].metrics["distance_m"].trials == 7
+
+
+def test_copies_of_a_world_are_repetitions_of_it():
+    letters = {"a": "R" * 8, "b": "C" * 8}
+    results = replace(campaign(**letters), copies={f"w{index}": "w0" for index in range(1, 8)})
+    analysis = analyze(results)
+    (pair,) = analysis.comparisons.pairs
+    assert (pair.worlds, pair.p_value, pair.significant) == (1, 1.0, False)
+    assert not pair.difference.has_interval
+    for summary in analysis.summaries:
+        assert (summary.trials, summary.worlds) == (8, 1)
+        assert not summary.success.has_interval
+    assert sum(len(group.worlds) for group in analysis.winners) == 1
+    assert len(analysis.results.trials) == 16
 
 
 def test_all_pairs_are_compared_and_adjusted_together():
@@ -122,7 +191,7 @@ def test_a_metric_of_others_counts_among_the_questions_of_holm():
     after = {m.name: m for m in compare(asked).pairs[0].metrics}
     assert list(after) == [*before, "swerves"]
     assert after["swerves"].worlds == 8
-    assert after["swerves"].shift.value == pytest.approx(7.0)
+    assert after["swerves"].difference.value == pytest.approx(7.0)
     assert after["distance_m"].p_adjusted == pytest.approx(1.5 * before["distance_m"])
     not_asked = replace(swerves, in_comparison=False)
     quiet = replace(results, declared=(*builtin_metrics(), not_asked))

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from gz_testauto.analysis.across import _pairs as pairs_of_campaigns
-from gz_testauto.analysis.conditions import SAME, conditions, drives
+from gz_testauto.analysis.conditions import SAME, conditions
 from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.results.world_identity import missions
 
 INPUTS = {"robot.max_linear_mps": "1.0", "name": '"one"', "metrics.barn_k": "2.0"}
 
@@ -80,7 +81,11 @@ def test_a_world_has_its_own_start_and_goal_by_its_name_or_its_file():
         "worlds.files[1].name": '"other"', "worlds.files[1].goal.x_m": "3", "worlds.count": "2",
         "worlds.files[2].name": "damaged",
     }  # fmt: skip
-    assert drives(inputs) == {"one": (("start", "[0, 1]"),), "other": (("goal.x_m", "3"),), "": ()}
+    assert missions(inputs) == {
+        "one": (("start", "[0, 1]"),),
+        "other": (("goal.x_m", "3"),),
+        "": (),
+    }
 
 
 def test_planners_of_two_campaigns_are_paired_unless_one_campaign_has_both():

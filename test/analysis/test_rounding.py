@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gz_testauto.analysis.paired_median import median_difference, sign_test
 from gz_testauto.analysis.rounding import differences, mean, without_noise
-from gz_testauto.analysis.signed_rank import shift, signed_rank
 
 GRID_S = st.integers(10, 900).map(lambda tenths: tenths / 10.0)
 WORLDS = st.lists(
@@ -16,24 +16,24 @@ WORLDS = st.lists(
 )
 
 
-def p_and_shift(worlds):
+def p_and_median(worlds):
     first, second = ([mean(world[side]) for world in worlds] for side in (0, 1))
     found = differences(first, second)
-    return signed_rank(found), shift(found)
+    return sign_test(found), median_difference(found)
 
 
 @settings(max_examples=40)
 @given(WORLDS, st.randoms(use_true_random=False))
 def test_the_order_of_repetitions_changes_nothing(worlds, random):
     mixed = [[random.sample(side, len(side)) for side in world] for world in worlds]
-    assert p_and_shift(mixed)[0] == p_and_shift(worlds)[0]
+    assert p_and_median(mixed)[0] == p_and_median(worlds)[0]
 
 
 @settings(max_examples=40)
 @given(WORLDS, st.integers(1, 10_000).map(lambda tenths: tenths / 10.0))
 def test_a_constant_that_is_added_to_all_times_changes_nothing(worlds, constant):
     later = [[[value + constant for value in side] for side in world] for world in worlds]
-    (p_value, center), (p_later, center_later) = p_and_shift(worlds), p_and_shift(later)
+    (p_value, center), (p_later, center_later) = p_and_median(worlds), p_and_median(later)
     assert p_later == p_value
     assert center_later[:3] == pytest.approx(center[:3], abs=1e-6, nan_ok=True)
 
@@ -42,7 +42,7 @@ def test_equal_mean_times_are_equal_however_they_are_summed():
     """The sum of c − 0.1, c and c + 0.1 is not 3c to the bit."""
     centers = [10.0 + 0.7 * world for world in range(30)]
     worlds = [([c - 0.1, c, c + 0.1], [c, c, c]) for c in centers]
-    p_value, center = p_and_shift(worlds)
+    p_value, center = p_and_median(worlds)
     assert p_value == 1.0
     assert (center.value, center.has_interval) == (0.0, False)
 

@@ -8,11 +8,7 @@ from scipy.stats import f_oneway
 
 from gz_testauto.analysis.comparison import PairedCounts, holm, mcnemar
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import clustered_rate, design_effect, intraclass_correlation
-
-# Hollander and Wolfe (1973), table 3.1: Hamilton depression scale, after minus before.
-DEPRESSION = [-0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010]
 
 
 def test_exact_interval_of_newcombes_examples():
@@ -32,33 +28,6 @@ def test_exact_mcnemar_of_the_same_patients():
     # Two-sided binomial test of 1 against 7.
     assert mcnemar(PairedCounts(1, 1, 7, 12)) == pytest.approx(0.0703, abs=5e-5)
     assert mcnemar(PairedCounts(5, 0, 0, 5)) == 1.0
-
-
-def test_signed_rank_and_shift_of_the_depression_scale():
-    assert signed_rank(DEPRESSION) == pytest.approx(0.0391, abs=5e-5)
-    estimate = shift(DEPRESSION)
-    # Hollander and Wolfe: estimate -0.46, 96.1 % interval -0.786 to -0.010.
-    assert estimate[:3] == pytest.approx((-0.46, -0.786, -0.010))
-
-
-def test_shift_of_too_few_pairs_has_no_bounds():
-    estimate = shift([1.0, 2.0, 3.0])
-    assert estimate.value == 2.0
-    assert (estimate.low, estimate.high) == (-math.inf, math.inf)
-
-
-def test_shift_intervals_have_their_nominal_coverage():
-    generator = np.random.default_rng(5)
-    hits = 0
-    for _ in range(400):
-        estimate = shift(generator.normal(0.3, 1.0, size=60))
-        hits += estimate.low <= 0.3 <= estimate.high
-    assert 0.92 <= hits / 400 <= 0.98
-
-
-def test_no_difference_at_all_is_no_evidence():
-    assert signed_rank([0.0, 0.0]) == 1.0
-    assert signed_rank([]) == 1.0
 
 
 def test_holm_on_the_example_of_r():

@@ -36,7 +36,7 @@ def test_comparison_with_a_stopped_campaign_is_valid_at_every_number_of_worlds(t
     _, pair = compared(one, other)
     differences = np.repeat([1.0, 0.0], 6)
     assert pair.test == anytime.TEST
-    assert pair.p_value == anytime.p_value(differences)
+    assert pair.p_value == anytime.p_value(differences, 0.0, anytime.DIFFERENCE)
     assert pair.difference == anytime.interval(differences, anytime.DIFFERENCE)
 
 
@@ -60,7 +60,8 @@ def test_worlds_are_bet_on_in_the_order_of_the_stopped_campaign(tmp_path):
     other = campaign(tmp_path / "other", "ccccccrrrrcc", judged=order)
     results, pair = compared(one, other)
     assert results.judged == tuple(order)
-    assert pair.p_value == anytime.p_value(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1.0]))
+    differences = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1.0])
+    assert pair.p_value == anytime.p_value(differences, 0.0, anytime.DIFFERENCE)
 
 
 @pytest.mark.parametrize(

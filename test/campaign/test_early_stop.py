@@ -45,6 +45,9 @@ def fgm_wins(trial):
     return Outcome.COLLIDED if lost else Outcome.REACHED
 
 
+REACHED_BY_FGM = {"fgm": Outcome.REACHED, "straight": Outcome.COLLIDED}
+
+
 class OutOfOrder(Workers):
     """Five trials side by side, of which any ends next, drawn with a seed."""
 
@@ -87,6 +90,20 @@ def decided(endless, tmp_path_factory):
     """The directory and the results of a campaign that one worker ran until its decision."""
     out = tmp_path_factory.mktemp("decided") / "out"
     return out, run(endless(), out)[0]
+
+
+def test_copies_of_a_world_are_not_evaluated(smoke, tmp_path):
+    """Otherwise one world would decide a campaign."""
+    folder = tmp_path / "worlds"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"w{number:02d}.world").write_bytes(smoke.worlds.base.read_bytes())
+    worlds = type(smoke.worlds)(directory=folder)
+    spec = smoke.model_copy(update={"worlds": worlds, "stop": StopSpec(when="decided")})
+    results, _ = run(spec, tmp_path / "out", lambda trial: REACHED_BY_FGM[trial.planner])
+    assert results.judged == ("w00",)
+    assert len(results.trials) == 24
+    assert not early_stop(results).decided
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_a_metric_of_a_plugin_is_in_all_outputs_even_if_it_is_not_installed(
         ["fgm", "2.5", "(2)"],
     ]
     (row,) = [line for line in lines if line.startswith("swerves 1/m")]
-    assert row.split()[:4] == ["swerves", "1/m", "2", "+0.0"]
+    assert row.split()[:7] == ["swerves", "1/m", "2", "2.5", "2.5", "median", "+0.0"]
     assert max(map(len, lines)) <= 80
     (pair,) = analysis.comparisons.pairs
     (found,) = [metric for metric in pair.metrics if metric.name == "swerves_per_m"]

@@ -38,7 +38,7 @@ def estimates(analysis):
         yield summary.success
     for pair in analysis.comparisons.pairs:
         yield pair.difference
-        yield from (metric.shift for metric in pair.metrics)
+        yield from (metric.difference for metric in pair.metrics)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -72,8 +72,8 @@ def test_nothing_is_significant_that_no_interval_bounds(name):
         if pair.significant:
             assert not pair.difference.low <= 0.0 <= pair.difference.high
         for metric in pair.metrics:
-            if metric.significant and metric.shift.has_interval:
-                assert not metric.shift.low < 0.0 < metric.shift.high
+            if metric.significant and metric.difference.has_interval:
+                assert not metric.difference.low <= 0.0 <= metric.difference.high
 
 
 def test_a_planner_that_never_arrives_is_worse_beyond_doubt_and_has_no_length():

@@ -36,9 +36,11 @@ def store_campaign(out, stop, selection):
     source.write_text("")
     Manifest.imported("paper", source, "simulator 1").write(directory)
     known = {"published": {"path_m": 4.0}, "missing": ("model://x",), "unmeasured": ("smoke",)}
-    worlds = [WorldRecord(i, f"w{i}", out / "w", str(i), **known) for i in range(WORLDS)]
+    hashes = ("0", "1", "2", "2")
+    worlds = [WorldRecord(i, f"w{i}", out / "w", sha, **known) for i, sha in enumerate(hashes)]
     plan = [(w, p, r) for w in range(WORLDS) for p in PLANNERS for r in range(2)]
-    late = {"missed_control_cycles": 1.0, "real_time_factor": 0.5, "barn_score": 0.3}
+    invalid = plan.index((0, "c", 1))
+    late = {"time_s": 9.0, "missed_control_cycles": 1.0, "real_time_factor": 0.5, "barn_score": 0.3}
     with ResultStore.create(directory, "paper", PLANNERS, worlds, len(plan) + 1, stop) as store:
         if selection:
             store.select(selection)
@@ -53,7 +55,11 @@ def store_campaign(out, stop, selection):
                     world_index=world,
                     planner=planner,
                     repetition=repetition,
-                    outcome=Outcome.REACHED if world % 2 or planner == "a" else Outcome.STUCK,
+                    outcome=Outcome.INVALID
+                    if number == invalid
+                    else Outcome.REACHED
+                    if world % 2 or planner == "a"
+                    else Outcome.STUCK,
                     trajectory="",
                     metrics=late,
                 )
@@ -97,6 +103,9 @@ NOTES = (
     "invalid_notes",
     "worker_deaths_notes",
     "selection_notes",
+    "copies_notes",
+    "validity_notes",
+    "means_notes",
 )
 CAMPAIGN = {"overall_notes": 1, "selection_notes": 2}
 """Campaigns of notes that the first one lacks."""
@@ -108,7 +117,10 @@ def noted(analysis, name):
         "barn_notes": (analysis.results, analysis.summaries),
         "overall_notes": (analysis.comparisons,),
         "early_stop_notes": (analysis.early_stop,),
-        **dict.fromkeys(("load_notes", "correlation_notes"), (analysis.summaries,)),
+        "means_notes": (analysis,),
+        **dict.fromkeys(
+            ("load_notes", "correlation_notes", "validity_notes"), (analysis.summaries,)
+        ),
     }
     found = getattr(written, name)(*of.get(name, (analysis.results,)))
     assert found

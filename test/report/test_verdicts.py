@@ -6,6 +6,7 @@ import pytest
 
 from gz_testauto.analysis.comparison import Comparison, MetricComparison
 from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.paired_median import METHOD, TEST
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report import verdicts
 
@@ -14,11 +15,15 @@ SAFETY = Metric(
 )
 
 
-def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, success=0.0):
+def pair_with(
+    shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, success=0.0, means=(1.0, 1.0)
+):
     found = MetricComparison(
         "safety",
         worlds,
-        Estimate(shift, low, high, "Hodges–Lehmann"),
+        *means,
+        Estimate(shift, low, high, METHOD),
+        TEST,
         p_adjusted / 2,
         smallest,
         p_adjusted,
@@ -30,6 +35,8 @@ def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, succe
         "dwa",
         20,
         None,
+        0.5 + success,
+        0.5,
         Estimate(success, success - 0.1, success + 0.1, "Gaffke"),
         p_adjusted,
         "exact McNemar test",
@@ -48,7 +55,6 @@ def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, succe
     [
         (-0.2, -0.5, 0.1, "fgm − dwa was -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.1"),
         (0.2, -0.1, 0.5, "dwa − fgm was -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.1"),
-        (0.2, 0.0, 0.5, "dwa − fgm was -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.00"),
     ],
 )
 def test_interval_of_a_metric_has_the_sign_of_its_sentence(shift, low, high, said):
@@ -57,29 +63,31 @@ def test_interval_of_a_metric_has_the_sign_of_its_sentence(shift, low, high, sai
     better = "fgm" if shift < 0 else "dwa"
     other = "dwa" if shift < 0 else "fgm"
     assert verdict.lead == (
-        f"Safety was 0.200 1/m lower for {better} than for {other}, which is better."
+        f"In the typical world, safety was 0.200 1/m lower for {better} than for {other}, which is "
+        "better."
     )
-    assert verdict.evidence.startswith(f"The difference {said}")
+    assert verdict.evidence.startswith(f"The median difference {said}")
+    assert verdict.evidence.endswith("The means in these worlds were 1.000 and 1.000 1/m.")
 
 
-def test_significant_difference_with_an_estimate_of_zero_is_explained():
-    pair = pair_with(0.0, 0.0, 0.1)
-    metrics = {"safety": SAFETY}
-    assert verdicts.metric_verdicts(pair, metrics) == []
-    said = verdicts.undecided(pair, metrics)
-    assert "are significant, but their estimate is 0" in said
-    assert said.endswith(": safety.") and "not significant" not in said
-    assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == ""
-    not_significant = pair_with(0.0, 0.0, 0.1, p_adjusted=0.2)
-    said = verdicts.undecided(not_significant, metrics)
-    assert said == "The differences are not significant in these metrics: safety."
-    assert verdicts.advantage(not_significant, SAFETY, not_significant.metrics[0]) == ""
+def test_a_planner_that_is_better_only_in_the_typical_world_is_not_called_better():
+    pair = pair_with(-0.2, -0.5, -0.1, means=(1.4, 1.0))
+    (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
+    assert verdict.lead == (
+        "In the typical world, safety was 0.200 1/m lower for fgm than for dwa, but its mean was "
+        "not."
+    )
+    assert verdict.evidence.endswith("The means in these worlds were 1.400 and 1.000 1/m.")
+    assert not verdict.decided
+    assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == (
+        "better for fgm in the typical world, not on average"
+    )
 
 
 @pytest.mark.parametrize(
     ("shift", "p_adjusted", "said"),
     [
-        (-0.2, 0.01, "better for fgm"),
+        (-0.2, 0.01, "better for fgm in the typical world"),
         (-0.05, 0.01, ""),
         (-0.2, 0.3, ""),
         (-0.05, 0.3, ""),
@@ -95,8 +103,8 @@ def test_a_significant_but_irrelevant_difference_is_stated_as_such():
     pair = pair_with(-0.05, -0.09, -0.01, 0.01)
     (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     assert verdict.lead == (
-        "Safety was 0.050 1/m lower for fgm than for dwa, less than the relevant difference of "
-        "0.100 1/m."
+        "In the typical world, safety was 0.050 1/m lower for fgm than for dwa, less than the "
+        "relevant difference of 0.100 1/m."
     )
     assert not verdict.decided
 

@@ -51,6 +51,7 @@ def version_0(directory, monkeypatch):
         "CREATE TABLE trials AS SELECT trial, world, world_index, planner, repetition, seed, "
         "outcome, attempts, wall_s AS duration, finished_at, trajectory FROM whole",
         "DROP TABLE whole",
+        "ALTER TABLE metric_declarations DROP COLUMN bounds",
         "UPDATE schema SET version = 0",
     )
     monkeypatch.setitem(schema.UPGRADES, 0, upgrade)
@@ -72,8 +73,20 @@ def test_an_older_version_is_upgraded_and_continued(version_0):
     with ResultStore.read(version_0) as store:
         assert [trial.detail for trial in store.results().trials] == ["unknown", record().detail]
     connection = sqlite3.connect(str(version_0.results))
-    assert connection.execute("SELECT version FROM schema").fetchall() == [(1,)]
+    assert connection.execute("SELECT version FROM schema").fetchall() == [(schema.SCHEMA_VERSION,)]
     connection.close()
+
+
+def test_results_of_the_first_version_have_the_bounds_of_known_metrics(directory):
+    change(
+        directory,
+        "ALTER TABLE metric_declarations DROP COLUMN bounds",
+        "UPDATE schema SET version = 1",
+    )
+    with ResultStore.read(directory) as store:
+        bounds = {metric.name: metric.bounds for metric in store.results().metrics}
+    assert bounds["spl"] == (0.0, 1.0)
+    assert bounds["time_s"] is None
 
 
 def test_an_upgrade_that_fails_changes_nothing(version_0, monkeypatch):
@@ -96,9 +109,14 @@ def test_an_upgrade_that_fails_changes_nothing(version_0, monkeypatch):
     [
         (
             99,
-            "versions up to 1; use the version of gz_testauto that wrote it, or a later one",
+            f"versions up to {schema.SCHEMA_VERSION}; use the version of gz_testauto that wrote "
+            "it, or a later one",
         ),
-        (0, "cannot upgrade to 1; use the version of gz_testauto that wrote it"),
+        (
+            0,
+            f"cannot upgrade to {schema.SCHEMA_VERSION}; use the version of gz_testauto that "
+            "wrote it",
+        ),
     ],
 )
 def test_a_version_that_cannot_be_read_is_rejected_with_a_remedy(directory, version, remedy):

@@ -12,10 +12,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
-from gz_testauto.analysis.conditions import SAME, conditions, drives
+from gz_testauto.analysis.conditions import SAME, conditions
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign
+from gz_testauto.results.world_identity import missions
 
 Key = Tuple[str, ...]
 """The key that identifies a world independently of its directory."""
@@ -76,6 +77,9 @@ def pair_campaigns(
     campaigns share no world.
     """
     _require_labels(campaigns)
+    campaigns = [
+        replace(campaign, results=campaign.results.without_copies) for campaign in campaigns
+    ]
     found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
     kept = [c for c, of in zip(campaigns, found) if ignore_differences or not of.reasons]
     keys = {campaign.label: _keys(campaign, with_trials) for campaign in campaigns}
@@ -127,22 +131,20 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     """Return the key of each world by its name, or only of each world ``with_trials``.
 
-    A key consists of the hash of the file, its number among identical files, and the start and
-    goal. For imported trials without world files, the name replaces the hash.
+    A key consists of the hash of the file, its number among worlds with this file and other random
+    numbers, and the start, goals and road. For imported trials without world files, the name
+    replaces the hash.
     """
-    own = drives(campaign.manifest.inputs)
-    copies: Counter[str] = Counter()
+    specified = missions(campaign.manifest.inputs)
+    numbers: Counter[Key] = Counter()
     keys: Dict[str, Key] = {}
     ran = {record.world for record in campaign.results.trials}
     for world in campaign.results.worlds:
-        if world.sha256:
-            what = (world.sha256, str(copies[world.sha256]))
-            copies[world.sha256] += 1
-        else:
-            what = ("name", world.name)
-        place = [text for item in own.get(world.name, ()) for text in item]
+        mission = [text for item in specified.get(world.name, ()) for text in item]
+        key = (world.sha256, *mission) if world.sha256 else ("name", world.name, *mission)
+        numbers[key] += 1
         if world.name in ran or not with_trials:
-            keys[world.name] = (*what, *place)
+            keys[world.name] = (*key, str(numbers[key]))
     return keys
 
 

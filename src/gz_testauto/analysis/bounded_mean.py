@@ -7,11 +7,9 @@ statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 Mathematical Methods of Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new
 confidence interval for the mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers
 that are 0 or 1 it is Clopper and Pearson's interval, and for the differences 1, 0, −1 of two
-planners its p-value of a mean of 0 is that of the exact McNemar test.
-
-The additional world has the weight of one world, or the weight :data:`HALF`, which corresponds to
-the mid-P correction. ``benchmarks/false_alarms.py`` measures the coverage with both weights;
-docs/statistics.md lists the results.
+planners its p-value of a mean of 0 is that of the exact McNemar test. For other numbers,
+its validity is a conjecture (Learned-Miller and Thomas); ``benchmarks/false_alarms.py`` measures
+the coverage, and docs/statistics.md lists the results.
 
 The distribution is computed without random draws: ``Σ D_i x_i ≤ m`` if and only if ``Σ G_i (x_i −
 m) ≤ 0``, with independent Gamma variables ``G_i``, whose distribution function is an integral over
@@ -31,19 +29,14 @@ RATE: Bounds = (0.0, 1.0)
 DIFFERENCE: Bounds = (-1.0, 1.0)
 """Bounds of the difference of two rates."""
 
-WHOLE = 1.0
-HALF = 0.5
-"""Weight of the additional world."""
-
 METHOD = "Gaffke"
-METHOD_HALF = "Gaffke, mid-P"
 
 _LARGEST_STEP = 0.15
 _STEP = 0.6
 _SMALLEST = 1e-13
 
 
-def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate:
+def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
     """Return the mean of ``values``, shape (n,), which must be within ``bounds``, with its
     interval.
 
@@ -56,47 +49,55 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
     center = mean(numbers)
     if len(numbers) == 1:
         return Estimate.without_interval(center, ONE_WORLD)
+    tail = (1.0 - LEVEL) / 2.0
+    low, high = one_sided_bounds(numbers, (tail, tail), bounds)
+    return Estimate(center, min(low, center), max(high, center), METHOD)
+
+
+def one_sided_bounds(
+    values: np.ndarray, alphas: Tuple[float, float], bounds: Bounds
+) -> Tuple[float, float]:
+    """Return a lower and an upper bound of the mean of at least one value, shape (n,).
+
+    ``alphas`` are the probabilities with which each bound is wrong.
+    """
     from scipy.optimize import brentq
 
-    tail = (1.0 - LEVEL) / 2.0
-    method = METHOD if weight == WHOLE else METHOD_HALF
+    numbers = without_noise(values)
     lowest, highest = low, high = bounds
     if numbers.max() > lowest:
-        low = brentq(
-            lambda m: _at_most(numbers, lowest, weight, m) - tail, lowest, float(numbers.max())
-        )
+        top = float(numbers.max())
+        low = brentq(lambda m: _at_most(numbers, lowest, m) - alphas[0], lowest, top)
     if numbers.min() < highest:
-        high = brentq(
-            lambda m: _at_most(-numbers, -highest, weight, -m) - tail, float(numbers.min()), highest
-        )
-    return Estimate(center, min(low, center), max(high, center), method)
+        bottom = float(numbers.min())
+        high = brentq(lambda m: _at_most(-numbers, -highest, -m) - alphas[1], bottom, highest)
+    return float(low), float(high)
 
 
-def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:
+def one_sided_p_values(values: np.ndarray, at: float, bounds: Bounds) -> Tuple[float, float]:
+    """Return the p-values of the hypotheses that the mean of ``values``, shape (n,), is at most
+    ``at``, and that it is at least ``at``.
+    """
+    numbers = without_noise(values)
+    lowest, highest = bounds
+    return _at_most(numbers, lowest, at), _at_most(-numbers, -highest, -at)
+
+
+def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
     """Return the two-sided p-value of the hypothesis that the mean equals ``at``.
 
     It is below 0.05 if and only if the interval does not contain ``at``. For fewer than two worlds,
     for which no interval exists, it is 1.
     """
-    numbers = without_noise(values)
-    if len(numbers) < 2:
+    if len(values) < 2:
         return 1.0
-    lowest, highest = bounds
-    below, above = (
-        _at_most(numbers, lowest, weight, at),
-        _at_most(-numbers, -highest, weight, -at),
-    )
-    return min(1.0, 2.0 * min(below, above))
+    return min(1.0, 2.0 * min(one_sided_p_values(values, at, bounds)))
 
 
-def _at_most(values: np.ndarray, end: float, weight: float, at: float) -> float:
-    """Return the probability that Σ D_i x_i + D_0·end ≤ at.
-
-    D has a Dirichlet distribution with parameter 1 for each value and ``weight`` for ``end``.
-    """
+def _at_most(values: np.ndarray, end: float, at: float) -> float:
+    """Return the probability that Σ D_i x_i + D_0·end ≤ at, where D is uniform on the simplex."""
     points, counts = np.unique(np.append(values, end), return_counts=True)
     shapes = counts.astype(float)
-    shapes[np.searchsorted(points, end)] += weight - 1.0
     slopes = points - at
     shapes, slopes = shapes[slopes != 0.0], slopes[slopes != 0.0]
     if not len(slopes) or slopes.max() < 0.0:

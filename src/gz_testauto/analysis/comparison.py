@@ -5,10 +5,11 @@ endpoint. The metrics that declare ``in_comparison`` are secondary and are Holm-
 over all pairs of planners. Metrics of completed trials are compared in worlds in which both
 planners succeeded. Every estimate states its number of worlds.
 
-With one trial of each planner per world, only discordant worlds, in which exactly one of them
-succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the
-two rates is Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`): its own test of a difference of 0
-has the same p-value.
+The difference of the success rates, and of a metric with declared bounds, is the mean over the
+worlds, with Gaffke's test and interval (:mod:`gz_testauto.analysis.bounded_mean`). With one trial
+of each planner per world, the test is McNemar's in its exact (binomial) form. A metric without
+bounds is compared in the typical world, by the median difference
+(:mod:`gz_testauto.analysis.paired_median`), since no test of a mean is valid for unbounded numbers.
 
 Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests of more than two
 planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937). Cochran's Q is
@@ -27,20 +28,21 @@ import numpy as np
 from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.bounded_mean import (
     DIFFERENCE,
-    HALF,
-    METHOD_HALF,
-    WHOLE,
+    METHOD,
     mean_interval,
     mean_p_value,
 )
 from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.signed_rank import shift, signed_rank
+from gz_testauto.analysis.paired_median import TEST, median_difference, sign_test
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
 """Significance level for adjusted p-values."""
+
+OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
+"""Reason for a difference without an interval."""
 
 SHUFFLED_UP_TO = 200
 """Largest number of worlds with differences for which names are shuffled; above it, the χ²
@@ -74,7 +76,9 @@ class PairedCounts(NamedTuple):
 class MetricComparison:
     """The difference of two planners, first minus second, in one metric.
 
-    It is estimated over the ``worlds`` worlds in which both planners have a value.
+    It is estimated over the ``worlds`` worlds in which both planners have a value. ``first_mean``
+    and ``second_mean`` are the planners' means in these worlds. ``difference`` estimates the mean
+    difference if ``test`` is Gaffke's, and otherwise the median difference.
 
     ``significant`` is true if the adjusted p-value is below 0.05. ``relevant`` is true if the size
     of the estimate is at least ``smallest_relevant`` (in the metric's unit).
@@ -82,19 +86,33 @@ class MetricComparison:
 
     name: str
     worlds: int
-    shift: Estimate
+    first_mean: float
+    second_mean: float
+    difference: Estimate
+    test: str
     p_value: float
     smallest_relevant: float
     p_adjusted: float = math.nan
     significant: bool = False
     relevant: bool = False
 
+    @property
+    def is_of_means(self) -> bool:
+        """Return whether the difference is that of the means, not that of the typical world."""
+        return self.test == METHOD
+
+    @property
+    def mean_contradicts(self) -> bool:
+        """Return whether mean and median difference have opposite signs."""
+        return (self.first_mean - self.second_mean) * self.difference.value < 0.0
+
 
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
-    ``counts`` is None for trials with repetitions. ``difference`` is the first planner's success
+    ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the means
+    over these worlds of the planners' success rates. ``difference`` is the first planner's success
     rate minus the second's. ``p_adjusted`` is the p-value after Holm's adjustment over all pairs of
     planners. ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
     ``first_won`` and ``second_won`` are the worlds in which only that planner succeeded (with
@@ -105,6 +123,8 @@ class Comparison:
     second: str
     worlds: int
     counts: Optional[PairedCounts]
+    first_rate: float
+    second_rate: float
     difference: Estimate
     p_value: float
     test: str
@@ -115,6 +135,16 @@ class Comparison:
     p_adjusted: float = math.nan
     significant: bool = False
     relevant: bool = False
+
+    @property
+    def sign(self) -> float:
+        """1 if the first planner has the higher success rate, -1 if the second one has.
+
+        A sequential interval can exclude the present mean, so the interval decides if it excludes
+        0.
+        """
+        value, low, high, _ = self.difference
+        return 1.0 if low > 0.0 or (value >= 0.0 and not high < 0.0) else -1.0
 
 
 @dataclass(frozen=True)
@@ -185,26 +215,28 @@ def _compare(
     metrics: Sequence[Metric],
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
-    ahead = _ahead(of_first, of_second, common)
+    rates = [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
+    ahead = rounding.differences(*rates)
     single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
     counts: Optional[PairedCounts] = None
+    difference, p_value = mean_interval(ahead, DIFFERENCE), mean_p_value(ahead, 0.0, DIFFERENCE)
+    test = METHOD
     if single:
         level = [world for world, lead in zip(common, ahead) if lead == 0]
         both = sum(of_first[world][0].completed for world in level)
         first_only, second_only = int((ahead > 0).sum()), int((ahead < 0).sum())
         counts = PairedCounts(both, first_only, second_only, len(level) - both)
-        difference, p_value, test = rate_difference(counts), mcnemar(counts), "exact McNemar test"
-    else:
-        difference = mean_interval(ahead, DIFFERENCE, HALF)
-        p_value, test = mean_p_value(ahead, 0.0, DIFFERENCE, HALF), METHOD_HALF
+        p_value, test = mcnemar(counts), "exact McNemar test"
     if results.is_sequential:  # the number of worlds depends on how they ended
-        test, difference = anytime.TEST, anytime.interval(ahead, anytime.DIFFERENCE)
-        p_value = anytime.p_value(ahead)
+        test, difference = anytime.TEST, anytime.interval(ahead, DIFFERENCE)
+        p_value = anytime.p_value(ahead, 0.0, DIFFERENCE)
     return Comparison(
         first,
         second,
         len(common),
         counts,
+        rounding.mean(rates[0]),
+        rounding.mean(rates[1]),
         difference,
         p_value if common else math.nan,
         test,
@@ -231,7 +263,7 @@ def rate_difference(counts: PairedCounts) -> Estimate:
     """Return the success rate of the first planner minus that of the second, with its interval."""
     level = counts.both + counts.neither
     differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, level])
-    return mean_interval(differences, DIFFERENCE, WHOLE)
+    return mean_interval(differences, DIFFERENCE)
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
@@ -240,7 +272,9 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
     Worlds without valid trials of both planners are omitted.
     """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
-    return _ahead(of_first, of_second, [world for world in of_first if world in of_second])
+    common = [world for world in of_first if world in of_second]
+    rates = [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
+    return rounding.differences(*rates)
 
 
 def metric_differences(
@@ -251,34 +285,48 @@ def metric_differences(
     """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
-    return _differences(metric, of_first, of_second, common)
-
-
-def _ahead(of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]) -> np.ndarray:
-    of_planners = ([rate(trials[world]) for world in common] for trials in (of_first, of_second))
-    return rounding.differences(*of_planners)
+    means = _world_means(metric, of_first, of_second, common)
+    pairs = np.array(list(means.values())).reshape(-1, 2)
+    return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
 
 
 def _compare_metric(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
 ) -> MetricComparison:
-    differences = list(_differences(metric, of_first, of_second, common).values())
-    p_value = signed_rank(differences) if differences else math.nan
+    values = np.array(list(_world_means(metric, of_first, of_second, common).values()))
+    values = values.reshape(-1, 2)
+    differences = rounding.differences(values[:, 0], values[:, 1])
+    if metric.bounds is None:
+        difference, p_value, test = median_difference(differences), sign_test(differences), TEST
+    else:
+        scale = metric.bounds[1] - metric.bounds[0]
+        difference = mean_interval(differences, (-scale, scale))
+        p_value, test = mean_p_value(differences, 0.0, (-scale, scale)), METHOD
+        if np.any(np.clip(values, *metric.bounds) != values):
+            difference = Estimate.without_interval(difference.value, OUT_OF_BOUNDS)
+            p_value = math.nan
     return MetricComparison(
-        metric.name, len(differences), shift(differences), p_value, metric.smallest_relevant
+        metric.name,
+        len(differences),
+        rounding.mean(values[:, 0]),
+        rounding.mean(values[:, 1]),
+        difference,
+        test,
+        p_value if len(differences) else math.nan,
+        metric.smallest_relevant,
     )
 
 
-def _differences(
+def _world_means(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
-) -> Dict[str, float]:
+) -> Dict[str, List[float]]:
+    """Return the means of both planners in each world in which both have a value."""
     means = {}
     for world in common:
         values = [comparable_values(metric, trials[world]) for trials in (of_first, of_second)]
         if all(values):
-            means[world] = [rounding.mean(some) for some in values]
-    pairs = np.array(list(means.values())).reshape(-1, 2)
-    return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
+            means[world] = [rounding.mean(of_planner) for of_planner in values]
+    return means
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
@@ -307,7 +355,7 @@ def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparis
         found,
         p_adjusted=p_adjusted,
         significant=p_adjusted < ALPHA,
-        relevant=_is_relevant(found.shift.value, found.smallest_relevant),
+        relevant=_is_relevant(found.difference.value, found.smallest_relevant),
     )
 
 

@@ -4,11 +4,9 @@ If the conditions differ, they, and not the planners, can be the cause of a diff
 trials. The hashes of worlds, not this module, decide which worlds the campaigns share.
 """
 
-import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Dict, FrozenSet, Iterator, List, Mapping, Tuple
+from typing import FrozenSet, Iterator, List, Mapping, Tuple
 
 from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
@@ -29,8 +27,6 @@ the numbers of trials, and the relevant differences. The simulator is compared b
 """
 
 _CODE = ("code of ", "imported ")
-
-_ENTRY = re.compile(r"worlds\.files\[(\d+)\]\.(file|name|start.*|goal.*|via.*)$")
 
 _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     "metrics.safety_distance_m": ("safety", "danger_share"),
@@ -96,23 +92,6 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     return Conditions(tuple(reasons), tuple(notes), without)
 
 
-def drives(inputs: Mapping[str, str]) -> Dict[str, Tuple[Tuple[str, str], ...]]:
-    """Return the start and goal of each world with a separate start and goal, by the world's
-    name.
-    """
-    entries: Dict[str, Dict[str, str]] = {}
-    for name, value in inputs.items():
-        found = _ENTRY.match(name)
-        if found:
-            entries.setdefault(found[1], {})[found[2]] = value
-    named = {}
-    for entry in entries.values():
-        file, name = (_text(entry.pop(key, "")) for key in ("file", "name"))
-        own = sorted(item for item in entry.items() if item[1] != "null")
-        named[name or Path(file).stem] = tuple(own)
-    return named
-
-
 def _different_inputs(
     one: Mapping[str, str], other: Mapping[str, str]
 ) -> Iterator[Tuple[str, Tuple[str, str]]]:
@@ -129,12 +108,3 @@ def _shown(value: str) -> str:
     if value == "null":
         return "nothing"
     return "another file" if value.startswith("sha256:") else value
-
-
-def _text(value: str) -> str:
-    """Return the content of a JSON string, or "" for other JSON values."""
-    try:
-        found = json.loads(value or '""')
-    except ValueError:
-        return ""
-    return found if isinstance(found, str) else ""

@@ -10,6 +10,7 @@ trials finish, the number of workers and interruptions of the campaign therefore
 """
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -113,11 +114,14 @@ def _decide(
         return PairDecision(first, second, 0, alpha, Estimate.unknown(anytime.METHOD), 1.0)
     of_first, of_second = ([rates[name][world] for world in judged] for name in pair)
     values = rounding.differences(of_first, of_second)
-    p_value = anytime.p_value(values)
+    p_value = anytime.p_value(values, 0.0, anytime.DIFFERENCE)
     difference = anytime.interval(values, anytime.DIFFERENCE, alpha)
+    # The side that was rejected first, since later worlds can also reject the other one.
+    sides = [side(values, 0.0, anytime.DIFFERENCE) for side in (anytime.above, anytime.below)]
+    after = [anytime.first_rejected(bets, alpha / 2.0) or math.inf for bets in sides]
     better = ""
     if p_value <= alpha:
-        better = first if difference.value > 0 else second
+        better = first if after[0] < after[1] else second
     small = negligible is not None and -negligible < difference.low <= difference.high < negligible
     return PairDecision(
         first, second, len(values), alpha, difference, p_value, better, small and not better

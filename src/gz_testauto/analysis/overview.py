@@ -49,7 +49,8 @@ def analyze(
     selection by results, such as the trials that failed in an earlier version, does not represent
     all worlds, and the other version would seem better in it.
     """
-    comparisons, summaries = compare(results, pairs), summarize(results)
+    distinct = results.without_copies
+    comparisons, summaries = compare(distinct, pairs), summarize(distinct)
     if results.selection:
         comparisons = Comparisons(tuple(map(_described, comparisons.pairs)))
         summaries = tuple(
@@ -60,8 +61,8 @@ def analyze(
         results.metrics,
         summaries,
         comparisons,
-        group_worlds(results),
-        early_stop(results),
+        group_worlds(distinct),
+        early_stop(distinct),
     )
 
 
@@ -75,7 +76,7 @@ def _described(pair: Comparison) -> Comparison:
     metrics = tuple(
         replace(
             one,
-            shift=_value(one.shift),
+            difference=_value(one.difference),
             p_value=math.nan,
             p_adjusted=math.nan,
             significant=False,

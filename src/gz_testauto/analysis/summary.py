@@ -18,7 +18,7 @@ from typing import Dict, Iterable, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.bounded_mean import RATE, WHOLE, mean_interval
+from gz_testauto.analysis.bounded_mean import RATE, mean_interval
 from gz_testauto.analysis.intervals import ONE_WORLD, Estimate, success_rate
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -168,13 +168,13 @@ def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSumma
 
 
 def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
-    """Return the known values of the metric in the trials for which it is defined."""
+    """Return the known, finite values of the metric in the trials for which it is defined."""
     values = [
         record.metrics.get(metric.name, math.nan)
         for record in records
         if record.completed or not metric.completed_only
     ]
-    return [value for value in values if not math.isnan(value)]
+    return [value for value in values if math.isfinite(value)]
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
@@ -192,7 +192,7 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
         return Estimate.without_interval(float(success[0] / count[0]), ONE_WORLD)
     if (count == 1).all():
         return success_rate(int(success.sum()), len(count))
-    return mean_interval(success / count, RATE, WHOLE)
+    return mean_interval(success / count, RATE)
 
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:

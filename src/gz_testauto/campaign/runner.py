@@ -142,6 +142,7 @@ class EarlyStopMonitor:
         kept = _without_pending(results.trials, pending)
         self._records = {record.trial: record for record in kept}
         self._judged = list(results.judged)
+        self._copies = results.copies
         self._waiting: Dict[str, Set[int]] = {}
         for trial in trials:
             self._waiting.setdefault(trial.world, set()).add(trial.index)
@@ -163,7 +164,8 @@ class EarlyStopMonitor:
             if self.is_decided or not trials <= self._records.keys():
                 break
             evaluated.append(world)
-            if all(self._records[trial].outcome.valid for trial in trials):
+            valid = all(self._records[trial].outcome.valid for trial in trials)
+            if valid and world not in self._copies:  # a copy is no independent world
                 self._store.judge(world)
                 self._judged.append(world)
                 self._update_decision()

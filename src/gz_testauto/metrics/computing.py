@@ -71,6 +71,7 @@ def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
     decimals=4,
     better="lower",
     completed_only=False,
+    bounds=(0.0, 1.0),
     description="share of planning cycles that take longer than the control period",
 )
 def cycle_missed_share(recording: Recording, context: MetricContext) -> float:

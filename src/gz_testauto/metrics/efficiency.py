@@ -96,6 +96,7 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     completed_only=False,
     in_table=True,
     in_comparison=True,
+    bounds=(0.0, 1.0),
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:

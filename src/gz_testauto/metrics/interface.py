@@ -81,6 +81,10 @@ class Metric:
 
     ``smallest_relevant`` is the smallest difference between two planners that is practically
     relevant, in ``unit``, or 0 if every difference is. A campaign can set another value.
+
+    ``bounds`` are the smallest and the largest possible value, in ``unit``, if both are known. A
+    metric with bounds is compared by its mean. A metric without bounds is compared by the median
+    over worlds.
     """
 
     name: str
@@ -96,6 +100,7 @@ class Metric:
     in_comparison: bool = False
     in_agreement: bool = False
     smallest_relevant: float = 0.0
+    bounds: Optional[Tuple[float, float]] = None
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
@@ -130,6 +135,11 @@ class Metric:
             raise SpecError(
                 f"metric {self.name}: 'smallest_relevant' is {self.smallest_relevant:g}; it must "
                 "be 0 or more, in the metric's unit"
+            )
+        if self.bounds is not None and not -math.inf < self.bounds[0] < self.bounds[1] < math.inf:
+            raise SpecError(
+                f"metric {self.name}: 'bounds' is {self.bounds}; it must be two finite numbers in "
+                "increasing order"
             )
 
     def __call__(self, recording: Recording, context: MetricContext) -> float:

@@ -98,6 +98,7 @@ def safety(recording: Recording, context: MetricContext) -> float:
     heading="danger",
     better="lower",
     completed_only=True,
+    bounds=(0.0, 1.0),
     description="share of the time in which the clearance is below the safety distance d_0",
 )
 def danger_share(recording: Recording, context: MetricContext) -> float:

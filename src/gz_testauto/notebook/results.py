@@ -272,7 +272,8 @@ class PlannerComparisons(Sequence[Comparison]):
     def to_pandas(self) -> "pandas.DataFrame":
         """Return one row per pair of planners and metric; ``success`` is the success rate.
 
-        ``difference`` is the first planner's value minus the second's, in SI units, with the ends
+        ``difference`` is the first planner's value minus the second's, in SI units: the mean over
+        worlds for success and for metrics with bounds, otherwise the median. It has the ends
         ``low`` and ``high`` of its 95 % confidence interval. ``p_holm`` is the p-value after Holm's
         adjustment. Unknown numbers are NaN.
         """
@@ -295,7 +296,7 @@ def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
 
     yield row(SUCCESS, pair, pair.difference)
     for metric in pair.metrics:
-        yield row(metric.name, metric, metric.shift)
+        yield row(metric.name, metric, metric.difference)
 
 
 def _samples(recording: Recording) -> Dict[str, np.ndarray]:

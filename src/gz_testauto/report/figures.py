@@ -114,20 +114,20 @@ def _differences(analysis: Analysis) -> Iterator[Drawn]:
                 metric = metrics[found.name]
                 per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
                 values = np.sort([value * metric.shown_factor for value in per_world.values()])
-                shift = [value * metric.shown_factor for value in found.shift[:3]]
+                estimate = [value * metric.shown_factor for value in found.difference[:3]]
                 label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")
-                draw = _difference_drawer(pair, label, values, shift)
+                draw = _difference_drawer(pair, label, values, estimate)
                 planners = f"{pair.first[:NAME_SHOWN]}_minus_{pair.second[:NAME_SHOWN]}"
                 yield f"difference_{planners}_{metric.name}", 2.2, draw
 
 
 def _difference_drawer(
-    pair: Comparison, label: str, values: np.ndarray, shift: Sequence[float]
+    pair: Comparison, label: str, values: np.ndarray, estimate: Sequence[float]
 ) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
-        if np.isfinite(shift).all():
-            axes.axhspan(shift[1], shift[2], color=COLORS[0], alpha=0.2, linewidth=0)
-        axes.axhline(shift[0], color=COLORS[0], linewidth=1.2)
+        if np.isfinite(estimate).all():
+            axes.axhspan(estimate[1], estimate[2], color=COLORS[0], alpha=0.2, linewidth=0)
+        axes.axhline(estimate[0], color=COLORS[0], linewidth=1.2)
         axes.axhline(0, color="black", linewidth=0.6)
         axes.plot(np.arange(1, len(values) + 1), values, ".", color=COLORS[0], markersize=4)
         axes.set_title(f"{_name(pair.first)} − {_name(pair.second)}")

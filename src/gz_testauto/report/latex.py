@@ -4,7 +4,7 @@ Numbers and headings come from :mod:`gz_testauto.analysis` and the metrics' decl
 package that the tables require is ``\usepackage{booktabs}``. Text from results is escaped.
 """
 
-from typing import Sequence
+from typing import List, Sequence
 
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.analysis.overview import Analysis
@@ -14,7 +14,7 @@ from gz_testauto.report.names import metric_heading
 from gz_testauto.report.notes import extent_text, notes, success_note
 from gz_testauto.report.plain import methods_text
 from gz_testauto.report.rows import (
-    OPEN_END,
+    DifferenceRow,
     Notation,
     mean_of,
     measured_metrics,
@@ -106,25 +106,32 @@ def _differences(analysis: Analysis) -> str:
             continue
         name = f"{pair.first} − {pair.second}"
         success = success_difference(pair, _NOTATION)
-        rows.append([name, "success (points)", *map(str, success)])
+        rows.append([name, "success (%, points)", *_cells(success)])
         for metric, row in metric_differences(pair, metrics, _NOTATION):
-            rows.append(["", _heading(metric), *map(str, row)])
+            if row.worlds:
+                rows.append(["", _heading(metric), *_cells(row)])
     pairs = [pair for pair in analysis.comparisons.pairs if pair.worlds]
     tests = sorted({pair.test for pair in pairs})
     compared = [metric for metric in analysis.metrics if metric.in_comparison]
     smallest = ", ".join(smallest_text(metric) for metric in compared)
-    shifts = methods_text(found.shift for pair in pairs for found in pair.metrics)
+    intervals = methods_text(found.difference for pair in pairs for found in pair.metrics)
+    metric_tests = sorted({found.test for pair in pairs for found in pair.metrics if found.worlds})
     text = (
         f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
         f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "
-        f"Wilcoxon signed-rank, Holm-adjusted together; intervals: {shifts or '–'}. {OPEN_END} "
+        f"{'; '.join(metric_tests) or '–'}, Holm-adjusted together; intervals: {intervals or '–'}. "
+        "Means: of both planners in the same worlds. Median: the difference in the typical world. "
         "Significant: the Holm-adjusted p is below 0.05. Relevant: the difference is at least: "
         f"success {100 * analysis.results.relevant_success:g} points"
         f"{', ' if smallest else ''}{smallest}."
     )
-    head = ["planners", "of", "worlds", "difference", f"{_PERCENT:.0f} % interval"]
-    head += ["p", "p (Holm)", "significant", "relevant"]
+    head = ["planners", "of", "worlds", "means", "statistic", "difference"]
+    head += [f"{_PERCENT:.0f} % interval", "p", "p (Holm)", "verdict"]
     return _table("Differences", head, rows, text, left=2)
+
+
+def _cells(row: DifferenceRow) -> List[str]:
+    return [str(row.worlds), " and ".join(row.means), *row[2:]]
 
 
 def _table(

@@ -9,13 +9,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.comparison import ALPHA, Comparison
+from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import WIDTH, joined, plain_table
-from gz_testauto.report.rows import OPEN_END, Notation, mean_of, metric_differences, smallest_text
+from gz_testauto.report.rows import Notation, mean_of, metric_differences, smallest_text
 
 _NOTATION = Notation()
 FIRST = 6
@@ -25,14 +25,19 @@ FIRST = 6
 def means_table(analysis: Analysis) -> Table:
     """Return the first table of means.
 
-    The metrics of completed trials are placed next to the number of these trials.
+    The metrics of completed trials are placed next to the number of these trials. A mean is
+    followed by its number of trials if some of them have no value.
     """
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
         table.add_column(_heading(metric), justify="right")
     for summary in analysis.summaries:
-        cells = [mean_of(metric, summary, _NOTATION).mean for metric in metrics]
+        cells = []
+        for metric in metrics:
+            mean, _, trials = mean_of(metric, summary, _NOTATION)
+            expected = summary.reached if metric.completed_only else summary.trials
+            cells.append(f"{mean} ({trials})" if 0 < trials < expected else mean)
         table.add_row(summary.planner, str(summary.reached), *cells)
     return table
 
@@ -64,36 +69,59 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    """Return a table with one row per compared metric; ``metrics`` maps names to metrics."""
-    table = plain_table("metric", "worlds")
-    for heading in ("shift", "95 % interval", "p", "p (Holm)", "significant", "relevant"):
+    """Return a table with one row per metric with a value of both planners; ``metrics`` maps names
+    to metrics.
+    """
+    table = plain_table("metric", "n", "means")
+    for heading in ("of", "diff.", "95 % interval", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
     for metric, row in metric_differences(pair, metrics, _NOTATION):
-        label = f"{metric_heading(metric)} {metric.label_unit}".strip()
-        table.add_row(label, *map(str, row))
+        if row.worlds:
+            table.add_row(
+                f"{metric_heading(metric)} {metric.label_unit}".strip(),
+                str(row.worlds),
+                " ".join(row.means),
+                *(row.statistic, row.difference, row.interval, row.p_holm, row.verdict),
+            )
     return table
+
+
+def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]:
+    """Return a sentence on the metrics whose mean and median differences have opposite signs, if
+    the median is significant.
+    """
+    names = [
+        metric_heading(metrics[found.name])
+        for found in pair.metrics
+        if found.significant and found.mean_contradicts
+    ]
+    if not names:
+        return []
+    return [
+        f"In {joined(names)}, the planner that is ahead in the typical world is behind in the mean."
+    ]
 
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     """Return a note on the methods with which differences were estimated, and on their worlds."""
+    compared = [found for found in pair.metrics if found.worlds]
     text = (
-        f"The shifts are Hodges–Lehmann estimates of the differences {pair.first} − {pair.second}. "
-        "The p-values are those of Wilcoxon's signed-rank test."
+        f"Means of {pair.first} and {pair.second} in the same n worlds. Difference: mean or median "
+        f"over these worlds of {pair.first} − {pair.second}. The median describes the typical "
+        "world. "
+        f"Methods: {', '.join(sorted({found.test for found in compared}))}."
     )
-    compared = [metrics[found.name] for found in pair.metrics]
-    short = joined([metric_heading(metric) for metric in compared if metric.completed_only])
-    if short:
-        text += (
-            f" {short[0].upper()}{short[1:]} are compared in worlds in which both planners "
-            "reached the goal."
-        )
-    shifts = [found.shift for found in pair.metrics if found.worlds]
-    reasons = sorted({shift.method for shift in shifts if not shift.has_interval})
+    reached = [metrics[found.name] for found in compared if metrics[found.name].completed_only]
+    if reached:
+        short = joined([metric_heading(metric) for metric in reached])
+        text += f" {short[0].upper()}{short[1:]}: worlds in which both reached the goal."
+    absent = [metric_heading(metrics[one.name]) for one in pair.metrics if not one.worlds]
+    if absent:
+        text += f" No world has a value of both for {joined(absent)}."
+    reasons = sorted({one.difference.method for one in compared if not one.difference.has_interval})
     if reasons:
         text += f" No interval exists for some metrics ({', '.join(reasons)})."
-    if any(found.p_value < ALPHA and 0.0 in found.shift[1:3] for found in pair.metrics):
-        text += " " + OPEN_END
-    smallest = joined([smallest_text(metric) for metric in compared])
+    smallest = joined([smallest_text(metrics[found.name]) for found in compared])
     text += f" The smallest relevant differences are {smallest}."
     return Text(text, style="dim")
 

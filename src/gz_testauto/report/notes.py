@@ -8,20 +8,24 @@ import math
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA, Comparisons
 from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
+from gz_testauto.base.truncation import join_truncated
+from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import (
     correlation_text,
     count_text,
     duration_text,
     interval_text,
+    joined,
     number_text,
     p_text,
 )
+from gz_testauto.report.rows import measured_metrics
 from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.worlds.record import unmeasured_in
 
@@ -29,6 +33,9 @@ CAUSE_SHOWN = 150
 """Largest number of characters that are shown of an invalid trial's cause. The store contains the
 full text.
 """
+
+COPIES_SHOWN = 5
+"""Number of copies of a world that a note names."""
 
 _EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
@@ -66,6 +73,9 @@ def caveats(analysis: Analysis) -> List[Note]:
         *selection_notes(results),
         *early_stop_notes(analysis.early_stop),
         *early_stop_caveats(results),
+        *copies_notes(results),
+        *validity_notes(summaries),
+        *means_notes(analysis),
         *load_notes(summaries),
         *barn_notes(results, summaries),
         *correlation_notes(summaries),
@@ -83,6 +93,68 @@ def selection_notes(results: CampaignResults) -> List[Note]:
             f"Selected trials: {results.selection}. The rates and differences describe only these "
             "trials, not all worlds, so there are no intervals and no tests. To compare planners, "
             "run the complete campaign."
+        )
+    ]
+
+
+def copies_notes(results: CampaignResults) -> List[Note]:
+    """Return a note on worlds that are copies of other worlds."""
+    if not results.copies:
+        return []
+    of_originals: Dict[str, List[str]] = {}
+    for copy, original in results.copies.items():
+        of_originals.setdefault(original, []).append(copy)
+    return [
+        Note(
+            "Worlds with the same file, start and goal count as repetitions of one world:",
+            tuple(
+                f"{original}: {join_truncated(names, COPIES_SHOWN)}"
+                for original, names in of_originals.items()
+            ),
+        )
+    ]
+
+
+def validity_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
+    """Return a note on the invalid trials of each planner, if their shares differ.
+
+    The worlds with invalid trials can be harder or easier than the others. The note therefore
+    states the success rates for the cases that all invalid trials failed and that all succeeded.
+    """
+    shares = {s.invalid / (s.trials + s.invalid) for s in summaries if s.trials + s.invalid}
+    if len(shares) < 2:
+        return []
+    lines = []
+    for summary in summaries:
+        total = summary.trials + summary.invalid
+        if total:
+            low, high = summary.reached / total, (summary.reached + summary.invalid) / total
+            lines.append(
+                f"{summary.planner}: {summary.invalid} of {total} invalid; success "
+                f"{number_text(100 * low, 1)} to {number_text(100 * high, 1)} % of all trials"
+            )
+    text = "The shares of invalid trials differ, which can bias every comparison. If all invalid "
+    return [Note(f"{text}trials had failed or succeeded:", tuple(lines))]
+
+
+def means_notes(analysis: Analysis) -> List[Note]:
+    """Return a note on means of planners that are over different worlds, because the planners
+    reached the goal in different worlds.
+    """
+    metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
+    reached = {
+        planner: {record.world for record in analysis.results.of(planner) if record.completed}
+        for planner in analysis.results.planners
+    }
+    counts = {planner: len(worlds) for planner, worlds in reached.items() if worlds}
+    if not metrics or len({frozenset(reached[planner]) for planner in counts}) < 2:
+        return []
+    worlds = ", ".join(f"{planner} {count}" for planner, count in counts.items())
+    names = joined([metric_heading(metric) for metric in metrics])
+    return [
+        Note(
+            f"The means of {names} are over different worlds, those in which each planner reached "
+            f"the goal ({worlds}). The comparisons contain the means in the same worlds."
         )
     ]
 
@@ -226,19 +298,28 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
 
 
 def overall_notes(comparisons: Comparisons) -> List[Note]:
-    """Return a note on the test of whether the success rates of all planners differ.
+    """Return notes on the test of whether the success rates of all planners differ, and on the
+    adjustment for several pairs.
 
     The list is empty for two planners.
     """
-    if not comparisons.overall_test or math.isnan(comparisons.overall_p):
-        return []
-    result = "differed" if comparisons.overall_p < ALPHA else "did not differ"
-    return [
-        Note(
-            f"The success rates of all planners {result} significantly "
-            f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
+    notes = []
+    if len(comparisons.pairs) > 1:
+        notes.append(
+            Note(
+                f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
+                "intervals are not adjusted: some exclude 0 by chance."
+            )
         )
-    ]
+    if comparisons.overall_test and not math.isnan(comparisons.overall_p):
+        result = "differed" if comparisons.overall_p < ALPHA else "did not differ"
+        notes.append(
+            Note(
+                f"The success rates of all planners {result} significantly "
+                f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
+            )
+        )
+    return notes
 
 
 def missing_notes(results: CampaignResults) -> List[Note]:

@@ -17,8 +17,6 @@ from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import number_text, p_text
 from gz_testauto.trial.outcome import Outcome
 
-OPEN_END = "An interval that ends at 0 excludes 0 if p < 0.05."
-
 
 @dataclass(frozen=True)
 class Notation:
@@ -76,15 +74,21 @@ class Mean(NamedTuple):
 
 
 class DifferenceRow(NamedTuple):
-    """The difference of two planners in a metric, or in success rate if ``metric`` is None."""
+    """The difference of two planners in a metric or in success rate.
+
+    ``means`` are those of both planners in the same ``worlds``. ``statistic`` is ``mean`` or
+    ``median``: the statistic of the differences in these worlds that ``difference`` estimates.
+    """
 
     worlds: int
-    shift: str
+    means: Tuple[str, str]
+    statistic: str
+    difference: str
     interval: str
     p: str
     p_holm: str
-    significant: str
-    relevant: str
+    verdict: str
+    """``significant``, ``relevant``, ``both`` or ``neither``."""
 
 
 def success_rows(
@@ -127,10 +131,11 @@ def mean_of(metric: Metric, summary: PlannerSummary, notation: Notation) -> Mean
 
 def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
     """Return the difference of two planners' success rates, in points."""
-    value = 100 * pair.difference.value
     return DifferenceRow(
         pair.worlds,
-        notation.number(value, 1, "+"),
+        (notation.number(100 * pair.first_rate, 1), notation.number(100 * pair.second_rate, 1)),
+        "mean",
+        notation.number(100 * pair.difference.value, 1, "+"),
         notation.interval(pair.difference, 1, 100, "+"),
         *_tested(pair, notation),
     )
@@ -145,27 +150,34 @@ def metric_differences(
     """
     rows = []
     for found in pair.metrics:
-        metric, shift = metrics[found.name], found.shift
+        metric = metrics[found.name]
+        factor, decimals = metric.shown_factor, metric.decimals
         row = DifferenceRow(
             found.worlds,
-            notation.number(shift.value * metric.shown_factor, metric.decimals, "+"),
-            notation.interval(shift, metric.decimals, metric.shown_factor, "+"),
+            (
+                notation.number(found.first_mean * factor, decimals),
+                notation.number(found.second_mean * factor, decimals),
+            ),
+            "mean" if found.is_of_means else "median",
+            notation.number(found.difference.value * factor, decimals, "+"),
+            notation.interval(found.difference, decimals, factor, "+"),
             *_tested(found, notation),
         )
         rows.append((metric, row))
     return rows
 
 
-def _tested(
-    found: Union[Comparison, MetricComparison], notation: Notation
-) -> Tuple[str, str, str, str]:
-    """Return the p-value, the adjusted p-value, and whether the difference is significant and
-    relevant.
-    """
-    flags = [notation.missing] * 2  # nothing could be compared
+def _tested(found: Union[Comparison, MetricComparison], notation: Notation) -> Tuple[str, str, str]:
+    """Return the p-value, the adjusted p-value, and the verdict."""
+    verdict = notation.missing  # nothing could be compared
     if not math.isnan(found.p_value):
-        flags = ["yes" if flag else "no" for flag in (found.significant, found.relevant)]
-    return (notation.p(found.p_value), notation.p(found.p_adjusted), flags[0], flags[1])
+        verdict = {
+            (True, True): "both",
+            (True, False): "significant",
+            (False, True): "relevant",
+            (False, False): "neither",
+        }[found.significant, found.relevant]
+    return notation.p(found.p_value), notation.p(found.p_adjusted), verdict
 
 
 def smallest_text(metric: Metric) -> str:

@@ -18,6 +18,7 @@ from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (
+    contradictions,
     differences_note,
     differences_table,
     further_means,
@@ -27,18 +28,21 @@ from gz_testauto.report.notes import (
     CAUSE_SHOWN,
     Note,
     barn_notes,
+    copies_notes,
     correlation_notes,
     early_stop_caveats,
     early_stop_notes,
     extent_text,
     invalid_notes,
     load_notes,
+    means_notes,
     missing_notes,
     overall_notes,
     running_notes,
     selection_notes,
     success_note,
     unmeasured_notes,
+    validity_notes,
     worker_deaths_notes,
 )
 from gz_testauto.report.plain import (
@@ -80,9 +84,12 @@ def report(analysis: Analysis) -> RenderableType:
     else:
         parts += [
             _outcome_table(summaries),
+            *_noted(copies_notes(results), "yellow"),
+            *_noted(validity_notes(summaries), "yellow"),
             *_noted(load_notes(summaries), "yellow"),
             "",
             means_table(analysis),
+            *_noted(means_notes(analysis), "yellow"),
             *_notes(results, summaries),
             *_noted(early_stop_caveats(results), "dim"),
         ]
@@ -143,12 +150,16 @@ def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
     shown = failures(summaries, all_but_rare=True)
     for outcome in shown:
         table.add_column(outcome.heading, justify="right")
+    has_invalid = any(summary.invalid for summary in summaries)
+    if has_invalid:
+        table.add_column("invalid", justify="right")
     for summary, rate, interval, counts in success_rows(summaries, shown, Notation()):
         table.add_row(
             summary.planner,
             f"{summary.reached}/{summary.trials}",
             f"{rate} {interval}" if summary.success.has_interval else rate,
             *map(str, counts),
+            *([str(summary.invalid)] if has_invalid else []),
         )
     return table
 
@@ -188,7 +199,9 @@ def _comparison(
             for planner, worlds in verdict.won
             if worlds and pair.counts is not None
         ]
-    return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
+    lines += [differences_table(pair, metrics)]
+    lines += [Text(line, "yellow") for line in contradictions(pair, metrics)]
+    return [*lines, differences_note(pair, metrics)]
 
 
 def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable[RenderableType]:

@@ -1,8 +1,10 @@
 """Describe the results of comparisons in one sentence each, with its confidence interval.
 
 A planner is called better if the difference is significant (by its p-value, adjusted for multiple
-comparisons) and relevant (by its size). In a campaign that stops early, the stopping test decides
-whether the success rates differ significantly. Every number comes from :mod:`gz_testauto.analysis`.
+comparisons) and relevant (by its size). For a metric that is compared by the median, it is called
+better in the typical world, and the sentence states the means. In a campaign that stops early, the
+stopping test decides whether the success rates differ significantly. Every number comes from
+:mod:`gz_testauto.analysis`.
 """
 
 import math
@@ -54,11 +56,11 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
             if (decision.first, decision.second) == (pair.first, pair.second) and decision.worlds:
                 return _early_verdict(pair, decision, end, won)
     decided = pair.significant and pair.relevant
-    ahead, behind, sign = pair.first, pair.second, 1.0
-    if pair.difference.value < 0:
-        ahead, behind, sign = behind, ahead, -1.0
+    ahead, behind, sign = pair.first, pair.second, pair.sign
+    if sign < 0.0:
+        ahead, behind = behind, ahead
     points = 100 * sign * pair.difference.value
-    if pair.significant and pair.difference.value != 0.0:
+    if pair.significant:
         lead = _higher_rate(pair, ahead, behind)
     else:
         lead = _not_significant(ahead, behind, pair.p_value < ALPHA <= pair.p_adjusted)
@@ -86,7 +88,9 @@ def _early_verdict(
 ) -> VerdictText:
     """Return the result of the stopping test, with its confidence interval."""
     ahead, behind, sign = decision.first, decision.second, 1.0
-    if decision.difference.value < 0:
+    if decision.second == decision.better or (
+        not decision.better and decision.difference.value < 0.0
+    ):
         ahead, behind, sign = behind, ahead, -1.0
     value, *ends = (100 * sign * number for number in decision.difference[:3])
     low, high = sorted(ends)
@@ -158,27 +162,21 @@ def _ending(end: EarlyStop) -> str:
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
     """Return one sentence per metric in which the pair differs significantly."""
     found = ((metrics[one.name], one) for one in pair.metrics)
-    return [_metric_verdict(pair, metric, one) for metric, one in found if _has_size(one)]
+    return [_metric_verdict(pair, metric, one) for metric, one in found if one.significant]
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     """Return sentences that list the metrics without a result: those whose difference is not
-    significant or is estimated as 0, and those without values.
+    significant, and those without values.
     """
-    open_ones = [one for one in pair.metrics if not _has_size(one)]
     sentences = []
     for some, text in (
         (
-            [one for one in open_ones if not (math.isnan(one.p_value) or one.significant)],
+            [one for one in pair.metrics if not (math.isnan(one.p_value) or one.significant)],
             "The differences are not significant in these metrics",
         ),
         (
-            [one for one in open_ones if one.significant],
-            "The differences are significant, but their estimate is 0, because many worlds are "
-            "equal, in these metrics",
-        ),
-        (
-            [one for one in open_ones if not one.worlds],
+            [one for one in pair.metrics if not one.worlds],
             "No world has a value of both planners for these metrics",
         ),
     ):
@@ -188,52 +186,61 @@ def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
     return " ".join(sentences)
 
 
-def _has_size(found: MetricComparison) -> bool:
-    """Return whether the difference is significant and its estimate is not 0."""
-    return found.significant and found.shift.value != 0.0
-
-
 def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
     """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction. The
     text is empty unless the difference is significant and relevant."""
     if not (found.significant and found.relevant):
         return ""
     lower, higher = pair.first, pair.second
-    if found.shift.value > 0:
+    if found.difference.value > 0:
         lower, higher = higher, lower
-    if metric.better == "neither":
-        return f"lower for {lower}"
-    return f"better for {lower if metric.better == 'lower' else higher}"
+    text = f"lower for {lower}"
+    if metric.better != "neither":
+        text = f"better for {lower if metric.better == 'lower' else higher}"
+    if found.is_of_means:
+        return text
+    return f"{text} in the typical world{', not on average' if found.mean_contradicts else ''}"
 
 
 def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> VerdictText:
-    first_lower = found.shift.value < 0
-    lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
+    names, means = (pair.first, pair.second), (found.first_mean, found.second_mean)
+    sign = -metric.shown_factor  # the subject minus the other planner
+    if (found.difference.value > 0) == (metric.better == "higher"):
+        sign = metric.shown_factor
+    else:
+        names, means = names[::-1], means[::-1]
+    subject, other = names
     unit = f" {metric.label_unit}" if metric.label_unit else ""
-    subject, direction, rest = lower, "lower", higher
-    if metric.better == "higher":
-        subject, direction, rest = higher, "higher", lower
-    size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
-    sign = metric.shown_factor if subject == pair.first else -metric.shown_factor
-    value, *ends = (sign * number + 0.0 for number in found.shift[:3])  # no -0
-    shift, *shown = (number_text(one, metric.decimals, "+") for one in (value, *sorted(ends)))
-    interval = f"{100 * LEVEL:.0f} % CI {' to '.join(shown)}{unit}, {found.shift.method}"
-    if not found.shift.has_interval:
-        interval = f"no CI: {found.shift.method}"
+
+    def text(number: float, plus: str = "") -> str:
+        return number_text(number + 0.0, metric.decimals, plus)  # no -0
+
+    value, *ends = (sign * number for number in found.difference[:3])
+    interval = f"no CI: {found.difference.method}"
+    if found.difference.has_interval:
+        shown = " to ".join(text(end, "+") for end in sorted(ends))
+        interval = f"{100 * LEVEL:.0f} % CI {shown}{unit}, {found.difference.method}"
     heading = metric_heading(metric)
-    lead = f"{heading[:1].upper()}{heading[1:]} was {size}{unit} {direction} for {subject} than "
-    lead += f"for {rest}"
+    direction = "higher" if metric.better == "higher" else "lower"
+    lead = f"{heading[:1].upper()}{heading[1:]} was {text(abs(value))}{unit} {direction} for "
+    lead += f"{subject} than for {other}"
+    if not found.is_of_means:
+        lead = f"In the typical world, {heading} was{lead.partition(' was')[2]}"
     if not found.relevant:
-        smallest = number_text(found.smallest_relevant * metric.shown_factor, metric.decimals)
+        smallest = text(found.smallest_relevant * metric.shown_factor)
         lead += f", less than the relevant difference of {smallest}{unit}"
+    elif found.mean_contradicts:
+        lead += ", but its mean was not"
     elif metric.better != "neither":
         lead += ", which is better"
+    shown_means = " and ".join(text(mean * metric.shown_factor) for mean in means)
     evidence = (
-        f"The difference {subject} − {rest} was {shift}{unit} in "
-        f"{count_text(found.worlds, 'world')} ({interval}; Wilcoxon signed-rank test, "
-        f"{p_text(found.p_value)}, Holm-adjusted {p_text(found.p_adjusted)})."
+        f"The {'mean' if found.is_of_means else 'median'} difference {subject} − {other} was "
+        f"{text(value, '+')}{unit} in {count_text(found.worlds, 'world')} ({interval}; "
+        f"{found.test}, {p_text(found.p_value)}, Holm-adjusted {p_text(found.p_adjusted)}). The "
+        f"means in these worlds were {shown_means}{unit}."
     )
-    return VerdictText(f"{lead}.", evidence, found.relevant)
+    return VerdictText(f"{lead}.", evidence, found.relevant and not found.mean_contradicts)
 
 
 def _rates(pair: Comparison, ahead: str) -> str:

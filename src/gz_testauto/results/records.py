@@ -5,7 +5,8 @@ Records are frozen dataclasses. The fields of a record are the columns of its ta
 """
 
 import datetime
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from gz_testauto.base.errors import GzTestautoError
@@ -168,6 +169,10 @@ class CampaignResults:
     monday``; empty if all trials of the plan, or those of its first worlds, were run. Rates and
     differences of selected trials do not represent all worlds.
     """
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """The first of several equal worlds, by the name of each of the others. In statistics, the
+    trials in a copy are repetitions in the first one.
+    """
     running: Optional[Runner] = None
     """The process that runs the campaign, with its running trials; None if the campaign is not
     running.
@@ -201,6 +206,28 @@ class CampaignResults:
     def invalid(self) -> Tuple[TrialRecord, ...]:
         """The invalid trials: those that were abandoned without a valid attempt."""
         return tuple(record for record in self.trials if not record.outcome.valid)
+
+    @property
+    def without_copies(self) -> "CampaignResults":
+        """The results for statistics: trials in copies of a world are further repetitions in this
+        world.
+        """
+        if not self.copies:
+            return self
+        repetitions: Counter[Tuple[str, str]] = Counter()
+        trials = []
+        for trial in self.trials:
+            world = self.copies.get(trial.world, trial.world)
+            repetition = repetitions[world, trial.planner]
+            repetitions[world, trial.planner] += 1
+            trials.append(replace(trial, world=world, repetition=repetition))
+        return replace(
+            self,
+            worlds=tuple(world for world in self.worlds if world.name not in self.copies),
+            trials=tuple(trials),
+            judged=tuple(world for world in self.judged if world not in self.copies),
+            copies={},
+        )
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
         """Return all finished trials of one planner, including invalid trials."""

@@ -40,11 +40,20 @@ from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, Tri
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.worlds.record import WorldRecord
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Upgrade = Callable[[sqlite3.Connection], None]
 
-UPGRADES: Dict[int, Upgrade] = {}
+
+def _add_bounds(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE metric_declarations ADD COLUMN [bounds] TEXT")
+    connection.execute(
+        "UPDATE metric_declarations SET bounds = '[0.0, 1.0]' "
+        "WHERE name IN ('spl', 'danger_share', 'cycle_missed_share')"
+    )
+
+
+UPGRADES: Dict[int, Upgrade] = {1: _add_bounds}
 """Functions that upgrade the tables of a version to the next version, by the old version. Each runs
 in a transaction. It must use only SQL, because the records do not describe the tables of older
 versions.

@@ -24,6 +24,7 @@ from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.results.world_identity import copies_of_worlds, has_equal_files
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
@@ -218,6 +219,9 @@ class ResultStore:
         path = self._directory.results
         with _reporting_damage(path), reporting_errors(path):
             results = _checked(self._all_rows(), path)
+        if has_equal_files(results.worlds):
+            inputs = Manifest.read(self._directory).inputs
+            results = replace(results, copies=copies_of_worlds(results.worlds, inputs))
         if len(results.trials) >= results.planned:
             return replace(results, selection="")
         return results

@@ -4,8 +4,8 @@ from table_results import store_table
 
 OUTCOMES = {"1": "reached", "0": "collided", "x": "invalid"}
 
-GOOD = "1" * 90 + "0" * 10
-WORSE = "0" * 30 + "1" * 60 + "0" * 10
+GOOD = "1111111110" * 10
+WORSE = "0001111110" * 10
 PASSES = "1" * 100
 
 

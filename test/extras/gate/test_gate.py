@@ -6,7 +6,7 @@ from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
-from gate_tables import GOOD, WORSE, gate_results, table
+from gate_tables import GOOD, PASSES, WORSE, gate_results, table
 
 from gz_testauto.cli.main import main
 from gz_testauto.extras.gate.report import _further
@@ -37,7 +37,7 @@ def test_planner_that_is_worse_fails_and_the_worlds_are_named(results, tmp_path,
     said = capsys.readouterr().out
     assert said.startswith("FAILED: ")
     assert "30.0 percentage points lower" in said
-    assert "was worse in 30 worlds: w000, w001, w002, w003, w004 and 25 more" in said
+    assert "was worse in 30 worlds: w000, w001, w002, w010, w011 and 25 more" in said
     root = ElementTree.parse(xml).getroot()
     (failure,) = root.iter("failure")
     assert failure.text.count("\nworse in w0") == 30
@@ -59,16 +59,16 @@ def test_gate_with_too_few_worlds_is_undecided_and_reports_the_required_number(r
     [(1, "1 more world "), (66, "66 more"), (101, "110 more"), (7882, "7900 more")],
 )
 def test_number_of_further_worlds_is_rounded_up_to_two_digits(needed, printed):
-    answer = mock.Mock(more_worlds=needed, value=0.5)
+    answer = mock.Mock(more_worlds=needed, value=0.5, fixed=False)
     assert f"about {printed}" in _further(answer)
 
 
 def test_bounds_have_the_error_probability_of_their_verdict(results, capsys):
     """A failure shares alpha among all questions. Higher values of time_s are worse."""
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
-    rules = ["--not-worse-than", "0.05", "--metric", "time_s:2", "--alpha", "0.02"]
+    rules = ["--not-worse-than", "0.05", "--metric", "time_s:2:0:60", "--alpha", "0.02"]
     main(["gate", new, "--baseline", old, *rules])
-    success, time = capsys.readouterr().out.splitlines()[:2]
+    time, success = capsys.readouterr().out.splitlines()[:2]
     bounds = re.compile(r"lower \S+ .* at (\S+) % confidence, upper \S+ .* at (\S+) % confidence")
     assert bounds.search(success).groups() == ("98", "99")
     assert bounds.search(time).groups() == ("99", "98")
@@ -94,17 +94,40 @@ def test_gate_fails_below_the_required_success_rate(results, capsys):
 def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(results, capsys):
     slower = table(fgm=GOOD).replace(",2", ",3")  # ten seconds more
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
-    assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
+    assert main(["gate", new, "--baseline", old, "--metric", "time_s:2:0:60"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED: the time (time_s) of fgm (new) is 10.000 s higher than that")
+    assert said[0].startswith(
+        "FAILED: the mean time (time_s) of fgm (new) is 10.000 s higher than that"
+    )
     assert "the allowed increase is 2 s" in said[0]
-    assert "lower +10.000 s at" in said[0]
-    assert "upper +10.000 s at" in said[0]
     assert "90 worlds; 10 worlds excluded" in said[0]
     assert said[1].startswith("PASSED: the success rate of fgm (new) equals")
-    assert main(["gate", new, "--baseline", old, "--metric", "time_s:12"]) == 0
-    assert main(["gate", new, "--baseline", old, "--metric", "tim_s:12"]) == 2
+    assert main(["gate", new, "--baseline", old, "--metric", "time_s:15:0:60"]) == 0
+    assert main(["gate", new, "--baseline", old, "--metric", "tim_s:15:0:60"]) == 2
     assert "unknown metric 'tim_s'; did you mean 'time_s'" in capsys.readouterr().err
+
+
+def test_a_gate_for_a_fixed_number_of_worlds_rejects_another_number(results, capsys):
+    new, old = results("new_ones", table(fgm=PASSES)), results("old_ones", table(fgm=PASSES))
+    command = ["gate", new, "--baseline", old, "--not-worse-than", "0.05", "--fixed-worlds"]
+    assert main([*command, "100"]) == 0
+    assert "one-sided bounds: lower -3.0 percentage points" in capsys.readouterr().out
+    assert main([*command, "90"]) == 2
+    assert "--fixed-worlds is 90, but the new results have 100 worlds" in capsys.readouterr().err
+    assert main([*command, "1"]) == 2
+    assert "fixed_worlds is 1; it must be at least 2" in capsys.readouterr().err
+
+
+def test_a_metric_without_known_bounds_is_rejected_with_a_remedy(results, capsys):
+    new, old = results("new_ones", table(fgm=PASSES)), results("old_ones", table(fgm=PASSES))
+    assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 2
+    assert "state them: time_s:2:LOWEST:HIGHEST" in capsys.readouterr().err
+
+
+def test_the_time_limit_bounds_the_time(run, capsys):
+    out = str(run().out)
+    main(["gate", out, "--baseline-planner", "straight", "--metric", "time_s:2"])
+    assert "mean time (time_s)" in capsys.readouterr().out
 
 
 def test_json_contains_every_verdict(results, capsys):
@@ -167,7 +190,7 @@ def test_junit_is_read_back_by_the_parser_of_rostest(results, tmp_path):
     read = junitxml.read(str(xml), "gate")
     assert (read.num_tests, read.num_failures, read.num_errors) == (2, 1, 1)
     failed = [case for case in read.test_case_results if case.failures]
-    assert "w003" in failed[0].failures[0].text
+    assert "w002" in failed[0].failures[0].text
 
 
 @pytest.mark.slow

@@ -269,7 +269,7 @@ def test_a_planner_of_the_campaign_that_was_never_run_is_an_error(run, gate, smo
 def test_a_metric_that_is_unknown_in_some_worlds_is_an_error(results, gate):
     text = table(fgm=PASSES)
     new = results("new_ones", text.replace(",20.03\n", ",\n").replace(",20.07\n", ",\n"))
-    command = (new, "--baseline", results("old", text), "--metric", "time_s:2")
+    command = (new, "--baseline", results("old", text), "--metric", "time_s:9:0:60")
     said = "time_s is unknown in 2 worlds for fgm (new) or fgm (baseline): w003, w007"
     require_error(gate(*command), said)
     require_allowed(gate(*command, "--allow-missing-worlds", "2"), said)
@@ -282,7 +282,7 @@ def test_a_metric_that_depends_on_a_parameter_is_reported_as_not_compared(
     one = run(out=tmp_path / "one")
     metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
     other = run(spec=smoke.model_copy(update={"metrics": metrics}), out=tmp_path / "other")
-    command = (str(other.out), "--baseline", str(one.out), "--metric", "safety:1")
+    command = (str(other.out), "--baseline", str(one.out), "--metric", "safety:1:0:100")
     ended = gate(*command)
     assert any(
         line.startswith("not judged: safety is not compared: it depends on") for line in ended.lines
@@ -415,18 +415,15 @@ def test_unequal_numbers_of_trials_are_listed(results, gate):
 def test_no_negative_zero_is_shown(results, gate):
     text = table(fgm=PASSES)
     new, old = results("new_ones", text), results("old", text)
-    ended = gate(new, "--baseline", old, "--metric", "time_s:2")
+    ended = gate(new, "--baseline", old, "--metric", "time_s:2:0:60")
     assert not [line for line in ended.lines if "-0.0" in line]
     (answer,) = [a for a in ended.document["answers"] if a["unit"] == "s"]
     assert str(answer["value"]) == "0.0"
-    assert any("lower +0.000 s" in line and "upper +0.000 s" in line for line in ended.lines)
 
 
 def test_unknown_numbers_are_null_in_json(results, gate):
-    text = table(fgm="1")
-    ended = gate(
-        results("new_ones", text), "--baseline", results("old", text), "--metric", "time_s:2"
-    )
+    new, old = results("new_ones", table(fgm="1")), results("old", table(fgm="0"))
+    ended = gate(new, "--baseline", old, "--metric", "time_s:2:0:60")
     assert ended.status == 2
     (answer,) = [a for a in ended.document["answers"] if a["unit"] == "s"]
     assert (answer["low"], answer["high"]) == (None, None)

@@ -11,6 +11,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.questions import (
     GatePair,
     GateQuestions,
+    MetricMargin,
     Verdict,
     evaluate,
     metric_worlds,
@@ -18,7 +19,12 @@ from gz_testauto.extras.gate.questions import (
 from gz_testauto.metrics.interface import Metric
 
 LENGTH = Metric(
-    name="distance_m", better="lower", completed_only=True, description="length", unit="m"
+    name="distance_m",
+    better="lower",
+    completed_only=True,
+    description="length",
+    unit="m",
+    bounds=(0.0, 20.0),
 )
 
 
@@ -37,28 +43,67 @@ def test_worlds_are_sorted_into_differences_failures_and_missing_values():
     assert found.unmeasured == ("w3",)
 
 
-def test_values_that_are_both_infinite_do_not_differ():
+def test_an_infinite_value_is_unknown():
     both = pair(lambda planner, world: math.inf if world % 2 else 1.0, a="RRRR", b="RRRR")
-    assert set(metric_worlds(LENGTH, both).differences.values()) == {0.0}
-    answer = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
+    worlds = metric_worlds(LENGTH, both)
+    assert set(worlds.differences) == {"w0", "w2"}
+    assert worlds.unmeasured == ("w1", "w3")
+
+
+def test_a_value_outside_the_bounds_is_rejected_with_a_remedy():
+    both = pair(lambda planner, world: 21.0, a="RR", b="RR")
+    with pytest.raises(SpecError, match=r"is 21 in w0, outside .* distance_m:MARGIN:LOWEST:HIGH"):
+        evaluate([both], GateQuestions(metrics=(MetricMargin("distance_m", 1.0),)), [LENGTH])
+    wider = GateQuestions(metrics=(MetricMargin("distance_m", 1.0, (0.0, 30.0)),))
+    (answer,) = evaluate([both], wider, [LENGTH])
     assert answer.value == 0.0
 
 
-def test_a_metric_that_is_infinite_for_one_planner_only_is_worse_for_it():
-    both = pair(lambda planner, world: math.inf if planner == "a" else 1.0, a="R" * 30, b="R" * 30)
-    answer = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
+@pytest.mark.parametrize("fixed", [None, 200])
+def test_a_planner_that_is_faster_in_most_worlds_and_slower_on_average_does_not_pass(fixed):
+    """The median difference is -0.5 m, the mean difference +1.5 m."""
+
+    def length(planner, world):
+        return 2.0 if planner == "b" else 12.0 + 9.5 if world % 10 == 0 else 1.5
+
+    wide = replace(LENGTH, bounds=(0.0, 30.0))
+    both = pair(length, a="R" * 200, b="R" * 200)
+    rules = GateQuestions(metrics=(MetricMargin("distance_m", 1.0),), fixed_worlds=fixed)
+    (answer,) = evaluate([both], rules, [wide])
+    assert answer.value == pytest.approx(1.5)
     assert answer.verdict is not Verdict.PASSED
-    assert len(answer.lost) == 30
+    assert answer.low < answer.value < answer.high
+
+
+def test_a_verdict_remains_valid_if_later_worlds_lower_the_capital():
+    early = pair(a="R" * 70, b="R" * 60 + "C" * 10)
+    later = pair(a="R" * 70 + "CCRRRR", b="R" * 60 + "C" * 10 + "R" * 6)
+    for both in (early, later):
+        (answer,) = evaluate([both], GateQuestions(not_worse_than=0.1))
+        assert answer.verdict is Verdict.PASSED
+        assert answer.low > -0.1
+
+
+def test_a_fixed_number_of_worlds_uses_the_exact_test():
+    both = pair(a="R" * 60, b="R" * 60)
+    (anytime,) = evaluate([both], GateQuestions(not_worse_than=0.05))
+    (fixed,) = evaluate([both], GateQuestions(not_worse_than=0.05, fixed_worlds=60))
+    assert (anytime.verdict, fixed.verdict) == (Verdict.UNDECIDED, Verdict.PASSED)
+    # Sixty equal worlds: the weight of one more world at -1 has a Beta(1, 60) distribution.
+    assert fixed.low == pytest.approx(-(1.0 - 0.05 ** (1 / 60)), abs=1e-6)
+    assert fixed.fixed and fixed.more_worlds is None
 
 
 @pytest.mark.parametrize(("mine", "theirs", "margin"), [(12.0, 10.0, 2.0), (1.1, 0.9, 0.2)])
 def test_a_difference_equal_to_the_margin_is_undecided(mine, theirs, margin):
     values = {"a": mine, "b": theirs}
     both = pair(lambda planner, world: values[planner], a="R" * 20, b="R" * 20)
-    answer = evaluate([both], GateQuestions(metrics=(("distance_m", margin),)), [LENGTH])[-1]
+    answer = evaluate(
+        [both], GateQuestions(metrics=(MetricMargin("distance_m", margin),)), [LENGTH]
+    )[-1]
     assert answer.verdict is Verdict.UNDECIDED
     assert answer.lost == ()
-    assert answer.more_worlds is None
+    assert answer.value == pytest.approx(margin)
 
 
 def test_worlds_with_less_success_lower_the_evidence_for_the_planner():
@@ -73,23 +118,27 @@ def test_worlds_with_less_success_lower_the_evidence_for_the_planner():
 
 
 def test_a_length_is_reported_as_the_planner_minus_the_baseline():
-    both = pair(lambda planner, world: 12.0 if planner == "a" else 10.0, a="R" * 40, b="R" * 40)
-    worse = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[0]
+    both = pair(lambda planner, world: 12.0 if planner == "a" else 10.0, a="R" * 200, b="R" * 200)
+    worse = evaluate([both], GateQuestions(metrics=(MetricMargin("distance_m", 1.0),)), [LENGTH])[0]
     assert worse.verdict is Verdict.FAILED
-    assert (worse.value, worse.limit, len(worse.lost)) == (2.0, 1.0, 40)
+    assert (worse.value, worse.limit, len(worse.lost)) == (2.0, 1.0, 200)
     assert worse.low <= worse.value <= worse.high
     assert worse.unit == "m"
-    passed = evaluate([both], GateQuestions(metrics=(("distance_m", 4.0),)), [LENGTH])[0]
+    passed = evaluate([both], GateQuestions(metrics=(MetricMargin("distance_m", 4.0),)), [LENGTH])[
+        0
+    ]
     assert passed.verdict is Verdict.PASSED
     higher = replace(LENGTH, better="higher")
-    best = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [higher])[0]
+    best = evaluate([both], GateQuestions(metrics=(MetricMargin("distance_m", 1.0),)), [higher])[0]
     assert (best.verdict, best.value, best.lost) == (Verdict.PASSED, 2.0, ())
 
 
 @pytest.mark.parametrize(
     "wrong",
     [{"not_worse_than": 0.0}, {"not_worse_than": 1.0}, {"min_success": 0.0}, {"min_success": 1.0},
-     {"alpha": 0.0}, {"alpha": 0.5}, {"metrics": (("x", 0.0),)}, {"metrics": (("x", math.inf),)}],
+     {"alpha": 0.0}, {"alpha": 0.5}, {"metrics": (MetricMargin("x", 0.0),)},
+     {"metrics": (MetricMargin("x", math.inf),)},
+     {"metrics": (MetricMargin("x", 1.0, (1.0, 1.0)),)}, {"fixed_worlds": 1}],
 )  # fmt: skip
 def test_margins_and_rates_at_their_limits_are_rejected(wrong):
     with pytest.raises(SpecError):
@@ -97,9 +146,9 @@ def test_margins_and_rates_at_their_limits_are_rejected(wrong):
     assert GateQuestions(not_worse_than=0.01, min_success=0.99, alpha=0.49).metrics == ()
 
 
-def test_a_metric_of_the_rules_must_be_known_and_have_a_direction():
-    rules = GateQuestions(metrics=(("distance_m", 1.0),))
-    for metrics in ([], [replace(LENGTH, better="neither")]):
+def test_a_metric_of_the_rules_must_be_known_and_have_a_direction_and_bounds():
+    rules = GateQuestions(metrics=(MetricMargin("distance_m", 1.0),))
+    for metrics in ([], [replace(LENGTH, better="neither")], [replace(LENGTH, bounds=None)]):
         with pytest.raises(SpecError, match="distance_m"):
             evaluate([pair(a="RR", b="RR")], rules, metrics)
 

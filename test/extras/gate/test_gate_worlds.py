@@ -32,7 +32,7 @@ def test_worlds_of_a_metric_are_better_by_more_than_the_margin(results, tmp_path
         rows = "".join(f"w{i},fgm,reached,{time_s}\n" for i, time_s in enumerate(times_s))
         gate_results(tmp_path, name, lines + rows)
     new, old = str(tmp_path / "new_ones"), str(tmp_path / "old_ones")
-    main(["gate", new, "--baseline", old, "--metric", "time_s:2"])
+    main(["gate", new, "--baseline", old, "--metric", "time_s:2:0:60"])
     text = capsys.readouterr().out
     assert "was worse in 1 world: w1, and was better in 1 world: w2" in text
 

@@ -1,21 +1,33 @@
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from gz_testauto.analysis import anytime
-from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
+from gz_testauto.analysis.bounded_mean import DIFFERENCE, mean_p_value
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
+    fixed_gate_power,
+    fixed_gate_worlds,
     gate_power,
+    gate_worlds,
     share_upper_bound,
     smallest_difference,
     stopping_worlds,
     worlds_for,
 )
+from gz_testauto.extras.gate.questions import GatePair, GateQuestions, Verdict, evaluate
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial of which only the success matters."""
+
+    completed: bool
 
 
 @pytest.mark.slow
@@ -87,7 +99,7 @@ def test_the_power_with_repetitions_is_that_of_simulated_campaigns():
         return first - generator.binomial(5, hard) / 5.0
 
     pilot = Pilot(campaigns(1, 2000)[0])
-    found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= 0.05 for one in campaigns(300, 40)]
+    found = [mean_p_value(one, 0.0, DIFFERENCE) <= 0.05 for one in campaigns(300, 40)]
     assert pilot.power(40, 0.05) == pytest.approx(np.mean(found), abs=0.09)
     needed = worlds_for(pilot, 0.05)
     assert pilot.power(needed, 0.05) == pytest.approx(0.8, abs=0.08)
@@ -152,7 +164,7 @@ def test_the_power_of_eight_worlds_is_the_sum_over_all_tables():
 
 
 def test_differences_that_are_all_equal_decide_after_a_known_number_of_worlds():
-    needed = next(n for n in range(1, 50) if anytime.p_value(np.ones(n)) <= 0.05)
+    needed = next(n for n in range(1, 50) if anytime.p_value(np.ones(n), 0.0, DIFFERENCE) <= 0.05)
     assert stopping_worlds(30, DiscordantRate(1.0, 1.0), 0.05) == (needed, 1.0)
     assert stopping_worlds(needed, DiscordantRate(1.0, -1.0), 0.05) == (needed, 1.0)
     assert stopping_worlds(needed - 1, DiscordantRate(1.0, 1.0), 0.05) == (needed - 1, 0.0)
@@ -162,6 +174,37 @@ def test_planners_that_never_differ_pass_the_gate_after_enough_worlds_for_the_ma
     never = DiscordantRate(0.0, 0.0)
     assert [gate_power(n, never, 0.4, 0.05) for n in (3, 25)] == [0.0, 1.0]
     assert gate_power(25, never, 0.05, 0.05) == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_stated_probability_to_pass_is_that_of_the_gate(fixed):
+    """The gate is evaluated with the trials of campaigns that were drawn with another seed."""
+    source, worlds, rules = DiscordantRate(0.1, 0.0), 120, GateQuestions(not_worse_than=0.1)
+    stated = (fixed_gate_power if fixed else gate_power)(worlds, source, 0.1, 0.05)
+    rules = replace(rules, fixed_worlds=worlds if fixed else None)
+    names = [f"w{world}" for world in range(worlds)]
+    passed = []
+    for differences in source.draw(np.random.default_rng(17), (200, worlds)):
+        mine = {name: [Ended(value >= 0.0)] for name, value in zip(names, differences)}
+        theirs = {name: [Ended(value <= 0.0)] for name, value in zip(names, differences)}
+        (answer,) = evaluate([GatePair("a", mine, "b", theirs)], rules)
+        passed.append(answer.verdict is Verdict.PASSED)
+    error = 3.5 * math.sqrt(stated * (1.0 - stated) * (1 / 200 + 1 / 300))
+    assert np.mean(passed) == pytest.approx(stated, abs=error)
+
+
+@pytest.mark.slow
+def test_the_number_of_worlds_for_a_probability_is_the_smallest():
+    source = DiscordantRate(0.02, 0.0)
+    anytime_worlds = gate_worlds(0.9, 1000, source, 0.1, 0.05)
+    fixed_worlds = fixed_gate_worlds(0.9, 1000, source, 0.1, 0.05)
+    assert fixed_worlds < anytime_worlds
+    assert gate_power(anytime_worlds, source, 0.1, 0.05) >= 0.9
+    assert gate_power(anytime_worlds - 5, source, 0.1, 0.05) < 0.9
+    assert fixed_gate_power(fixed_worlds, source, 0.1, 0.05) >= 0.9
+    assert gate_worlds(0.9, 20, source, 0.05, 0.05) is None
+    assert fixed_gate_worlds(0.9, 20, source, 0.05, 0.05) is None
 
 
 def test_more_than_a_hundred_thousand_worlds_are_not_planned():

@@ -68,7 +68,7 @@ def test_metrics_are_compared_for_completed_trials_of_the_same_repetition():
     distance, time, clearance = agreement(first, second).metrics
     assert distance.pairs == 3
     assert distance.median_relative == pytest.approx(0.05)  # of 0.05, 0.1 and 0
-    assert time.shift.value == pytest.approx(2 * distance.shift.value)
+    assert time.difference.value == pytest.approx(2 * distance.difference.value)
     assert clearance.pairs == 0
     assert math.isnan(clearance.median_relative)
 
@@ -144,4 +144,4 @@ def test_differences_are_those_of_worlds_and_not_of_their_trials():
     found = agreement(campaign(*first, worlds=worlds), campaign(*others, worlds=worlds))
     (distance,) = (one for one in found.metrics if one.metric.name == "distance_m")
     assert (distance.pairs, distance.worlds) == (6, 3)
-    assert distance.shift.low == -math.inf  # six pairs would bound it, three worlds do not
+    assert distance.difference.low == -math.inf  # six pairs would bound it, three worlds do not

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _explain(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     directory = CampaignDirectory(opened.path)
     with ResultStore.read(directory) as store:
-        results = store.results()
+        results = store.results().without_copies
     notes = _restrictions(results)
     problems: List[str] = []
     spec = None

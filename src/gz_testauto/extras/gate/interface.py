@@ -29,7 +29,11 @@ class GateParameters(CampaignParameters):
     min_success: float = Field(0.0, ge=0)
     """Required success rate. 0 means that no rate is required."""
     metrics: str = ""
-    """``NAME:MARGIN`` of metrics, separated by commas or blanks."""
+    """``NAME:MARGIN`` or ``NAME:MARGIN:LOWEST:HIGHEST`` of metrics, separated by commas or
+    blanks."""
+    fixed_worlds: int = Field(0, ge=0)
+    """Number of worlds that was chosen before the campaign, for a gate that is evaluated once. 0
+    means that the gate is valid at every number of worlds."""
     alpha: float = 0.05
     """Error probability of all questions together."""
     allow_missing_worlds: int = 0

@@ -133,6 +133,7 @@ def _request(parameters: GateParameters, out: Path) -> GateRequest:
             parameters.min_success or None,
             read_margins(_words(parameters.metrics)),
             parameters.alpha,
+            parameters.fixed_worlds or None,
         ),
         GateAllowances(
             parameters.allow_missing_worlds,

@@ -1,12 +1,13 @@
 """Power analysis, which estimates the required number of worlds before a campaign is run.
 
 The module computes the smallest difference that the report's test detects in a number of paired
-worlds, and the probability that the gate passes. Without repetitions, both depend on the share of
-discordant worlds (:class:`DiscordantRate`). A pilot campaign estimates this share, or it follows
-from the success rates of two independent planners. With repetitions, both depend on the
-distribution of the differences in a pilot campaign (:class:`Pilot`). The power of McNemar's test is
-computed exactly, over the number of discordant worlds and their outcomes: S. W. Duffy, Biometrics
-40 (1984) 1005–1015. The power of Gaffke's test and of the gate is simulated, from a fixed seed.
+worlds, the probability that the gate passes, and the number of worlds for a stated probability.
+Without repetitions, they depend on the share of discordant worlds (:class:`DiscordantRate`). A
+pilot campaign estimates this share, or it follows from the success rates of two independent
+planners. With repetitions, they depend on the distribution of the differences in a pilot campaign
+(:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of discordant
+worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The power of Gaffke's test
+and of the gate is simulated, from a fixed seed.
 """
 
 import math
@@ -16,7 +17,7 @@ from typing import Callable, ClassVar, Optional, Tuple, Union
 import numpy as np
 
 from gz_testauto.analysis import anytime
-from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
+from gz_testauto.analysis.bounded_mean import DIFFERENCE, mean_p_value, one_sided_p_values
 from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 
@@ -138,7 +139,7 @@ class Pilot:
         """Return the probability that the report's test with repetitions detects the
         difference."""
         values = self.draw(np.random.default_rng(SEED), (TESTED, worlds))
-        found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= alpha for one in values]
+        found = [mean_p_value(one, 0.0, DIFFERENCE) <= alpha for one in values]
         return float(np.mean(found))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
@@ -190,19 +191,61 @@ def worlds_for(source: Source, alpha: float) -> Optional[int]:
 def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
     is evaluated after each world."""
+    return float(np.mean(_worlds_to_pass(worlds, source, margin, alpha) <= worlds))
 
-    def capital(values: np.ndarray) -> np.ndarray:
-        return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
 
-    return float(np.mean(_first_over(worlds, source, capital, -math.log(alpha)) <= worlds))
+def gate_worlds(
+    chance: float, most: int, source: Source, margin: float, alpha: float
+) -> Optional[int]:
+    """Return the number of worlds within which the gate passes the first planner with the
+    probability ``chance``. Return None if this is more than ``most``."""
+    after = np.sort(_worlds_to_pass(most, source, margin, alpha))
+    worlds = int(after[math.ceil(chance * len(after)) - 1])
+    return worlds if worlds <= most else None
+
+
+def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
+    """Return the probability that the gate passes the first planner if it is evaluated once, after
+    a fixed number of worlds."""
+    values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
+    rows, times = np.unique(values, axis=0, return_counts=True)
+    passed = [one_sided_p_values(row, -margin, DIFFERENCE)[0] <= alpha for row in rows]
+    return float(np.average(passed, weights=times))
+
+
+def fixed_gate_worlds(
+    chance: float, most: int, source: Source, margin: float, alpha: float
+) -> Optional[int]:
+    """Return the fixed number of worlds after which the gate passes the first planner with the
+    probability ``chance``. Return None if this is more than ``most``."""
+    low, high = 1, most
+    if fixed_gate_power(high, source, margin, alpha) < chance:
+        return None
+    while high - low > max(low // 100, 1):
+        middle = (low + high) // 2
+        enough = fixed_gate_power(middle, source, margin, alpha) >= chance
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, float]:
     """Return the mean number of worlds of a campaign that stops when its comparison is decided, and
     the probability that it is decided. The campaign has at most ``worlds`` worlds."""
-    limit = -math.log(alpha)
-    at = _first_over(worlds, source, lambda v: anytime.two_sided(v, 0.0, DIFFERENCE), limit)
+
+    def capital(values: np.ndarray) -> np.ndarray:
+        sides = (anytime.above, anytime.below)
+        above, below = (anytime.capital_over_time(side(values, 0.0, DIFFERENCE)) for side in sides)
+        return np.maximum(above, below)
+
+    at = _first_over(worlds, source, capital, -math.log(alpha / 2.0))
     return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
+
+
+def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) -> np.ndarray:
+    def capital(values: np.ndarray) -> np.ndarray:
+        return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
+
+    return _first_over(worlds, source, capital, -math.log(alpha))
 
 
 def _first_over(

@@ -1,21 +1,23 @@
 """Tests whether a planner is not worse than a baseline, and whether its success rate is sufficient.
 
-The verdict on a question is passed, failed or undecided. The tests are based on betting
-(:mod:`gz_testauto.analysis.anytime`). A question about success uses the differences of the success
-rates in each world. A question about a metric uses the signs and ranks of the metric's differences.
-All verdicts are valid after every world, so worlds can be added while a verdict is undecided. For
-each question, the probability of passing wrongly is at most alpha. For the whole gate, the
-probability of failing wrongly is at most alpha, which is divided among the questions.
+The verdict on a question is passed, failed or undecided. Each question is about a mean over worlds:
+of the success rate, of the difference of the success rates, or of the difference of a metric with
+known bounds. By default, the tests are based on betting (:mod:`gz_testauto.analysis.anytime`), so
+that all verdicts are valid after every world, and worlds can be added while a verdict is undecided.
+With a fixed number of worlds, they are Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`), which
+need fewer worlds. For each question, the probability of passing wrongly is at most alpha. For the
+whole gate, the probability of failing wrongly is at most alpha, which is divided among the
+questions.
 """
 
 import enum
 import math
-from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis import anytime, rounding
+from gz_testauto.analysis import anytime, bounded_mean, rounding
 from gz_testauto.analysis.comparison import WorldTrials, rate
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.base.errors import SpecError
@@ -40,16 +42,30 @@ class QuestionKind(enum.Enum):
     METRIC = "difference of a metric"
 
 
+class MetricMargin(NamedTuple):
+    """The largest allowed deterioration of a metric, in its unit.
+
+    ``bounds`` are the smallest and the largest possible value of the metric. The default is the
+    declaration of the metric.
+    """
+
+    name: str
+    margin: float
+    bounds: Optional[Tuple[float, float]] = None
+
+
 @dataclass(frozen=True)
 class GateQuestions:
-    """The questions of a gate. ``not_worse_than`` is the margin of the success rate. ``metrics``
-    contains the names of metrics with their margins, in the unit of each metric. Both require a
-    baseline. ``min_success`` is the required success rate, and ``alpha`` the error probability."""
+    """The questions of a gate. ``not_worse_than`` is the margin of the success rate. Like
+    ``metrics``, it requires a baseline. ``min_success`` is the required success rate, and ``alpha``
+    the error probability. ``fixed_worlds`` is the number of worlds that was declared before the
+    campaign, or None if the gate is valid at every number of worlds."""
 
     not_worse_than: Optional[float] = None
     min_success: Optional[float] = None
-    metrics: Tuple[Tuple[str, float], ...] = ()
+    metrics: Tuple[MetricMargin, ...] = ()
     alpha: float = 0.05
+    fixed_worlds: Optional[int] = None
 
     def __post_init__(self) -> None:
         margin, least = self.not_worse_than, self.min_success
@@ -59,9 +75,16 @@ class GateQuestions:
             raise SpecError(f"min_success is {least:g}; it must be between 0 and 1")
         if not 0.0 < self.alpha < 0.5:
             raise SpecError(f"alpha is {self.alpha:g}; it must be between 0 and 0.5")
-        for name, by in self.metrics:
+        if self.fixed_worlds is not None and self.fixed_worlds < 2:
+            raise SpecError(f"fixed_worlds is {self.fixed_worlds}; it must be at least 2")
+        for name, by, bounds in self.metrics:
             if not (math.isfinite(by) and by > 0.0):
                 raise SpecError(f"the margin of {name} is {by:g}; it must be > 0")
+            if bounds is not None and not -math.inf < bounds[0] < bounds[1] < math.inf:
+                raise SpecError(
+                    f"the bounds of {name} are {bounds[0]:g} and {bounds[1]:g}; they must be "
+                    "finite, and the first one smaller"
+                )
 
 
 @dataclass(frozen=True)
@@ -110,7 +133,7 @@ class QuestionVerdict:
     is None if no number is sufficient. ``lost`` are the worlds in which the planner is worse than
     its baseline (for a required rate: in which it fails), and ``won`` those in which it is better.
     ``failed`` are the worlds without a value because one of the two planners never reached the
-    goal.
+    goal. ``fixed`` is true if the verdict is valid only for a number of worlds that was declared.
     """
 
     question: str
@@ -130,6 +153,7 @@ class QuestionVerdict:
     lost: Tuple[str, ...]
     won: Tuple[str, ...] = ()
     failed: Tuple[str, ...] = ()
+    fixed: bool = False
 
 
 def evaluate(
@@ -144,24 +168,33 @@ def evaluate(
     metrics = gate_metrics(rules, declared)
     questions = [question for pair in pairs for question in _questions(pair, rules, metrics)]
     shared = rules.alpha / max(len(questions), 1)
-    return tuple(question.evaluate(rules.alpha, shared) for question in questions)
+    fixed = rules.fixed_worlds is not None
+    return tuple(question.evaluate(rules.alpha, shared, fixed) for question in questions)
 
 
 def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
-    """Return the metrics of the questions, each with its margin.
+    """Return the metrics of the questions with their bounds, each with its margin.
 
-    Raises ``SpecError`` if a metric is unknown, or if its declaration does not state whether lower
-    or higher values are better.
+    Raises ``SpecError`` if a metric or its bounds are unknown, or if its declaration does not state
+    whether lower or higher values are better.
     """
     known = {metric.name: metric for metric in declared}
-    found = []
-    for name, margin in rules.metrics:
+    metrics = []
+    for name, margin, bounds in rules.metrics:
         if name not in known:
             raise SpecError(unknown_name("metric", name, known))
-        if known[name].better == "neither":
+        metric = known[name]
+        if metric.better == "neither":
             raise SpecError(f"metric {name}: neither lower nor higher values are better")
-        found.append((known[name], margin))
-    return found
+        bounds = bounds or metric.bounds
+        if bounds is None:
+            raise SpecError(
+                f"metric {name}: its smallest and largest possible values are unknown, without "
+                "which no test of its mean is valid; state them: "
+                f"{name}:{margin:g}:LOWEST:HIGHEST"
+            )
+        metrics.append((replace(metric, bounds=bounds), margin))
+    return metrics
 
 
 def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
@@ -171,6 +204,13 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
     for world in pair.worlds:
         sides = pair.trials[world], pair.baseline_trials[world]
         mine, theirs = (comparable_values(metric, ended) for ended in sides)
+        for value in (*mine, *theirs):
+            if metric.bounds is not None and not metric.bounds[0] <= value <= metric.bounds[1]:
+                raise SpecError(
+                    f"metric {metric.name} is {value:g} in {world}, outside its bounds of "
+                    f"{metric.bounds[0]:g} to {metric.bounds[1]:g}; state bounds that contain all "
+                    f"possible values: {metric.name}:MARGIN:LOWEST:HIGHEST"
+                )
         if mine and theirs:
             means[world] = rounding.mean(mine), rounding.mean(theirs)
         elif metric.completed_only and not all(any(t.completed for t in s) for s in sides):
@@ -186,81 +226,54 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 class _Question:
     """A question with the data to answer it.
 
-    ``values`` contains one number for each world in ``worlds``, where higher is better. The planner
-    fails if the center of the values is below ``limit``. ``sign`` is -1 if the values were negated,
-    so that higher is better. The planner is worse in a world whose value is below ``against``, and
-    better in a world whose value is above ``ahead``.
+    ``values`` contains one number for each world in ``worlds``, within ``bounds``, where higher is
+    better. The planner fails if the mean of the values is below ``limit``. ``sign`` is -1 if the
+    values were negated, so that higher is better. The planner is worse in a world whose value is
+    below ``against``, and better in a world whose value is above ``ahead``.
     """
 
     text: str
     subject: str
+    kind: QuestionKind
     planner: str
     baseline: str
     worlds: Tuple[str, ...]
     values: np.ndarray
+    bounds: Tuple[float, float]
     limit: float
     against: float
     ahead: float
     unit: str = ""
     sign: float = 1.0
     failed: Tuple[str, ...] = ()
-    bounds: Optional[Tuple[float, float]] = None
 
-    @property
-    def kind(self) -> QuestionKind:
-        if self.bounds is None:
-            return QuestionKind.METRIC
-        return QuestionKind.SUCCESS if self.bounds == anytime.RATE else QuestionKind.DIFFERENCE
-
-    def evaluate(self, alpha: float, shared: float) -> QuestionVerdict:
+    def evaluate(self, alpha: float, shared: float, fixed: bool) -> QuestionVerdict:
+        errors = alpha, shared
         if not len(self.values):
             ends = math.nan, math.nan
-            return self._with_verdict(Verdict.UNDECIDED, math.nan, ends, (alpha, shared), None)
-        better, worse = self._bets()
-        verdict = Verdict.UNDECIDED
-        if anytime.capital(worse) >= -math.log(shared):
-            verdict = Verdict.FAILED
-        elif anytime.capital(better) >= -math.log(alpha):
-            verdict = Verdict.PASSED
+            return self._with_verdict(Verdict.UNDECIDED, math.nan, ends, errors, None)
         more = None
-        if verdict is Verdict.UNDECIDED:
-            needed = [
-                anytime.worlds_needed(better, alpha),
-                anytime.worlds_needed(worse, shared),
-            ]
-            known = [number for number in needed if number is not None]
-            more = max(min(known) - len(self.values), 1) if known else None
-        return self._with_verdict(
-            verdict, self._center(), self._ends(alpha, shared), (alpha, shared), more
-        )
-
-    def _bets(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the bets that the center is above the limit, and those that it is below the
-        limit."""
-        if self.bounds is None:
-            return (
-                anytime.shift_above(self.values, self.limit),
-                anytime.shift_above(-self.values, -self.limit),
-            )
-        return (
-            anytime.above(self.values, self.limit, self.bounds),
-            anytime.below(self.values, self.limit, self.bounds),
-        )
-
-    def _center(self) -> float:
-        if self.bounds is not None:
-            return float(self.values.mean())
-        rows, columns = np.triu_indices(len(self.values))
-        return float(np.median((self.values[rows] + self.values[columns]) / 2.0))
-
-    def _ends(self, alpha: float, shared: float) -> Tuple[float, float]:
-        if self.bounds is None:
-            low, _ = anytime.shift_bounds(self.values, alpha)
-            _, high = anytime.shift_bounds(self.values, shared)
+        if fixed:
+            p_values = bounded_mean.one_sided_p_values(self.values, self.limit, self.bounds)
+            passed, failed = p_values[0] <= alpha, p_values[1] <= shared
+            ends = bounded_mean.one_sided_bounds(self.values, errors, self.bounds)
         else:
-            low, _ = anytime.one_sided_bounds(self.values, alpha, self.bounds)
-            _, high = anytime.one_sided_bounds(self.values, shared, self.bounds)
-        return low, high
+            better = anytime.above(self.values, self.limit, self.bounds)
+            worse = anytime.below(self.values, self.limit, self.bounds)
+            passed = anytime.first_rejected(better, alpha) is not None
+            failed = anytime.first_rejected(worse, shared) is not None
+            ends = anytime.one_sided_bounds(self.values, errors, self.bounds)
+            needed = anytime.worlds_needed(better, alpha), anytime.worlds_needed(worse, shared)
+            known = [number for number in needed if number is not None]
+            if known and not passed and not failed:
+                more = max(min(known) - len(self.values), 1)
+        verdict = Verdict.UNDECIDED
+        if failed:
+            verdict = Verdict.FAILED
+        elif passed:
+            verdict = Verdict.PASSED
+        answer = self._with_verdict(verdict, rounding.mean(self.values), ends, errors, more)
+        return replace(answer, fixed=fixed)
 
     def _lost(self) -> Tuple[str, ...]:
         return tuple(world for world, by in self._beyond(self.against) if by < 0.0)
@@ -281,8 +294,9 @@ class _Question:
         errors: Tuple[float, float],
         more: Optional[int],
     ) -> QuestionVerdict:
-        low, high = sorted(_signed(self.sign, end) for end in ends)
-        low_error, high_error = errors if self.sign > 0 else errors[::-1]
+        if self.sign < 0.0:
+            ends, errors = ends[::-1], errors[::-1]
+        low, high = (_signed(self.sign, end) for end in ends)
         return QuestionVerdict(
             self.text,
             self.subject,
@@ -294,7 +308,7 @@ class _Question:
             _signed(self.sign, value),
             low,
             high,
-            (1.0 - low_error, 1.0 - high_error),
+            (1.0 - errors[0], 1.0 - errors[1]),
             _signed(self.sign, self.limit),
             self.unit,
             more,
@@ -323,14 +337,15 @@ def _required_success(pair: GatePair, least: float) -> _Question:
     return _Question(
         f"{subject} is at least {100 * least:g} %",
         subject,
+        QuestionKind.SUCCESS,
         pair.planner,
         "",
         tuple(pair.trials),
         np.array([rate(ended) for ended in pair.trials.values()]),
+        bounded_mean.RATE,
         least,
         against=1.0,
         ahead=1.0,
-        bounds=anytime.RATE,
     )
 
 
@@ -344,14 +359,15 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
         f"{subject} is at most {100 * margin:g} percentage points lower than that of "
         f"{pair.baseline}",
         subject,
+        QuestionKind.DIFFERENCE,
         pair.planner,
         pair.baseline,
         pair.worlds,
         rounding.differences(mine, theirs),
+        bounded_mean.DIFFERENCE,
         -margin,
         against=0.0,
         ahead=0.0,
-        bounds=anytime.DIFFERENCE,
     )
 
 
@@ -361,15 +377,24 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
-    subject = f"the {metric_heading(metric)} ({metric.name}) of {pair.planner}"
+    subject = f"the mean {metric_heading(metric)} ({metric.name}) of {pair.planner}"
     worse = "lower" if metric.better == "higher" else "higher"
+    assert metric.bounds is not None
+    scale = metric.bounds[1] - metric.bounds[0]
+    if margin >= scale:
+        raise SpecError(
+            f"the margin of {metric.name} is {margin:g}; it must be smaller than the range of its "
+            f"values, {scale:g}{unit}"
+        )
     return _Question(
         f"{subject} is at most {margin:g}{unit} {worse} than that of {pair.baseline}",
         subject,
+        QuestionKind.METRIC,
         pair.planner,
         pair.baseline,
         tuple(differences),
         sign * np.array(list(differences.values())),
+        (-scale, scale),
         -margin,
         against=-margin,
         ahead=margin,

@@ -288,12 +288,9 @@ def _bounds(answer: QuestionVerdict) -> str:
     if answer.failed:
         failed = f"; {count_text(len(answer.failed), 'world')} excluded because a planner did not "
         failed += "reach the goal"
-    method = "Hodges–Lehmann estimate; " if answer.kind is QuestionKind.METRIC else ""
+    valid = "one-sided bounds" if answer.fixed else "anytime-valid one-sided bounds"
     lower, upper = (f"{100 * level:.3g} % confidence" for level in answer.levels)
-    return (
-        f"{method}anytime-valid one-sided bounds: lower {low}{unit} at {lower}, upper {high}{unit} "
-        f"at {upper}; {worlds}{failed}"
-    )
+    return f"{valid}: lower {low}{unit} at {lower}, upper {high}{unit} at {upper}; {worlds}{failed}"
 
 
 def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
@@ -308,6 +305,8 @@ def _lost(answer: QuestionVerdict) -> str:
 
 
 def _further(answer: QuestionVerdict) -> str:
+    if answer.fixed:
+        return "the number of worlds is fixed, so the gate remains undecided"
     if answer.more_worlds is None or math.isnan(answer.value):
         return "more worlds with similar results would not decide this"
     step = 10 ** max(len(str(answer.more_worlds)) - 2, 0)  # the estimate is not more precise

@@ -27,11 +27,14 @@ from gz_testauto.extras.gate.coverage import (
 from gz_testauto.extras.gate.questions import (
     GatePair,
     GateQuestions,
+    MetricMargin,
     QuestionVerdict,
     Verdict,
     evaluate,
     gate_metrics,
 )
+from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign, load_campaign
 
@@ -147,7 +150,9 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
         compared = _within(campaign, request, rules)
     else:
         compared = _against(campaign, _load(request.baseline, "baseline"), request, rules)
-    pairs, declared = compared.pairs, compared.results.metrics
+    pairs = compared.pairs
+    declared = [_with_time_limit(metric, campaign) for metric in compared.results.metrics]
+    _require_fixed_worlds(compared, request)
     answers = evaluate(pairs, compared.rules, declared)
     metrics = [metric for metric, _ in gate_metrics(compared.rules, declared)]
     missing = [
@@ -179,6 +184,38 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
     )
 
 
+def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
+    """Return the metric, for ``time_s`` with the time limit of the campaign as its upper bound."""
+    inputs = campaign.manifest.inputs
+    if metric.name != "time_s" or "limits.timeout_s" not in inputs:
+        return metric
+    # A trial can reach its goal in the control period in which the time limit passes.
+    limit_s = float(inputs["limits.timeout_s"]) + float(inputs["control_period_s"])
+    return replace(metric, bounds=(0.0, limit_s))
+
+
+def _require_fixed_worlds(compared: "_Compared", request: GateRequest) -> None:
+    """Raise ``ResultsError`` if the number of worlds was declared and the results have another
+    number, so that the test for this number is not valid."""
+    declared = compared.rules.fixed_worlds
+    if declared is None:
+        return
+    option = request.option("fixed-worlds")
+    for side in compared.sides:
+        problem = ""
+        if side.ended_by_rule or compared.results.is_sequential:
+            problem = "have an early stop ('stop')"
+        elif side.total != declared:
+            problem = f"have {count_text(side.total, 'world')}"
+        elif side.unsettled():
+            problem = f"have {count_text(len(side.unsettled()), 'unfinished world')}"
+        if problem:
+            raise ResultsError(
+                f"{option} is {declared}, but {side.title} {problem}; finish a campaign of "
+                f"{declared} worlds, or evaluate the gate without {option}"
+            )
+
+
 def _load(directory: Path, label: str) -> LoadedCampaign:
     """Read a results directory. Raises ``ResultsError`` if its trials were selected, since selected
     trials do not represent all worlds."""
@@ -188,7 +225,7 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
             f"{directory}: contains only {campaign.results.selection}, which do not represent all "
             "worlds, so a gate cannot be evaluated; run the complete campaign first"
         )
-    return campaign
+    return replace(campaign, results=campaign.results.without_copies)
 
 
 def _complete(request: GateRequest) -> GateQuestions:
@@ -397,7 +434,7 @@ def _comparable_metrics(
     """Return the questions without metrics that do not depend only on the planners, and the
     reasons. With ``ignore_differences``, no metric is removed."""
     without = conditions(campaign, other).without
-    affected = [name for name, _ in rules.metrics if name in without]
+    affected = [item.name for item in rules.metrics if item.name in without]
     fact = "is compared although it" if request.ignore_differences else "is not compared: it"
     missing = [
         NotJudged(
@@ -413,7 +450,7 @@ def _comparable_metrics(
     ]
     if request.ignore_differences:
         return rules, missing
-    kept = tuple(item for item in rules.metrics if item[0] not in affected)
+    kept = tuple(item for item in rules.metrics if item.name not in affected)
     return replace(rules, metrics=kept), missing
 
 
@@ -436,13 +473,19 @@ def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]
             raise SpecError(f"{path}: {unknown_name('planner', name, results.planners)}")
 
 
-def read_margins(texts: Sequence[str]) -> Tuple[Tuple[str, float], ...]:
-    """Parse metrics of the form ``NAME:MARGIN``. Raises ``SpecError`` for text of another form."""
-    found = []
+def read_margins(texts: Sequence[str]) -> Tuple[MetricMargin, ...]:
+    """Parse metrics of the form ``NAME:MARGIN`` or ``NAME:MARGIN:LOWEST:HIGHEST``. Raises
+    ``SpecError`` for text of another form."""
+    margins = []
     for text in texts:
-        name, _, margin = text.partition(":")
+        name, *numbers = text.split(":")
         try:
-            found.append((name, float(margin)))
+            margin, *bounds = map(float, numbers)
+            if len(bounds) not in (0, 2):
+                raise ValueError
         except ValueError:
-            raise SpecError(f"metric {text!r}: must have the form NAME:MARGIN") from None
-    return tuple(found)
+            raise SpecError(
+                f"metric {text!r}: must have the form NAME:MARGIN or NAME:MARGIN:LOWEST:HIGHEST"
+            ) from None
+        margins.append(MetricMargin(name, margin, (bounds[0], bounds[1]) if bounds else None))
+    return tuple(margins)

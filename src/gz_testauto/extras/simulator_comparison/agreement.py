@@ -15,7 +15,7 @@ import numpy as np
 
 from gz_testauto.analysis import rounding
 from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.signed_rank import shift
+from gz_testauto.analysis.paired_median import median_difference
 from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.extras.simulator_comparison.correlation import (
     PlannerCorrelation,
@@ -36,7 +36,7 @@ class MetricAgreement:
     """Differences, second minus first, of one metric over ``pairs`` pairs of trials in ``worlds``
     worlds.
 
-    ``shift`` is the Hodges–Lehmann center of the worlds' mean differences, in the metric's unit;
+    ``difference`` is the median of the worlds' mean differences, in the metric's unit;
     ``median_relative`` the median of the pairs' magnitudes over the magnitude of the first, NaN
     where that is 0 or there is no pair.
     """
@@ -44,7 +44,7 @@ class MetricAgreement:
     metric: Metric
     pairs: int
     worlds: int
-    shift: Estimate
+    difference: Estimate
     median_relative: float
 
 
@@ -183,6 +183,6 @@ def _compare(metric: Metric, pairs: Sequence[Pair]) -> MetricAgreement:
         metric,
         int(known.sum()),
         len(of_worlds),
-        shift([rounding.mean(some) for some in of_worlds.values()]),
+        median_difference([rounding.mean(some) for some in of_worlds.values()]),
         float(np.median(relative)) if len(relative) else math.nan,
     )

@@ -19,7 +19,6 @@ from gz_testauto.report.notes import invalid_notes, success_note, worker_deaths_
 from gz_testauto.report.page.difficulty import Figure, Values
 from gz_testauto.report.plain import count_text, joined, methods_text, number_text, p_text
 from gz_testauto.report.rows import (
-    OPEN_END,
     Notation,
     mean_of,
     measured_metrics,
@@ -187,7 +186,8 @@ def means(analysis: Analysis) -> Dict[str, Any]:
 
 
 def differences(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the table of all metrics for all pairs of planners, with shift and interval."""
+    """Return the table of all metrics for all pairs of planners, with differences and
+    intervals."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     return [
         {
@@ -436,10 +436,12 @@ def methods(analysis: Analysis) -> List[str]:
         f"estimate is at least the smallest relevant difference: success "
         f"{100 * analysis.results.relevant_success:g} points"
         f"{''.join(f', {smallest_text(one)}' for one in analysis.metrics if one.in_comparison)}. "
-        "A planner is called better if a difference is both.",
-        "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. "
-        f"{OPEN_END} Metrics of completed trials are compared in worlds in which both reached the "
-        "goal.",
+        "A planner is called better if a difference is both, and better in the typical world if "
+        "the difference is a median.",
+        "Differences of metrics: the mean over worlds with Gaffke's interval if the bounds of the "
+        "metric are known, and otherwise the median over worlds, the typical world, with the sign "
+        "test and its interval. Metrics of completed trials are compared in worlds in which both "
+        "reached the goal. Intervals are not adjusted for several comparisons; p-values are.",
         "Curves: logistic regression with Firth's penalty and a pointwise band.",
         "Invalid trials are excluded from rates and means.",
     ]

@@ -148,8 +148,9 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
             compared.append(
                 {
                     "metric": places[found.name],
-                    "shift": [short(number) for number in found.shift[:3]],
-                    "unbounded": FEW if found.shift.has_interval else found.shift.method,
+                    "statistic": "mean" if found.is_of_means else "median",
+                    "estimate": [short(number) for number in found.difference[:3]],
+                    "unbounded": FEW if found.difference.has_interval else found.difference.method,
                     "worlds": [at[world] for world in differences],
                     "differences": [short(value) for value in differences.values()],
                 }

@@ -148,7 +148,7 @@
     byId("metric").selectedIndex = Math.max(before, 0);
   }
 
-  /* Each world a point, ordered by the difference; the shift as a line in its interval. */
+  /* Each world a point, ordered by the difference; the mean or median as a line in its interval. */
   function differences() {
     const holder = byId("difference-chart");
     if (!data.pairs.length) return;
@@ -163,11 +163,11 @@
     const metric = data.metrics[one.metric];
     const ordered = one.worlds.map((world, i) => [one.differences[i] * metric.factor, world])
       .sort((a, b) => a[0] - b[0]);
-    const [shift, low, high] = one.shift.map((value) => (value === null ? null : value * metric.factor));
+    const [center, low, high] = one.estimate.map((value) => (value === null ? null : value * metric.factor));
     const unit = metric.unit ? ` ${metric.unit}` : "";
     const said = (value) => `${value.toFixed(metric.decimals)}${unit}`;
-    const usual = `${pair.first} minus ${pair.second}, ${metric.label}: each point a world (a click opens it). Line: shift`
-      + `${shift === null ? "" : ` ${said(shift)}`}; `
+    const usual = `${pair.first} minus ${pair.second}, ${metric.label}: each point a world (a click opens it). Line: ${one.statistic}`
+      + `${center === null ? "" : ` ${said(center)}`}; `
       + `${low === null ? `no 95 % interval: ${one.unbounded}` : "band: its 95 % interval"}. Below 0: lower for ${pair.first}`
       + `${metric.better === "neither" ? "" : `, which is ${metric.better === "lower" ? "better" : "worse"}`}.`;
     note.textContent = usual;
@@ -193,10 +193,10 @@
             ctx.fillStyle = Charts.faded(Charts.css("--accent"), 0.2);
             ctx.fillRect(x, y(high), width, y(low) - y(high));
           }
-          for (const [value, stroke] of [[0, Charts.css("--fore")], [shift, Charts.css("--accent")]]) {
+          for (const [value, stroke] of [[0, Charts.css("--fore")], [center, Charts.css("--accent")]]) {
             if (value === null) continue;
             ctx.strokeStyle = stroke;
-            ctx.lineWidth = value === shift && value !== 0 ? 2.5 : 1;
+            ctx.lineWidth = value === center && value !== 0 ? 2.5 : 1;
             ctx.beginPath();
             ctx.moveTo(x, y(value));
             ctx.lineTo(x + width, y(value));

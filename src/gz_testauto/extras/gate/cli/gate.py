@@ -3,8 +3,9 @@
 A planner passes if it is not worse than a baseline by more than a margin.
 The baseline is another planner of the campaign (--baseline-planner), or of a campaign in the same
 worlds (--baseline; the planner of the same name by default). Verdicts remain valid however often
-you evaluate them: if the gate is undecided, run more worlds and evaluate it again. Planners, worlds
-and trials that are expected and missing are an error unless you declare them.
+you evaluate them: if the gate is undecided, run more worlds and evaluate it again. With
+--fixed-worlds, the gate is evaluated once, and needs fewer worlds. Planners, worlds and trials that
+are expected and missing are an error unless you declare them.
 
 With --corpus, the planners first run in worlds in which a planner failed before, such as the
 outputs of `gz_testauto shrink`. Each of these worlds is judged by itself: the planner must reach
@@ -134,8 +135,17 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--metric",
         action="append",
         default=[],
-        metavar="NAME:MARGIN",
-        help="allowed deterioration of a metric, in its unit; repeatable",
+        metavar="NAME:MARGIN[:LOWEST:HIGHEST]",
+        help="allowed deterioration of the mean of a metric, in its unit, with the smallest and "
+        "the largest possible value (default: those that the metric declares; of time_s: 0 and "
+        "the time limit); repeatable",
+    )
+    parser.add_argument(
+        "--fixed-worlds",
+        type=int,
+        metavar="N",
+        help="number of worlds that you chose before the campaign; the gate then needs fewer "
+        "worlds, but is valid only once, after exactly N worlds (default: valid after every world)",
     )
     parser.add_argument(
         "--alpha",
@@ -244,6 +254,7 @@ def _request(arguments: argparse.Namespace) -> GateRequest:
             arguments.min_success,
             read_margins(arguments.metric),
             arguments.alpha,
+            arguments.fixed_worlds,
         ),
         GateAllowances(
             arguments.allow_missing_worlds,

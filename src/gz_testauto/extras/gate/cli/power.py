@@ -9,6 +9,7 @@ in the same ones.
 
 examples:
   gz_testauto power --worlds 200 --rates 0.8,0.7
+  gz_testauto power --pass 0.9 --rates 0.8,0.8 --discordant 0.1
   gz_testauto power --worlds 500 --pilot results/pilot --planners fgm_improved,fgm --margin 0.05
 """
 
@@ -28,7 +29,10 @@ from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
     Source,
+    fixed_gate_power,
+    fixed_gate_worlds,
     gate_power,
+    gate_worlds,
     share_upper_bound,
     smallest_difference,
     stopping_worlds,
@@ -45,8 +49,15 @@ OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments of ``power``."""
-    parser.add_argument(
-        "--worlds", type=int, required=True, metavar="N", help="number of worlds of the campaign"
+    size = parser.add_mutually_exclusive_group(required=True)
+    size.add_argument("--worlds", type=int, metavar="N", help="number of worlds of the campaign")
+    size.add_argument(
+        "--pass",
+        type=float,
+        dest="chance",
+        metavar="SHARE",
+        help="print the numbers of worlds after which the gate passes an equally good planner with "
+        "this probability",
     )
     parser.add_argument(
         "--pilot", type=Path, metavar="DIR", help="results directory of a pilot campaign"
@@ -79,7 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print which differences the specified number of worlds can detect, and return 0."""
-    if not 2 <= arguments.worlds <= MOST_WORLDS:
+    if arguments.chance is not None and not 0.0 < arguments.chance < 1.0:
+        raise SpecError(f"--pass is {arguments.chance:g}; it must be between 0 and 1")
+    if arguments.worlds is not None and not 2 <= arguments.worlds <= MOST_WORLDS:
         raise SpecError(f"--worlds is {arguments.worlds}; it must be from 2 to {MOST_WORLDS}")
     if not 0.0 < arguments.alpha < 0.5:
         raise SpecError(f"--alpha is {arguments.alpha:g}; it must be between 0 and 0.5")
@@ -88,9 +101,29 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.rates) == bool(arguments.pilot):
         raise SpecError("specify either --pilot DIR or --rates A,B")
     source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
-    for line in _lines(arguments.worlds, source, described, arguments.margin, arguments.alpha):
+    margin, alpha = arguments.margin, arguments.alpha
+    if arguments.chance is None:
+        lines = _lines(arguments.worlds, source, described, margin, alpha)
+    else:
+        lines = _lines_of_gate(arguments.chance, source, described, margin, alpha)
+    for line in lines:
         print(escape_text(line))
     return 0
+
+
+def _lines_of_gate(
+    chance: float, source: Source, described: str, margin: float, alpha: float
+) -> Iterator[str]:
+    equal = source.with_difference(0.0)
+    yield f"worlds {described}"
+    yield f"an equally good planner passes with a probability of {_percent(chance)} after"
+    for find, option in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
+        worlds = find(chance, MOST_WORLDS, equal, margin, alpha)
+        if worlds is None:
+            yield f"more than {MOST_WORLDS} worlds: gate --not-worse-than {margin:g}{option}"
+        else:
+            stated = f"{option} {worlds}" if option else ", evaluated after any number of worlds"
+            yield f"{worlds} worlds: gate --not-worse-than {margin:g}{stated}"
 
 
 def _lines(
@@ -104,11 +137,12 @@ def _lines(
             f"stop: {{when: decided, max_worlds: {worlds}}} decides with a probability of "
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
-    equal = gate_power(worlds, source.with_difference(0.0), margin, alpha)
-    yield (
-        f"gate --not-worse-than {margin:g} passes an equally good planner with a probability of "
-        f"{_percent(equal)}"
-    )
+    equal = source.with_difference(0.0)
+    for find, option in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
+        yield (
+            f"gate --not-worse-than {margin:g}{option} passes an equally good planner with a "
+            f"probability of {_percent(find(worlds, equal, margin, alpha))}"
+        )
 
 
 def _detected_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
@@ -162,7 +196,7 @@ def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
             "--pilot already estimates the share that --discordant specifies; omit one of the two "
             "options"
         )
-    results = load_campaign(arguments.pilot).results
+    results = load_campaign(arguments.pilot).results.without_copies
     names = _two_planners(arguments, results.planners)
     (pair,) = compare(results, [names]).pairs
     if not pair.worlds:

@@ -41,8 +41,8 @@ def print_agreement(
         f"Interval: {methods_text([rate])}.",
         "",
         _metrics(found),
-        f"Shift: {second} minus {first}, mean of each world in which both reached the goal, "
-        "Hodges–Lehmann over worlds.",
+        f"Difference: {second} minus {first}, mean of each world in which both reached the goal, "
+        "median over worlds.",
     ]
     console.print(Group(*parts, *_correlations(found), *_differences(found.disagreements)))
 
@@ -101,18 +101,18 @@ def _with_interval(one: Estimate) -> str:
 
 def _metrics(found: SimulatorAgreement) -> Table:
     table = plain_table(
-        "difference of", "pairs", "worlds", "shift", "95 % interval", "median of magnitudes"
+        "difference of", "pairs", "worlds", "median", "95 % interval", "median of magnitudes"
     )
     for metric in found.metrics:
-        shift = metric.shift
+        difference = metric.difference
         relative = number_text(100 * metric.median_relative, 2)
         unit = metric.metric.unit
         table.add_row(
             f"{metric.metric.name} ({unit})" if unit else metric.metric.name,
             str(metric.pairs),
             str(metric.worlds),
-            number_text(shift.value, 3, "+"),
-            interval_text(shift, 3, sign="+") or "-",
+            number_text(difference.value, 3, "+"),
+            interval_text(difference, 3, sign="+") or "-",
             f"{relative} %",
         )
     return table

@@ -1,0 +1,58 @@
+"""Test and estimate the median of a metric's differences between two planners, one per world.
+
+The median describes the typical world: in half of the worlds, the difference is at least as large.
+Test and interval assume only that worlds are independent. Differences can be skewed, have outliers
+or be equal. The test is the sign test in its exact (binomial) form, and the interval consists of
+two order statistics: M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods" (1973),
+sections 3.4 and 3.6. A difference of 0 counts for neither sign, so that the p-value is below 0.05
+exactly if the interval does not contain 0.
+"""
+
+import math
+from typing import Sequence, Union
+
+import numpy as np
+
+from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
+from gz_testauto.analysis.rounding import without_noise
+
+METHOD = "order statistics"
+TEST = "sign test"
+
+Differences = Union[Sequence[float], np.ndarray]
+
+
+def sign_test(differences: Differences) -> float:
+    """Return the two-sided p-value of the hypothesis that the median difference is 0."""
+    from scipy.stats import binom
+
+    values = without_noise(differences)
+    more = max(int((values > 0.0).sum()), int((values < 0.0).sum()))
+    return min(1.0, 2.0 * float(binom.sf(more - 1, len(values), 0.5)))
+
+
+def median_difference(differences: Differences) -> Estimate:
+    """Return the median of the differences with its interval.
+
+    The ends are infinite if there are fewer than six differences, which are too few for the level.
+    If there is only one world, or so many differences are equal that the interval would have no
+    width, the estimate has no interval, and ``method`` states the reason.
+    """
+    from scipy.stats import binom
+
+    values = np.sort(without_noise(differences))
+    count = len(values)
+    if count == 0:
+        return Estimate.unknown()
+    center = float(np.median(values))
+    if count == 1:
+        return Estimate.without_interval(center, ONE_WORLD)
+    # The largest k with P(X ≤ k − 1) ≤ (1 − LEVEL)/2 for the number X of heads of a fair coin.
+    tails = binom.cdf(np.arange(count // 2), count, 0.5)
+    rank = int(np.count_nonzero(tails <= (1.0 - LEVEL) / 2.0))
+    low, high = (values[rank - 1], values[-rank]) if rank else (-math.inf, math.inf)
+    if low == high or values[0] == values[-1]:
+        times = int(np.count_nonzero(values == center))
+        equal = "equal" if center == 0.0 else "the same difference"
+        return Estimate.without_interval(center, f"{equal} in {times} of {count} worlds")
+    return Estimate(center, float(low), float(high), METHOD)

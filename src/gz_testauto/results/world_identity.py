@@ -1,0 +1,85 @@
+"""Identify the worlds of a campaign by their content, mission and random numbers.
+
+Worlds that agree in all three are copies of one world. Their trials contain no more information
+about other worlds than repetitions of one world do.
+"""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Dict, Mapping, Sequence, Tuple
+
+from gz_testauto.worlds.record import WorldRecord
+
+_ENTRY = re.compile(
+    r"worlds\.files\[(\d+)\]\.(file|name|(?:start|goal|via|road|random_numbers).*)$"
+)
+
+_DRAWN_PER_WORLD = re.compile(r"(?:actors|randomize|effects|hooks)\[|worlds\.scenic\b")
+"""Inputs of campaigns whose trials draw more than noise, so that equal files are different
+worlds.
+"""
+
+Mission = Tuple[Tuple[str, str], ...]
+
+
+def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
+    """Return the start, goals and road of each world for which the campaign specifies them, by the
+    world's name.
+
+    ``inputs`` are those of the manifest.
+    """
+    return {
+        name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
+        for name, entry in _entries(inputs).items()
+    }
+
+
+def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -> Dict[str, str]:
+    """Return the name of the first of several equal worlds for each of the others.
+
+    ``inputs`` are those of the manifest. A world whose file is unknown, because its trials were
+    imported, is not equal to any other world.
+    """
+    entries = _entries(inputs)
+    drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
+    originals: Dict[Tuple[object, ...], str] = {}
+    copies = {}
+    for world in worlds:
+        entry = entries.get(world.name, ())
+        has_numbers = any(key.startswith("random_numbers") for key, _ in entry)
+        key = (world.sha256, entry, world.world_index if drawn and not has_numbers else None)
+        original = originals.setdefault(key, world.name) if world.sha256 else world.name
+        if original != world.name:
+            copies[world.name] = original
+    return copies
+
+
+def has_equal_files(worlds: Sequence[WorldRecord]) -> bool:
+    """Return whether several worlds have the same file."""
+    counts = Counter(world.sha256 for world in worlds if world.sha256)
+    return any(count > 1 for count in counts.values())
+
+
+def _entries(inputs: Mapping[str, str]) -> Dict[str, Mission]:
+    entries: Dict[str, Dict[str, str]] = {}
+    for name, value in inputs.items():
+        match = _ENTRY.match(name)
+        if match:
+            entries.setdefault(match[1], {})[match[2]] = value
+    named = {}
+    for entry in entries.values():
+        file, name = (_text(entry.pop(key, "")) for key in ("file", "name"))
+        stated = sorted(item for item in entry.items() if item[1] != "null")
+        named[name or Path(file).stem] = tuple(stated)
+    return named
+
+
+def _text(value: str) -> str:
+    """Return the content of a JSON string, or "" for other JSON values."""
+    try:
+        content = json.loads(value or '""')
+    except ValueError:
+        return ""
+    return content if isinstance(content, str) else ""
