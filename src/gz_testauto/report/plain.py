@@ -65,11 +65,16 @@ def duration_text(seconds: float) -> str:
 
 
 def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """Return a number as text, with a dash for NaN and ``∞`` for infinity."""
+    """Return a number as text, with a dash for NaN and ``∞`` for infinity.
+
+    Numbers from 1e9 on are in exponential notation.
+    """
     if math.isnan(value):
         return "-"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
+    if abs(value) >= 1e9:
+        return f"{value:{sign}.2e}"
     return f"{value:{sign}.{decimals}f}"
 
 

@@ -63,8 +63,8 @@ def test_repetitions_are_counted_by_planner_and_world_where_no_column_has_them(t
     assert [row.repetition for row in found.rows] == [0, 1, 0, 0, 2]
 
 
-def test_an_invalid_trial_has_no_metrics_and_infinite_numbers_are_unknown(tmp_path):
-    found = table(tmp_path, "world,planner,outcome,time_s\nw,a,invalid,1\nw,a,1,inf\n")
+def test_an_invalid_trial_has_no_metrics_and_a_value_can_be_unknown(tmp_path):
+    found = table(tmp_path, "world,planner,outcome,time_s\nw,a,invalid,1\nw,a,1,nan\n")
     assert found.rows[0].metrics == {}
     assert math.isnan(found.rows[1].metrics["time_s"])
 
@@ -179,3 +179,23 @@ def test_pipe_and_too_large_table_are_rejected(tmp_path):
         file.truncate(MOST_BYTES + 1)
     with pytest.raises(ResultsError, match=r"huge\.csv: cannot be read: it is larger than 20 MB"):
         read_trials(tmp_path / "huge.csv", Columns())
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "limits"),
+    [
+        ("time_s", "inf", "from -1e+12 to 1e+12"),
+        ("time_s", "-1e308", "from -1e+12 to 1e+12"),
+        ("spl", "1.7", "from 0 to 1"),
+    ],
+)
+def test_a_value_outside_the_bounds_of_its_metric_is_rejected(tmp_path, column, text, limits):
+    with pytest.raises(ResultsError) as error:
+        table(tmp_path, f"world,planner,outcome,{column}\nw,a,1,{text}\n")
+    assert f":2: {column} is {text}; it must be {limits}, or empty" in str(error.value)
+
+
+def test_lines_that_repeat_an_earlier_line_are_counted(tmp_path):
+    lines = "w,a,1,2.0\nw,b,1,2.0\n"
+    assert table(tmp_path, f"world,planner,outcome,time_s\n{lines}").copies == ()
+    assert table(tmp_path, f"world,planner,outcome,time_s\n{lines * 2}").copies == (4, 5)

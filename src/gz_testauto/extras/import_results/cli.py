@@ -26,6 +26,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.import_results.imported import Columns, read_trials, write_imported
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
+from gz_testauto.report.plain import count_text
 from gz_testauto.spec.stack import NAME, is_reserved
 from gz_testauto.trial.outcome import Outcome
 
@@ -131,6 +132,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if table.ignored:
         print(escape_text(f"ignored columns: {', '.join(table.ignored)}"), file=sys.stderr)
+    if table.copies:
+        print(
+            escape_text(
+                f"{arguments.trials}:{table.copies[0]}: equals an earlier line in all columns, as "
+                f"{len(table.copies)} of {count_text(len(table.rows), 'line')} do; if they are "
+                "copies, and not repetitions, remove them"
+            ),
+            file=sys.stderr,
+        )
     worlds = len({row.world for row in table.rows})
     print(f"results: {arguments.out}, {len(table.rows)} trials in {worlds} worlds", file=sys.stderr)
     return 0

@@ -44,6 +44,8 @@ MOST_BYTES = 20_000_000
 LONGEST_NAME = 255
 """Largest number of characters in the name of a world or planner, which is the limit for file
 names."""
+FINITE = (-1e12, 1e12)
+"""Bounds of a metric that declares none, so that its sums are finite."""
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
 """Columns of this package's CSV files that are ignored by the import."""
@@ -88,10 +90,15 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class TrialTable:
-    """All trials of a file, and the names of the columns that are not imported."""
+    """All trials of a file.
+
+    ``ignored`` are the names of the columns that are not imported. ``copies`` are the numbers of
+    the lines that repeat all cells of an earlier line.
+    """
 
     rows: Tuple[TrialRow, ...]
     ignored: Tuple[str, ...]
+    copies: Tuple[int, ...] = ()
 
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
@@ -102,7 +109,7 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
     rows = tuple(reader.row(number, cells) for number, cells in lines)
     if not rows:
         raise ResultsError(f"{path}: contains no trial")
-    return TrialTable(rows, reader.ignored)
+    return TrialTable(rows, reader.ignored, tuple(reader.copies))
 
 
 def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
@@ -149,6 +156,8 @@ class _Reader:
             **{name: name for name in header if name in known},
             **columns.metrics,
         }
+        installed = {*self._metrics.values()} & {*METRICS.names()}
+        self._bounds = {name: METRICS.get(name).bounds for name in installed}
         read = {*needed, *self._metrics, columns.repetition, columns.detail, *_UNUSED}
         self.ignored = tuple(name for name in header if name not in read)
         self._words = {outcome.value: outcome for outcome in Outcome}
@@ -156,6 +165,8 @@ class _Reader:
         self._words.update((word.lower(), outcome) for word, outcome in columns.words.items())
         self._counted: Counter[Tuple[str, str]] = collections.Counter()
         self._seen: Set[Tuple[str, str, int]] = set()
+        self._lines: Set[Tuple[str, ...]] = set()
+        self.copies: List[int] = []
 
     def row(self, number: int, cells: Sequence[str]) -> TrialRow:
         """Return the trial in ``cells``, which are the cells of line ``number``. Raises
@@ -163,13 +174,17 @@ class _Reader:
         where = f"{self._path}:{number}"
         if len(cells) != len(self._header):
             raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
+        if tuple(cells) in self._lines:
+            self.copies.append(number)
+        self._lines.add(tuple(cells))
         values = dict(zip(self._header, cells))
         columns = self._columns
         world = _named(where, columns.world, values[columns.world])
         planner = columns.planner_name or _named(where, columns.planner, values[columns.planner])
         repetition = self._repetition(where, world, planner, values.get(columns.repetition))
         metrics = {
-            name: _number(where, column, values[column]) for column, name in self._metrics.items()
+            name: _number(where, column, values[column], self._bounds.get(name) or FINITE)
+            for column, name in self._metrics.items()
         }
         outcome = self._outcome(where, values)
         return TrialRow(
@@ -235,13 +250,18 @@ def _flag(where: str, column: str, text: str) -> bool:
     return text.lower() in _TRUE
 
 
-def _number(where: str, column: str, text: str) -> float:
-    """Return the number in a cell, or NaN if the cell is empty or its number is not finite."""
+def _number(where: str, column: str, text: str, bounds: Tuple[float, float]) -> float:
+    """Return the number in a cell, or NaN if the cell is empty or contains ``nan``."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
         raise ResultsError(f"{where}: {column} is {text!r}; it must be a number") from None
-    return value if math.isfinite(value) else math.nan
+    if not math.isnan(value) and not bounds[0] <= value <= bounds[1]:
+        raise ResultsError(
+            f"{where}: {column} is {text}; it must be from {bounds[0]:g} to {bounds[1]:g}, or "
+            "empty if the value is unknown"
+        )
+    return value
 
 
 def write_imported(
