@@ -9,7 +9,8 @@ mm/s and 1 mrad/s in velocities.
 
 Prints the error of largest magnitude over all speeds and rates, and in brackets at 10 Hz and more:
 in percent of the exact value, or in the metric's unit if the exact value is 0 and for a logarithm,
-a count and a time. With --cells it prints the errors of one metric at each speed and rate.
+a count and a time. With --cells it prints the errors of one metric at each speed and rate. A last
+table has the errors of signals that are short compared with the sample period.
 
 The exit status is 1 if an error without noise is above 1 % (0.02 of the logarithm, a reversal, a
 sample period at each stop) and its cause is not in EXPLAINED. Takes half a minute on one core.
@@ -18,8 +19,10 @@ sample period at each stop) and its cause is not in EXPLAINED. Takes half a minu
 import argparse
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
+from scipy.integrate import quad
 
 from gz_testauto.metrics.interface import METRICS, MetricContext
 from gz_testauto.testing.analytic_drives import (
@@ -80,6 +83,12 @@ EXPLAINED = {
         if not motion.startswith("line")
     },
 }
+SHORT_RATES_HZ = (1, 2, 5, 10, 20, 50)
+STOP_AND_GO_S = 4.0
+PASS_S, PASS_MPS, SAFETY_DISTANCE_M = 30.0, 1.0, 1.0
+CLEARANCES_M = (0.02, 0.05, 0.1, 0.2)
+PHASES = 21
+"""Number of times of the first sample, within one sample period, of which errors are the worst."""
 NOISES = {
     "noise of 1 mm and 1 mrad in poses": {},
     "that and 1 mm/s and 1 mrad/s in velocities": {"speed_mps": 1e-3, "turn_radps": 1e-3},
@@ -100,6 +109,7 @@ def main():
     for title, noise in NOISES.items():
         rng = np.random.default_rng(arguments.seed)
         print_all(title, errors(noise, rng), arguments.cells)
+    print_short_signals()
     for name, motion in broken:
         print(f"UNEXPLAINED: {name}, {motion}", file=sys.stderr)
     sys.exit(1 if broken else 0)
@@ -185,6 +195,44 @@ def shown(value, in_percent):
     if abs(value) < (0.005 if in_percent else 0.0005):
         return "0"
     return f"{value:+.2f} %" if in_percent else f"{value:+.3f}"
+
+
+def print_short_signals():
+    """Print the errors of ``comfort_mps2`` for a short stop-and-go, and of ``safety`` near a
+    point."""
+    print("\nshort signals\n")
+    print("| metric and motion | " + " | ".join(f"{rate} Hz" for rate in SHORT_RATES_HZ) + " |")
+    print("|---|" + "---|" * len(SHORT_RATES_HZ))
+    row = []
+    for rate in SHORT_RATES_HZ:
+        recording, exact = drive(rest_to_rest(1.0, STOP_AND_GO_S), 10 * STOP_AND_GO_S, rate)
+        value = METRICS.get("comfort_mps2").compute(recording, MetricContext())
+        row.append(shown(*error("comfort_mps2", value, exact["comfort_mps2"])))
+    print(f"| `comfort_mps2`, stop-and-go every {STOP_AND_GO_S:g} s | {' | '.join(row)} |")
+    for clearance_m in CLEARANCES_M:
+        row = (" to ".join(safety_errors(clearance_m, rate)) for rate in SHORT_RATES_HZ)
+        print(f"| `safety`, a point at {clearance_m:g} m | {' | '.join(row)} |")
+
+
+def safety_errors(clearance_m, rate):
+    """Return the least and the greatest error of ``safety``, over the times of the first sample."""
+
+    def distance_m(time_s):
+        return np.hypot(PASS_MPS * (time_s - PASS_S / 2), clearance_m)
+
+    def squared(time_s):
+        return max(0.0, 1.0 / distance_m(time_s) - 1.0 / SAFETY_DISTANCE_M) ** 2
+
+    middle, near = PASS_S / 2, clearance_m / PASS_MPS
+    area = 2 * quad(squared, middle, middle + 1.0, points=[middle + near], limit=400)[0]
+    found = []
+    for phase in np.linspace(0.0, 1.0 / rate, PHASES):
+        recording, _ = drive(constant(PASS_MPS), PASS_S - 1.0 / rate, rate)
+        recording = replace(recording, clearance_m=distance_m(recording.time_s + phase))
+        context = MetricContext(safety_distance_m=SAFETY_DISTANCE_M)
+        value = METRICS.get("safety").compute(recording, context)
+        found.append(error("safety", value, math.sqrt(area / recording.duration_s)))
+    return [shown(*one) for one in (min(found), max(found))]
 
 
 def print_cells(found, name):

@@ -53,7 +53,7 @@ def clearance_min_m(recording: Recording, context: MetricContext) -> float:
     description="mean clearance over time",
 )
 def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return the mean clearance over time (m)."""
+    """Return the mean clearance over time (m); infinite if it is infinite at a sample."""
     return time_mean(recording.clearance_m, recording.time_s)
 
 
