@@ -11,7 +11,7 @@ from scripted import record
 from gz_testauto import analysis
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.overview import group_worlds
-from gz_testauto.analysis.repeatability import compare_recordings
+from gz_testauto.analysis.repeatability import compare_recordings, recording_bits
 from gz_testauto.analysis.summary import (
     clustered_rate,
     design_effect,
@@ -100,6 +100,20 @@ def test_a_command_that_differs_is_a_difference():
     found = compare_recordings(recording([0.0, 1.0]), commanded)
     assert (found.identical, found.deviation_m) == (False, 0.0)
     assert found.first_difference_s == pytest.approx(5.1)
+
+
+def test_replay_and_verify_compare_the_same_arrays():
+    first = replace(recording([0.0, 1.0]), series={"tf": np.zeros((2, 3))})
+    series = {"tf": np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1e-9]])}
+    clearance_m = np.array([1.0, np.nextafter(1.0, 2.0)])
+    for second in (
+        replace(first, clearance_m=clearance_m),
+        replace(first, twist=first.twist + 1e-9),
+        replace(first, series=series),
+        replace(first, goal_times_s=np.array([0.5])),
+    ):
+        assert recording_bits(first) != recording_bits(second)
+        assert not compare_recordings(first, second).identical
 
 
 def test_late_trials_are_counted_by_their_metrics():

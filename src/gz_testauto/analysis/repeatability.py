@@ -1,11 +1,11 @@
-"""Compare the recording of a repeated trial with that of its first run.
+"""Compare the recording of a repeated trial with that of its first run, bit for bit.
 
-The recordings are compared bit for bit. If they differ, the size and the start of the difference
-are computed.
+If they differ, the size and the start of the difference are computed.
 """
 
+import hashlib
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Dict, Tuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gz_testauto.metrics.recording import Recording
 class ReplayComparison:
     """The comparison of two recordings of the same trial.
 
-    ``identical`` is true if every stamp, pose and command is bit-identical. Otherwise
+    ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
     ``first_difference_s`` is the simulated time of the first sample that differs. ``deviation_m``
     is the largest distance between the two paths at the same sample, over the samples that both
     recordings contain. ``samples`` are the numbers of samples of both.
@@ -28,16 +28,43 @@ class ReplayComparison:
     samples: Tuple[int, int]
 
 
+def compared_arrays(recording: Recording) -> Dict[str, np.ndarray]:
+    """Return the arrays that are equal in each repetition of a trial, by name: times, poses,
+    commands, clearance and series, without wall times."""
+    names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
+    arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
+    arrays.update({f"series {name}": array for name, array in recording.series.items()})
+    return {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+
+
+def recording_bits(recording: Recording) -> str:
+    """Return 16 hexadecimal digits of a hash of :func:`compared_arrays`. Equal digits mean equal
+    bits."""
+    digest = hashlib.sha256()
+    for name, array in sorted(compared_arrays(recording).items()):
+        plain = np.ascontiguousarray(array)
+        if plain.dtype.kind == "f":  # NaN has several representations
+            plain = np.where(np.isnan(plain), np.nan, plain)
+        digest.update(f"{name} {plain.dtype.str} {plain.shape}".encode())
+        digest.update(plain.tobytes())
+    return digest.hexdigest()[:16]
+
+
 def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
     """Compare two recordings of the same trial, each of which must contain at least one sample."""
-    common = min(len(first.time_s), len(second.time_s))
-    same = np.ones(common, dtype=bool)
-    for name in ("time_s", "pose", "command"):
-        a, b = getattr(first, name)[:common], getattr(second, name)[:common]
-        equal = (a == b) | (np.isnan(a) & np.isnan(b))
-        same &= equal.reshape(common, -1).all(axis=1)
     lengths = (len(first.time_s), len(second.time_s))
-    identical = bool(same.all()) and lengths[0] == lengths[1]
+    common = min(lengths)
+    same = np.ones(common, dtype=bool)
+    before, now = compared_arrays(first), compared_arrays(second)
+    identical = lengths[0] == lengths[1] and before.keys() == now.keys()
+    for name in before.keys() & now.keys():
+        a, b = before[name], now[name]
+        if (len(a), len(b)) == lengths and a.shape[1:] == b.shape[1:]:
+            equal = (a[:common] == b[:common]) | (np.isnan(a[:common]) & np.isnan(b[:common]))
+            same &= equal.reshape(common, -1).all(axis=1)
+        else:
+            identical &= np.array_equal(a, b, equal_nan=True)
+    identical &= bool(same.all())
     differing = np.flatnonzero(~same)
     begin = int(differing[0]) if len(differing) else common - 1
     offset = first.pose[:common, :2] - second.pose[:common, :2]

@@ -15,13 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
-import numpy as np
-
 from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.repeatability import recording_bits
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.standard_set.classes import StandardSet
-from gz_testauto.metrics.recording import Recording
 from gz_testauto.results.comparability import SHA256, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import campaign_inputs
@@ -141,24 +139,6 @@ def success(trials: List[CardTrial]) -> Estimate:
     """Return the success rate of the valid trials in ``trials``, with Wilson's interval."""
     valid = [one for one in trials if one.is_valid]
     return wilson(sum(one.outcome.success for one in valid), len(valid))
-
-
-def recording_bits(recording: Recording) -> str:
-    """Return 16 hexadecimal digits of a hash of what happened in a trial: times, poses, commands,
-    clearance and series, without wall times. Equal digits mean equal bits."""
-    digest = hashlib.sha256()
-    names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
-    arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
-    arrays.update({f"series {name}": array for name, array in recording.series.items()})
-    for name, array in sorted(arrays.items()):
-        if array is None:
-            continue
-        plain = np.ascontiguousarray(array)
-        if plain.dtype.kind == "f":  # NaN has several representations
-            plain = np.where(np.isnan(plain), np.nan, plain)
-        digest.update(f"{name} {plain.dtype.str} {plain.shape}".encode())
-        digest.update(plain.tobytes())
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
