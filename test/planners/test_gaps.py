@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.base.arithmetic import arcsin, arctan2
 from gz_testauto.planners.fgm import Gap, find_gaps, median_angle
 
 HALF_CIRCLE = math.pi
@@ -134,8 +135,8 @@ def test_compiled_gaps_equal_vectorized_gaps_bit_by_bit():
 def gaps_by_numpy(points, radius, horizon, half_view):
     distance = np.hypot(points[:, 0], points[:, 1])
     near = distance < horizon
-    distance, bearing = distance[near], np.arctan2(points[near, 1], points[near, 0])
-    half = np.arcsin(np.minimum(1.0, radius / np.maximum(distance, 1e-9)))
+    distance, bearing = distance[near], arctan2(points[near, 1], points[near, 0])
+    half = arcsin(np.minimum(1.0, radius / np.maximum(distance, 1e-9)))
     border = np.sqrt(np.maximum(distance**2 - radius**2, 0.0))
     wraps = half + np.abs(bearing) > math.pi
     turned = bearing[wraps] - np.copysign(2 * math.pi, bearing[wraps])

@@ -34,7 +34,7 @@ def velocity_towards(
 ) -> Tuple[np.ndarray, bool]:
     """Return the velocity (m/s) for one step along ``offset`` (m), and whether the end of the
     offset is reached by the end of the step."""
-    length = float(np.linalg.norm(offset))
+    length = float(np.sqrt(np.square(offset).sum()))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 

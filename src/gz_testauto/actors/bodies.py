@@ -10,6 +10,7 @@ from typing import Tuple
 
 from lxml import etree
 
+from gz_testauto.base.arithmetic import turned_tensor
 from gz_testauto.base.errors import SdfError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import model_file
@@ -133,7 +134,7 @@ def _keep_upright(root: Element) -> None:
     document = SdfDocument.parse(text, "actor")
     own = read_inertial(document, next(document.root.iter("link")))
     (link_pose,) = placed_model(text, "actor", Pose()).links.values()
-    turned = link_pose.rotation @ own.matrix @ link_pose.rotation.T
+    turned = turned_tensor(link_pose.rotation, own.matrix)
     inertial = next(root.iter("inertial"))
     upright = Pose(own.center_m) * Pose(quaternion=link_pose.inverse().quaternion)
     ensure_child(inertial, "pose").text = upright.to_text()

@@ -16,6 +16,7 @@ from typing_extensions import Literal, override
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.arithmetic import arctan2
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
@@ -218,7 +219,7 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
         return np.zeros(len(offsets))
     last = np.maximum.accumulate(np.where(moves, np.arange(len(offsets)), -1))
     used = offsets[np.where(last >= 0, last, int(np.argmax(moves)))]
-    return np.asarray(np.arctan2(used[:, 1], used[:, 0]))
+    return np.asarray(arctan2(used[:, 1], used[:, 0]))
 
 
 class Script(Actor):

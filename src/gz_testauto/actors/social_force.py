@@ -73,7 +73,7 @@ def repulsion(
     if distance < 1e-9:
         return np.zeros(2)
     normal = away / distance
-    ahead = 0.5 * (1.0 - float(normal @ heading))  # 1 straight ahead
+    ahead = 0.5 * (1.0 - float((normal * heading).sum()))  # 1 straight ahead
     share = spec.anisotropy + (1.0 - spec.anisotropy) * ahead
     strength = spec.repulsion_mps2 * math.exp((touch_m - distance) / spec.repulsion_range_m)
     return np.asarray(share * strength * normal)

@@ -60,7 +60,8 @@ def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
     for name in before.keys() & now.keys():
         a, b = before[name], now[name]
         if (len(a), len(b)) == lengths and a.shape[1:] == b.shape[1:]:
-            equal = (a[:common] == b[:common]) | (np.isnan(a[:common]) & np.isnan(b[:common]))
+            a, b = a[:common], b[:common]
+            equal = (a == b) | (np.isnan(a) & np.isnan(b))
             same &= equal.reshape(common, -1).all(axis=1)
         else:
             identical &= np.array_equal(a, b, equal_nan=True)

@@ -120,7 +120,7 @@ class SensorReading:
         else:
             directions = self.sensor.directions
         local = directions[hits] * ranges[hits, None]
-        return np.asarray(local @ self.sensor.mount.rotation.T + self.sensor.mount.position)
+        return self.sensor.mount.apply(local)
 
     def in_message_precision(self) -> "SensorReading":
         """Return the reading with the precision and the contents of the ROS message of its kind.

@@ -11,6 +11,8 @@ from typing import Iterable, NamedTuple, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
+
 Quaternion = Tuple[float, float, float, float]
 
 
@@ -49,7 +51,8 @@ class Pose2D(NamedTuple):
     def apply(self, points_m: np.ndarray) -> np.ndarray:
         """Map points, shape (n, 2) in this pose's frame, into the parent frame."""
         cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
-        return np.asarray(points_m @ np.array([[cos, sin], [-sin, cos]]) + (self.x_m, self.y_m))
+        turn = np.array([[cos, sin], [-sin, cos]])
+        return matrix_product(points_m, turn) + np.array([self.x_m, self.y_m])
 
 
 @dataclass(frozen=True)
@@ -160,12 +163,13 @@ class Pose:
 
     def apply(self, points: np.ndarray) -> np.ndarray:
         """Map points, shape (..., 3) in this pose's frame, into the parent frame."""
-        return np.asarray(points, dtype=float) @ self.rotation.T + np.asarray(self.position)
+        local = np.asarray(points, dtype=float)
+        return matrix_product(local, self.rotation.T) + np.asarray(self.position)
 
     def inverse(self) -> "Pose":
         """Return the inverse transform."""
         x, y, z, w = self.quaternion
-        px, py, pz = map(float, -(self.rotation.T @ np.asarray(self.position)))
+        px, py, pz = map(float, -matrix_product(self.rotation.T, np.asarray(self.position)))
         return Pose((px, py, pz), (-x, -y, -z, w))
 
     def __mul__(self, other: "Pose") -> "Pose":
@@ -181,7 +185,7 @@ class Pose:
 
 def rotation_from_z(direction: np.ndarray) -> Tuple[float, float, float, float]:
     """Return the quaternion (xyzw) of the smallest rotation from z to a direction."""
-    x, y, z = (direction / np.linalg.norm(direction)).tolist()
+    x, y, z = (direction / np.sqrt(np.square(direction).sum())).tolist()
     if z < -1 + 1e-12:
         return (1.0, 0.0, 0.0, 0.0)
     length = float(np.sqrt(2 * (1 + z)))

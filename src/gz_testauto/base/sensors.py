@@ -11,6 +11,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 from typing_extensions import Literal
 
+from gz_testauto.base.arithmetic import arctan2
 from gz_testauto.base.pose import Pose
 
 SensorKind = Literal["scan", "cloud", "range", "contact"]
@@ -129,8 +130,8 @@ class Sensor:
         ranges = np.full((self.rows.samples, self.columns.samples), np.inf)
         x, y, z = points_m[np.isfinite(points_m).all(axis=1)].T
         level, distances = np.hypot(x, y), np.sqrt(x * x + y * y + z * z)
-        column = self.columns.nearest(np.arctan2(y, x))
-        row = self.rows.nearest(np.arctan2(z, level))
+        column = self.columns.nearest(arctan2(y, x))
+        row = self.rows.nearest(arctan2(z, level))
         seen = (column >= 0) & (column < self.columns.samples) & (distances < self.range_max_m)
         seen &= (row >= 0) & (row < self.rows.samples)
         np.minimum.at(ranges, (row[seen], column[seen]), distances[seen])

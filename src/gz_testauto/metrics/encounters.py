@@ -12,12 +12,14 @@ Cooper 1978; personal space: Hall 1966; compliance: Francis et al. 2023; discomf
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass
 from typing import List, Mapping, Tuple
 
 import numpy as np
 import shapely
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
@@ -141,7 +143,7 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
     """
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
-    return np.asarray(outline @ turns + poses[:, None, :2])
+    return matrix_product(outline, turns) + poses[:, None, :2]
 
 
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
@@ -308,4 +310,5 @@ def social_intrusion(recording: Recording, name: str) -> float:
     along, across = cos * dx + sin * dy, cos * dy - sin * dx
     ahead = np.maximum(2.0 * speed, 0.5)
     sigma = np.where(along >= 0.0, ahead, ahead / 2.0)
-    return float(np.exp(-0.5 * ((along / sigma) ** 2 + (across / (2.0 * ahead / 3.0)) ** 2)).max())
+    squared = (along / sigma) ** 2 + (across / (2.0 * ahead / 3.0)) ** 2
+    return math.exp(-0.5 * float(squared.min()))

@@ -41,6 +41,7 @@ from typing import Iterator, List, NamedTuple, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arctan2
 from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
@@ -86,7 +87,7 @@ def unwrapped_yaw(recording: Recording) -> np.ndarray:
 def stretches(recording: Recording) -> Iterator[SmoothSection]:
     """Yield the parts of the path between stops and cusps, in order."""
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
-    course = recording.pose[:, 2] + np.arctan2(left, forward)
+    course = recording.pose[:, 2] + arctan2(left, forward)
     moving = np.hypot(forward, left) > STANDING_MPS
     turns = _turns(course, recording)
     smooth = np.abs(turns - _turned_by_rate(recording)) < CUSP_RAD
@@ -135,7 +136,7 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     length_m = sum(at[-1] - at[0] for at, _ in found)
     if length_m <= 0.0:
         return math.nan
-    areas = [((values[1:] + values[:-1]) @ np.diff(at)) / 2.0 for at, values in found]
+    areas = [((values[1:] + values[:-1]) * np.diff(at)).sum() / 2.0 for at, values in found]
     return float(sum(areas) / length_m)
 
 

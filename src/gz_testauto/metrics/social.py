@@ -17,6 +17,7 @@ from typing import Callable, FrozenSet, Sequence, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.base.arithmetic import arctan2, exp
 from gz_testauto.metrics.encounters import encounters, moving_objects, placed, velocity_mps
 from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import (
@@ -56,11 +57,11 @@ def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
     is_defined &= length > 0.0
     length = np.where(is_defined, length, 1.0)
     along = interaction / length[:, None]
-    angle = np.arctan2(toward[:, 1], toward[:, 0]) - np.arctan2(along[:, 1], along[:, 0])
+    angle = arctan2(toward[:, 1], toward[:, 0]) - arctan2(along[:, 1], along[:, 0])
     angle = (angle + math.pi) % (2.0 * math.pi) - math.pi
     reach_m = RANGE_M * length
-    slows = -np.exp(-distance / reach_m - (SLOWING * reach_m * angle) ** 2)
-    turns = -np.sign(angle) * np.exp(-distance / reach_m - (TURNING * reach_m * angle) ** 2)
+    slows = -exp(-distance / reach_m - (SLOWING * reach_m * angle) ** 2)
+    turns = -np.sign(angle) * exp(-distance / reach_m - (TURNING * reach_m * angle) ** 2)
     across = np.column_stack([-along[:, 1], along[:, 0]])
     force = STRENGTH_MPS2 * (slows[:, None] * along + turns[:, None] * across)
     return np.where(is_defined[:, None], force, 0.0)
@@ -88,7 +89,7 @@ def _present(names: FrozenSet[str], recording: Recording) -> Tuple[str, ...]:
 
 
 def _integral(recording: Recording, values: np.ndarray) -> float:
-    return float(np.diff(recording.time_s) @ values[:-1])
+    return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
 def _mean(recording: Recording, values: np.ndarray) -> float:

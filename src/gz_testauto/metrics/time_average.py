@@ -64,4 +64,4 @@ def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
     crossed = np.isfinite(start) & np.isfinite(end) & (below[:-1] != below[1:])
     first = np.abs(start[crossed]) / np.abs(start[crossed] - end[crossed])
     share[crossed] = np.where(start[crossed] < 0.0, first, 1.0 - first)
-    return float(share @ np.diff(time_s) / (time_s[-1] - time_s[0]))
+    return float((share * np.diff(time_s)).sum() / (time_s[-1] - time_s[0]))

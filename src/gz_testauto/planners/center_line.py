@@ -4,6 +4,8 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arctan2
+
 
 class CenterLine:
     """A polyline (n, 2) that is parameterized by its arc length (m). It is extended by straight
@@ -37,7 +39,7 @@ class CenterLine:
         piece = np.clip(piece, 0, len(self._directions) - 1)
         directions = self._directions[piece]
         points = self._points[piece] + directions * (arcs_m - self._starts[piece])[:, None]
-        return points, np.arctan2(directions[:, 1], directions[:, 0])
+        return points, arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
         """Interpolate values (n,) at the points of the polyline to given arc lengths (k,)."""

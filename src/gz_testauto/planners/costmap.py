@@ -11,6 +11,7 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import exp, matrix_product
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.sweep import ConvexFootprint
@@ -96,7 +97,7 @@ class LocalCostmap:
         y_m = (rows + first + self._corner[1] + 0.5) * self.resolution - pose.y_m
         cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
         local = np.column_stack([cos * x_m + sin * y_m, cos * y_m - sin * x_m])
-        beyond = local @ self._footprint.normals.T - self._footprint.offsets_m
+        beyond = matrix_product(local, self._footprint.normals.T) - self._footprint.offsets_m
         # the center of a cell can be inside although the obstacle in it is outside
         inside = (beyond < -self.resolution).all(axis=1)
         around[rows[inside], columns[inside]] = 0
@@ -162,7 +163,7 @@ def _inflation_stamp(
     offset = np.arange(-reach, reach + 1)
     rows, columns = (part.ravel() for part in np.meshgrid(offset, offset, indexing="ij"))
     away_m = np.hypot(rows, columns) * resolution_m
-    cost = np.floor((INSCRIBED - 1) * np.exp(-decay_perm * (away_m - inscribed_m)))
+    cost = np.floor((INSCRIBED - 1) * exp(-decay_perm * (away_m - inscribed_m)))
     cost = np.where(away_m <= inscribed_m, INSCRIBED, cost)
     cost[away_m == 0.0] = LETHAL
     used = (away_m <= radius_m) & (cost > 0)

@@ -10,6 +10,7 @@ from typing import Tuple
 import numpy as np
 from scipy import ndimage
 
+from gz_testauto.base.arithmetic import arctan2, matrix_product
 from gz_testauto.base.compiled import compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Count, NotNegative, Positive
@@ -118,12 +119,12 @@ class FoxDynamicWindow(ReactivePlanner):
         pose = arc_poses(window, (period_s + braking_s / 2)[:, None])[:, 0]
         goal_x = situation.goal_distance_m * math.cos(situation.goal_bearing_rad)
         goal_y = situation.goal_distance_m * math.sin(situation.goal_bearing_rad)
-        bearing = np.arctan2(goal_y - pose[:, 1], goal_x - pose[:, 0]) - pose[:, 2]
+        bearing = arctan2(goal_y - pose[:, 1], goal_x - pose[:, 0]) - pose[:, 2]
         heading = 1.0 - np.abs(np.remainder(bearing + np.pi, 2 * np.pi) - np.pi) / np.pi
         clearance = np.where(sweep.blocked, sweep.distance_m / reach_m, 1.0)
         velocity = window[:, 0] / limits.max_linear_mps
         terms = np.stack([heading, clearance, velocity])
-        return np.asarray(self.weights) @ terms
+        return matrix_product(np.asarray(self.weights), terms)
 
 
 def dynamic_window(

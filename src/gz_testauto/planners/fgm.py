@@ -11,6 +11,7 @@ from typing import List
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arcsin, arctan2
 from gz_testauto.base.compiled import compiled, compiled_for
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.parameters import Fraction, NotNegative, Positive
@@ -92,8 +93,8 @@ def find_gaps(
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
     distance = distance[near]
-    bearing = np.arctan2(points_m[near, 1], points_m[near, 0])
-    half = np.arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
+    bearing = arctan2(points_m[near, 1], points_m[near, 0])
+    half = arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
     found = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
     return [Gap(*borders) for borders in found.tolist()]
 

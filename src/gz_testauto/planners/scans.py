@@ -9,6 +9,7 @@ from typing import Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arctan2, matrix_product
 from gz_testauto.base.compiled import compiled_for
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
@@ -27,7 +28,7 @@ def obstacle_points(scan: LaserScan) -> np.ndarray:
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
     ranges_m = np.array(scan.ranges_m, dtype=float)
     hits = _hits(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
-    return (hits @ beams.turn.T + beams.origin_m)[:, :2]
+    return (matrix_product(hits, beams.turn.T) + beams.origin_m)[:, :2]
 
 
 def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
@@ -43,7 +44,8 @@ def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
     ranges_m = np.clip(ranges_m[known], scan.range_min_m, scan.range_max_m)
     ends = np.zeros((len(ranges_m), 3))
     ends[:, 0], ends[:, 1] = ranges_m * beams.cosines[known], ranges_m * beams.sines[known]
-    return (ends @ beams.turn.T + beams.origin_m)[:, :2], ranges_m < scan.range_max_m
+    placed_m = matrix_product(ends, beams.turn.T) + beams.origin_m
+    return placed_m[:, :2], ranges_m < scan.range_max_m
 
 
 class _Beams:
@@ -83,11 +85,11 @@ class ScanMemory:
         cos, sin = np.cos(pose.yaw_rad), np.sin(pose.yaw_rad)
         turn = np.array([[cos, -sin], [sin, cos]])
         origin = np.array([pose.x_m, pose.y_m])
-        past = (self._world_m - origin) @ turn
+        past = matrix_product(self._world_m - origin, turn)
         past = past[self._out_of_view(scan, past)]
         points = np.concatenate([seen, past])
         near = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
-        self._world_m = _one_of_each_cell(near @ turn.T + origin, CELL_M)
+        self._world_m = _one_of_each_cell(matrix_product(near, turn.T) + origin, CELL_M)
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
@@ -96,8 +98,8 @@ class ScanMemory:
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
-        local = lifted @ beams.turn_back.T + beams.origin_back_m
-        bearing = np.arctan2(local[:, 1], local[:, 0])
+        local = matrix_product(lifted, beams.turn_back.T) + beams.origin_back_m
+        bearing = arctan2(local[:, 1], local[:, 0])
         return (bearing < scan.angle_min_rad) | (bearing > scan.angle_max_rad)
 
 

@@ -56,7 +56,7 @@ class VoxelCostmap(LocalCostmap):
         local = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
         known = ~np.isnan(ranges)
         local, hits = local[known], hits[known]
-        ends = local @ sensor.mount.rotation.T + sensor.mount.position
+        ends = sensor.mount.apply(local)
         points = np.concatenate([np.array([sensor.mount.position]), ends])
         points[:, :2] = pose.apply(points[:, :2])
         points[:, :2] = points[:, :2] / self.resolution - np.array(self._corner)

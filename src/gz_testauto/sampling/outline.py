@@ -12,6 +12,8 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.arithmetic import matrix_product
+
 QUARTER_SEGMENTS = 16
 """Number of segments per quarter circle in a polygon that approximates a circle."""
 
@@ -100,7 +102,8 @@ class Outline:
 
         def placed(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
-            return points @ np.array([[cosine, sine], [-sine, cosine]]) + (x_m, y_m)
+            turn = np.array([[cosine, sine], [-sine, cosine]])
+            return matrix_product(points, turn) + np.array([x_m, y_m])
 
         return _Changed(self, self.radius_m, placed)
 

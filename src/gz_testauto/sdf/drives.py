@@ -10,6 +10,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -310,7 +311,7 @@ def _axles_of_joints(
         left, right = parts.joints[left_name], parts.joints[right_name]
         separation, diameter = wheels.wheel_separation_m, wheels.wheel_diameter_m
         if separation is None:
-            separation = float(np.linalg.norm(left.anchor - right.anchor))
+            separation = math.dist(left.anchor, right.anchor)
         if diameter is None:
             diameter = _wheel_diameter((left_name, left), scene)
         axles.append(
@@ -362,7 +363,7 @@ def _axle(
     if kind.sizes is not None:
         separation, diameter = _sizes(document, plugin, kind.sizes)
     else:
-        separation = float(np.linalg.norm(left[0][1].anchor - right[0][1].anchor))
+        separation = math.dist(left[0][1].anchor, right[0][1].anchor)
         diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
     if separation <= 0 or diameter <= 0:
         raise SdfError(
@@ -416,7 +417,7 @@ def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
         axis = axis_direction(joint.model, joint.element)
         if axis is None:
             continue
-        x, y, z = (joint.model_pose.rotation @ axis).tolist()
+        x, y, z = matrix_product(joint.model_pose.rotation, axis).tolist()
         direction = f"the axis of joint {name!r} ({joint.document.where(joint.element)}) is " + (
             f"{x:.3g} {y:.3g} {z:.3g} in the robot's frame"
         )

@@ -9,6 +9,7 @@ from typing import List, Optional, Set, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product, turned_tensor
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -187,7 +188,7 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
         ):
             value = number(document, moments, tag, 1.0 if row == column else 0.0)
             own[row, column] = own[column, row] = value
-    rotated = pose.rotation @ own @ pose.rotation.T
+    rotated = turned_tensor(pose.rotation, own)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated.tolist()
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
 
@@ -270,7 +271,7 @@ def _read_axis(
     document = model.document
     written = axis.find("xyz")
     direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
-    length = float(np.linalg.norm(direction))
+    length = float(np.sqrt(np.square(direction).sum()))
     limit, dynamics = axis.find("limit"), axis.find("dynamics")
     limits = None
     if limit is not None and kind != "continuous":
@@ -290,7 +291,8 @@ def _read_axis(
             )
         direction, length = np.array((0.0, 0.0, 1.0)), 1.0
     frame = axis_frame(model, axis, joint)
-    x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
+    turn = matrix_product(to_child.rotation, frame.rotation)
+    x, y, z = matrix_product(turn, direction / length).tolist()
 
     def dynamics_value(tag: str) -> float:
         return 0.0 if dynamics is None else number(document, dynamics, tag, 0.0)
@@ -313,12 +315,11 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
         return None
     written = axis.find("xyz")
     direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
-    length = float(np.linalg.norm(direction))
+    length = float(np.sqrt(np.square(direction).sum()))
     if length == 0.0:
         return None
     frame = model.frames.of(joint.find("pose"), text_of(joint, "child") or "")
-    unit: np.ndarray = axis_frame(model, axis, frame).rotation @ (direction / length)
-    return unit
+    return matrix_product(axis_frame(model, axis, frame).rotation, direction / length)
 
 
 def axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:

@@ -8,6 +8,7 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
@@ -38,7 +39,7 @@ def select_merged(source: str, sensors: Sequence[Sensor], names: Sequence[str]) 
 def _bearings_of(part: Sensor) -> Tuple[float, float]:
     """Return the lowest and the highest direction (rad) of the rays of a lidar in the base frame.
     The second value can be above pi."""
-    ahead = part.directions @ part.mount.rotation.T
+    ahead = matrix_product(part.directions, part.mount.rotation.T)
     bearings = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
     low = float(bearings.min())
     return low, low + min(float(np.ptp(bearings)), 2 * math.pi)

@@ -25,6 +25,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
@@ -98,7 +99,7 @@ class Box(Geometry):
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
-        half = np.abs(pose.rotation) @ (np.asarray(self.size) / 2)
+        half = matrix_product(np.abs(pose.rotation), np.asarray(self.size) / 2)
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
@@ -110,7 +111,8 @@ class Box(Geometry):
                 return EMPTY
             x, y = self.size[0] / 2, self.size[1] / 2
             corners = np.array([[x, y], [-x, y], [-x, -y], [x, -y]])
-            return shapely.Polygon(corners @ rotation[:2, :2].T + pose.position[:2])
+            turned = matrix_product(corners, rotation[:2, :2].T)
+            return shapely.Polygon(turned + np.asarray(pose.position[:2]))
         vertices = pose.apply(_CORNERS * self.size)
         return slices.convex_slab(vertices, _BOX_EDGES, z_min, z_max)
 
@@ -229,7 +231,7 @@ class Ellipsoid(Geometry):
     def _spread(self, pose: Pose) -> np.ndarray:
         """Return the matrix M for which the support point along d is M d / sqrt(d' M d)."""
         axes = pose.rotation * np.asarray(self.radii)
-        return axes @ axes.T
+        return matrix_product(axes, axes.T)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
@@ -249,14 +251,14 @@ class Ellipsoid(Geometry):
         if not ranges_overlap(-height, height, low, high):
             return EMPTY
         towards = _directions(max(self.radii) ** 2 / min(self.radii))
-        stretched = towards @ spread[:2]
+        stretched = matrix_product(towards, spread[:2])
         touching = stretched / np.sqrt(np.sum(towards * stretched[:, :2], axis=1))[:, None]
         points = touching[:, :2].copy()
         ellipse = spread[:2, :2] - np.outer(spread[:2, 2], spread[2, :2]) / spread[2, 2]
         for level, outside in ((low, touching[:, 2] < low), (high, touching[:, 2] > high)):
             if outside.any():
                 shrink = math.sqrt(max(0.0, 1 - level**2 / spread[2, 2]))
-                along = towards[outside] @ ellipse
+                along = matrix_product(towards[outside], ellipse)
                 size = np.sqrt(np.sum(towards[outside] * along, axis=1))[:, None]
                 points[outside] = spread[:2, 2] / spread[2, 2] * level + shrink * along / size
         return slices.convex_outline(points + center[:2])
@@ -312,7 +314,7 @@ class Capsule(Geometry):
             return EMPTY
         # An oblique section is an ellipse with a radius of curvature of up to radius / sin².
         towards = _directions(self.radius * max(4.0, 1 / max(axis[2] ** 2, 1e-6)))
-        slope = towards @ axis[:2]
+        slope = matrix_product(towards, axis[:2])
 
         def disc_radius(along: np.ndarray) -> np.ndarray:
             z = center[2] + along * axis[2]
@@ -356,7 +358,7 @@ class Plane(Geometry):
     def world_normal(self) -> np.ndarray:
         """Return the unit normal (3,) in the world frame, which does not depend on the pose."""
         normal = np.asarray(self.normal, dtype=float)
-        return normal / np.linalg.norm(normal)
+        return normal / np.sqrt(np.square(normal).sum())
 
     def surface_point(self, pose: Pose) -> np.ndarray:
         """Return the point (3,) of the surface, in meters in the world frame, that is nearest to
@@ -364,8 +366,8 @@ class Plane(Geometry):
         position, normal = np.asarray(pose.position), np.asarray(self.normal)
         if self.normal == (0.0, 0.0, 1.0):
             return position  # exact, without rounding of a sum
-        above = pose.position[2] - normal @ position
-        return np.asarray(position + above / (normal @ normal) * normal)
+        above = pose.position[2] - (normal * position).sum()
+        return np.asarray(position + above / np.square(normal).sum() * normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """Return the axis-aligned bounds (m), shape (3, 2). All bounds are infinite except the
@@ -430,8 +432,9 @@ class Polyline(Geometry):
             ends = (pose.position[2], pose.position[2] + rotation[2, 2] * self.height)
             if not ranges_overlap(min(ends), max(ends), z_min, z_max):
                 return EMPTY
+            turn, (x_m, y_m, _) = rotation[:2, :2].T, pose.position
             return shapely.transform(
-                self.outline, lambda flat: flat @ rotation[:2, :2].T + pose.position[:2]
+                self.outline, lambda flat: matrix_product(flat, turn) + np.array([x_m, y_m])
             )
         return slices.surface_slab(pose.apply(self.triangles), True, z_min, z_max)
 

@@ -28,6 +28,7 @@ from typing import (
 import numpy as np
 from typing_extensions import Protocol
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import (
     Contact,
@@ -155,7 +156,8 @@ class ImuMotion(NamedTuple):
         ``velocity_before``. As in a digital IMU, the acceleration is the change of velocity over
         the step, minus gravity."""
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
-        linear = Pose(quaternion=self.quaternion).rotation.T @ (change - self.gravity_mps2)
+        back = Pose(quaternion=self.quaternion).rotation.T
+        linear = matrix_product(back, change - self.gravity_mps2)
         return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(linear.tolist()))]
 
 

@@ -19,6 +19,7 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arctan2, matrix_product
 from gz_testauto.base.compiled import compiled
 from gz_testauto.base.observation import LaserScan, SensorReading
 from gz_testauto.base.sensors import Sensor
@@ -40,7 +41,7 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
         _mark_free(_ahead(reading.sensor) - lidar.angle_min_rad, ~_hits(reading), spacing, ranges)
     for reading in readings:
         points, hits, on_surface = _returns(reading)
-        bearings = np.arctan2(points[:, 1], points[:, 0])
+        bearings = arctan2(points[:, 1], points[:, 0])
         first = bearings - lidar.angle_min_rad
         _add(points, hits, on_surface, first, spacing, cosines, sines, ranges)
     ranges[ranges >= lidar.range_max_m] = np.inf
@@ -55,7 +56,7 @@ def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray
     sensor, ranges, hits = reading.sensor, reading.ranges_m.ravel(), _hits(reading)
     near = np.where(hits, ranges, 0.0)
     local = sensor.directions * near[:, None]
-    points = (local @ sensor.mount.rotation.T + sensor.mount.position)[:, :2]
+    points = sensor.mount.apply(local)[:, :2]
     step = np.diff(local, axis=0)
     length = np.linalg.norm(step, axis=1)
     along = np.abs(np.einsum("ij,ij->i", step, sensor.directions[:-1]))
@@ -70,8 +71,8 @@ def _hits(reading: SensorReading) -> np.ndarray:
 
 def _ahead(sensor: Sensor) -> np.ndarray:
     """Return the direction (rad) of each ray in the base frame, shape (n,)."""
-    rays = sensor.directions @ sensor.mount.rotation.T
-    return np.asarray(np.arctan2(rays[:, 1], rays[:, 0]))
+    rays = matrix_product(sensor.directions, sensor.mount.rotation.T)
+    return np.asarray(arctan2(rays[:, 1], rays[:, 0]))
 
 
 @compiled

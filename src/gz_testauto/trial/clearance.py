@@ -13,6 +13,7 @@ import shapely
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.floor import Heights
@@ -43,7 +44,7 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
     The outline has shape (n, 2) and is in the base frame.
     """
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
-    turned = outline_m @ np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns])
+    turned = matrix_product(outline_m, np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns]))
     moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
     return np.asarray(shapely.polygons(moved))
 

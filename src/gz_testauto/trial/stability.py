@@ -247,7 +247,7 @@ class StabilityCheck:
             across_m, up_m = SETTLE_M + GRAVITY_MPS2 / 4 * time_s**2, SETTLE_M
         if math.hypot(moved[0], moved[1]) > across_m or moved[2] > up_m:
             untouched = "" if hit else " without being touched by the robot"
-            return f"{model.name} moved {np.linalg.norm(moved):.2f} m in {time_s:.2f} s{untouched}"
+            return f"{model.name} moved {math.hypot(*moved):.2f} m in {time_s:.2f} s{untouched}"
         x_m, y_m, z_m = middle.tolist()
         under_floor = z_m < self.levels.floor_m(x_m, y_m) - SUNK_M
         if moved[2] < -SUNK_M and (
@@ -316,5 +316,5 @@ class _MovableModel:
         middle = model.pose.inverse().apply(bounds.mean(axis=1))
         nodes = (node for _, node, _ in model.node.walk())
         driven = driven or any(node.element.find("plugin") is not None for node in nodes)
-        radius_m = float(np.linalg.norm(bounds[:, 1] - bounds[:, 0])) / 2
+        radius_m = math.dist(*bounds.T) / 2
         return cls(model.name, middle, bounds, radius_m, driven)

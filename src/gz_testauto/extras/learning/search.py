@@ -7,6 +7,7 @@ from typing import Any, List, Mapping, Sequence, Type
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.installation import install_command
 from gz_testauto.extras.learning.policies.policy import WeightedPolicy
@@ -52,7 +53,7 @@ class WeightSearch:
             return self._weights(np.array(self._strategy.mean, dtype=float))
 
     def _weights(self, point: np.ndarray) -> np.ndarray:
-        return np.asarray(self._start + self._directions @ point)
+        return np.asarray(self._start + matrix_product(self._directions, point))
 
 
 def _strategy(dimensions: int, population: int, sigma: float, random: np.random.Generator) -> Any:

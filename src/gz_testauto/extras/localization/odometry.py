@@ -21,6 +21,7 @@ from typing import Callable, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import turned_tensor
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
 
@@ -188,7 +189,7 @@ class OdometryModel:
         of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
         of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])
         motion = np.diag([rotation, translation, rotation])
-        self.covariance = of_pose @ self.covariance @ of_pose.T + of_motion @ motion @ of_motion.T
+        self.covariance = turned_tensor(of_pose, self.covariance) + turned_tensor(of_motion, motion)
 
 
 def _motion(before: Pose2D, after: Pose2D) -> Tuple[float, float]:

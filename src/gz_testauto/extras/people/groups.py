@@ -122,7 +122,7 @@ def group_force(
     focus = others.mean(axis=0) - here
     if heading.any():
         across = float(heading[0] * focus[1] - heading[1] * focus[0])
-        rotation_rad = max(0.0, math.atan2(abs(across), float(focus @ heading)) - VIEW_RAD)
+        rotation_rad = max(0.0, math.atan2(abs(across), float((focus * heading).sum())) - VIEW_RAD)
         ramp = min(1.0, float(np.hypot(*focus)) / RAMP_M)
         found = found - GAZE_PER_RAD * ramp * rotation_rad * velocity
     to_center = focus * (len(others) / count)

@@ -350,10 +350,7 @@ class StableSparseRrt(ReactivePlanner):
         return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
 
     def _in_world(self, points_m: np.ndarray) -> np.ndarray:
-        cos, sin = math.cos(self._pose.yaw_rad), math.sin(self._pose.yaw_rad)
-        turned = points_m @ np.array([[cos, sin], [-sin, cos]])
-        here = np.array([self._pose.x_m, self._pose.y_m])
-        return np.asarray((turned + here) / self._unit_m)
+        return np.asarray(self._pose.apply(points_m) / self._unit_m)
 
 
 class InformedSst(StableSparseRrt):

@@ -12,6 +12,7 @@ from typing import Iterable, List, Optional
 import numpy as np
 from lxml import etree
 
+from gz_testauto.base.arithmetic import turned_tensor
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.xml_file import parse_xml
@@ -221,7 +222,7 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
         return
     kept = joint.parent.inertial = joint.parent.inertial or UrdfInertial()
     parts = [
-        (part.mass_kg, np.asarray(pose.position), pose.rotation @ part.moments @ pose.rotation.T)
+        (part.mass_kg, np.asarray(pose.position), turned_tensor(pose.rotation, part.moments))
         for part, pose in ((kept, kept.pose), (link.inertial, joint.origin * link.inertial.pose))
     ]
     mass = sum(part for part, _, _ in parts)
@@ -231,12 +232,10 @@ def _merge_inertial(link: UrdfLink, joint: UrdfJoint) -> None:
     about_center = np.zeros((3, 3))
     for part, position, moments in parts:
         arm = position - center
-        about_center += moments + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    turn = kept.pose.rotation
+        about_center += moments + part * (np.square(arm).sum() * np.eye(3) - np.outer(arm, arm))
+    moments = turned_tensor(kept.pose.rotation.T, about_center)
     x, y, z = map(float, center)
-    joint.parent.inertial = UrdfInertial(
-        Pose((x, y, z), kept.pose.quaternion), mass, turn.T @ about_center @ turn
-    )
+    joint.parent.inertial = UrdfInertial(Pose((x, y, z), kept.pose.quaternion), mass, moments)
 
 
 def _inertial(inertial: UrdfInertial) -> Element:

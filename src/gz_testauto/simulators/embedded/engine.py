@@ -21,6 +21,7 @@ from typing import (
 import mujoco
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
@@ -180,7 +181,7 @@ class Engine:
             arm = np.subtract(pose.position, state.pose.position)
             moving = np.array(state.linear_mps) + np.cross(turning, arm)
             velocity = self._joints[root.name].velocity
-            self.data.qvel[velocity] = (*moving, *(pose.rotation.T @ turning))
+            self.data.qvel[velocity] = (*moving, *matrix_product(pose.rotation.T, turning))
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
         """Set the twist of a model, which must be at the pose of ``state``."""
@@ -196,7 +197,7 @@ class Engine:
         joint."""
         pose = self.body_pose(self.body(link))
         velocity = self.data.qvel[self._joints[link].velocity]
-        turning = pose.rotation @ velocity[3:]
+        turning = matrix_product(pose.rotation, velocity[3:])
         return ModelState(pose, tuple(velocity[:3].tolist()), tuple(turning.tolist()))
 
     def place_link(self, link: str, state: ModelState) -> None:
@@ -234,7 +235,7 @@ class Engine:
 
     def _set_velocity(self, root: str, pose: Pose, linear: Vector, angular: Vector) -> None:
         slots = self._joints[root]
-        turning = pose.rotation.T @ np.asarray(angular) if any(angular) else angular
+        turning = matrix_product(pose.rotation.T, np.asarray(angular)) if any(angular) else angular
         self.data.qvel[slots.velocity] = (*linear, *turning)
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
@@ -394,7 +395,7 @@ class MujocoSettling:
     def after_step(self, before: List[Tuple[np.ndarray, np.ndarray]]) -> None:
         """Restore the velocities of the trees of bodies that the separation has accelerated."""
         for indices, velocities in before:
-            if np.linalg.norm(self._data.qvel[indices]) > np.linalg.norm(velocities):
+            if np.square(self._data.qvel[indices]).sum() > np.square(velocities).sum():
                 self._data.qvel[indices] = velocities
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.compiled import compiled
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot_sensors import LidarDescription
@@ -65,8 +66,8 @@ class MujocoLidar:
         at the lidar's minimum range. Distances beyond the maximum range are infinite. MuJoCo's
         positions must be up to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
-        origin = self._data.xpos[self._body] + body @ self._position
-        turn = body @ self._turn
+        origin = self._data.xpos[self._body] + matrix_product(body, self._position)
+        turn = matrix_product(body, self._turn)
         return self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
 
     def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -93,7 +94,8 @@ class MujocoLidar:
         count = self._description.samples
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
         range_m = (self._description.range_min_m, self._description.range_max_m)
-        return cast_scan(self._model, self._data, origin, flat @ turn.T, range_m, LIDAR_GROUPS)[0]
+        rays = matrix_product(flat, turn.T)
+        return cast_scan(self._model, self._data, origin, rays, range_m, LIDAR_GROUPS)[0]
 
 
 @compiled

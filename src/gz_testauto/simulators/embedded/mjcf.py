@@ -13,6 +13,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 from lxml import etree
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.dynamics import Joint
@@ -217,7 +218,7 @@ class _MjcfWriter:
                 geoms = self._factory.geoms(shape, True)
                 shape = replace(shape, surface=replace(shape.surface, mu=0.0))
             else:
-                axis = shape.pose.rotation.T @ np.asarray(wheel.axis)
+                axis = matrix_product(shape.pose.rotation.T, np.asarray(wheel.axis))
                 geoms = self._factory.wheel(shape, axis, drive.held)
             self._add_geoms(element, shape, shape.pose, geoms)
         for child in body.children:

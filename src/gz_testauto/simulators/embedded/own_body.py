@@ -11,6 +11,7 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 from lxml import etree
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.observation import SensorReading
 from gz_testauto.base.pose import Pose
@@ -84,7 +85,7 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
     counts: Counter[str] = Counter()
 
     def cast(mount: Pose, rays: np.ndarray, range_m: Tuple[float, float]) -> np.ndarray:
-        origin, directions = np.asarray(mount.position), rays @ mount.rotation.T
+        origin, directions = np.asarray(mount.position), matrix_product(rays, mount.rotation.T)
         ranges, met = cast_scan(model, data, origin, directions, range_m)
         counts.update(names[geom] for geom in met.tolist() if geom >= 0)
         return ranges

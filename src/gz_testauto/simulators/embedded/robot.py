@@ -11,6 +11,7 @@ from typing import FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.observation import Contact
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
@@ -184,6 +185,6 @@ class MujocoRobot(SimulatedRobot):
         model, data = self._engine.model, self._engine.data
         body = self._engine.body(mount.link)
         turn = data.xmat[body].reshape(3, 3)
-        origin = data.xpos[body] + turn @ np.asarray(mount.pose.position)
-        rays = directions @ (turn @ mount.pose.rotation).T
+        origin = data.xpos[body] + matrix_product(turn, np.asarray(mount.pose.position))
+        rays = matrix_product(directions, matrix_product(turn, mount.pose.rotation).T)
         return cast_scan(model, data, origin, rays, range_m, LIDAR_GROUPS)[0]

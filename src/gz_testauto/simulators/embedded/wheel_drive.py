@@ -13,6 +13,7 @@ from typing import List, Literal, Sequence, Tuple, Union
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product, turned_tensor
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
@@ -101,7 +102,7 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
         assert body.inertial is not None, "a robot is not static"
         x, y, _ = body.pose.apply(np.array(body.inertial.center_m)).tolist()
         mass += body.inertial.mass_kg
-        turned = body.pose.rotation @ body.inertial.matrix @ body.pose.rotation.T
+        turned = turned_tensor(body.pose.rotation, body.inertial.matrix)
         about_z += float(turned[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
     links = {wheel.link for wheel in wheels}
     tires = [shape.surface for body in bodies for shape in body.shapes if body.name in links]
@@ -127,6 +128,6 @@ def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple
         assert body.joint is not None and body.inertial is not None, "it is driven by a joint"
         direction = body.joint.axes[0].direction
         axis = np.asarray(direction)
-        inertia = float(axis @ body.inertial.matrix @ axis)
+        inertia = float((matrix_product(axis, body.inertial.matrix) * axis).sum())
         found.append(Wheel(**vars(wheel), axis=direction, gain=inertia / RESPONSE_S))
     return tuple(found)

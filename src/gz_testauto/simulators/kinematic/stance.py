@@ -10,6 +10,7 @@ from typing import List, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import arcsin, arctan2, matrix_product
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
@@ -54,8 +55,9 @@ class Stance:
             y_m[:, None] + sin * self._ahead + cos * self._aside,
         )
         lifted = np.maximum.reduceat(heights - self._above, self._starts, axis=1)
-        z_m, forward, left = self._fit @ np.where(np.isinf(lifted), np.nan, lifted).T
-        return z_m, np.arcsin(left / np.sqrt(1 + forward**2 + left**2)), -np.arctan(forward)
+        known = np.where(np.isinf(lifted), np.nan, lifted)
+        z_m, forward, left = matrix_product(self._fit, known.T)
+        return z_m, arcsin(left / np.sqrt(1 + forward**2 + left**2)), arctan2(-forward, 1.0)
 
 
 class GroundedStance:

@@ -11,6 +11,7 @@ from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.planners.interface import Observation
 from gz_testauto.planners.scans import obstacle_points
@@ -64,8 +65,8 @@ class ScanMotion:
             self._stamp_s = scan.stamp_s
             pose = self._pose_at(scan.stamp_s, observation)
             turn = _rotation(pose.yaw_rad)
-            world_m = points_m @ turn.T + (pose.x_m, pose.y_m)
-            self._velocities_mps = self._track(scan.stamp_s, world_m) @ turn
+            world_m = matrix_product(points_m, turn.T) + np.array([pose.x_m, pose.y_m])
+            self._velocities_mps = matrix_product(self._track(scan.stamp_s, world_m), turn)
         elif len(points_m) != len(self._velocities_mps):
             self._velocities_mps = np.zeros_like(points_m)
         self._before = observation.time_s, observation.pose
@@ -137,7 +138,9 @@ class _Track:
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:
             times_s = np.array(self._times_s) - np.mean(self._times_s)
-            self.velocity_mps = times_s @ np.array(self._centers_m) / (times_s @ times_s)
+            self.velocity_mps = (
+                matrix_product(times_s, np.array(self._centers_m)) / np.square(times_s).sum()
+            )
 
 
 def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> Optional[_Track]:

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.base.arithmetic import arctan2
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.parameters import Count, Positive, construct
 from gz_testauto.base.registry import Registry
@@ -90,7 +91,7 @@ class LidarSectors(ObservationTerm):
             points_m = self._points(observation, observation.scan)
             x, y = points_m.T
             gap_m = shapely.distance(self._footprint, shapely.points(points_m))
-            bearing = np.arctan2(y, x) + 0.5 * self._field_rad
+            bearing = arctan2(y, x) + 0.5 * self._field_rad
             sector = np.floor(bearing * (self.size / self._field_rad)).astype(np.int64)
             if self._field_rad > 2.0 * math.pi - 1e-9:
                 sector %= self.size

@@ -10,6 +10,8 @@ from typing import Dict, Mapping, Sequence, Type
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import exp
+
 ACTIONS = 2
 """Count of the numbers of an action: forward speed and yaw rate."""
 
@@ -137,7 +139,7 @@ class MirroredPolicy(WeightedPolicy):
         angles = cls._angles(parts)
         pairs = len(angles)
         order = np.arange(min(cls.WAVES, pairs))
-        size = np.exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
+        size = exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
         size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # by 1 on average
         waves = size * np.cos(np.outer(angles, order))
         found = np.zeros((3 * pairs + cls.FURTHER, 3 * len(order) + cls.FURTHER))

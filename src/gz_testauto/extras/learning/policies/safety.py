@@ -13,6 +13,7 @@ from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.learning.policies.motion import ScanMotion
 from gz_testauto.planners.dwa_fox import dynamic_window, stoppable
@@ -128,7 +129,8 @@ class SafetyFilter:
     def _distances_m(self, points_m: np.ndarray) -> np.ndarray:
         """Return the distance (m) of each point (n, 2) from the outline, shape (n,)."""
         footprint = self._footprint
-        return np.asarray((points_m @ footprint.normals.T - footprint.offsets_m).max(axis=1))
+        across_m = matrix_product(points_m, footprint.normals.T) - footprint.offsets_m
+        return np.asarray(across_m.max(axis=1))
 
     def _check(
         self, twists: np.ndarray, obstacles_m: Sequence[np.ndarray]

@@ -1,0 +1,29 @@
+"""Array operations that have the same bits on each x86-64 processor with AVX2 and FMA.
+
+``@``, ``np.dot`` and ``np.linalg`` call BLAS, which chooses a kernel for the processor. NumPy
+chooses functions such as ``np.exp`` and ``np.arctan2`` in the same manner. Their last bits differ.
+For values that are recorded, or on which recorded values depend, use the functions of this module,
+arithmetic operators, sums, ``np.hypot``, ``np.sin``, ``np.cos`` and the module ``math``.
+"""
+
+import math
+
+import numpy as np
+
+exp = np.vectorize(math.exp, otypes=[float])
+arcsin = np.vectorize(math.asin, otypes=[float])
+arctan2 = np.vectorize(math.atan2, otypes=[float])
+
+
+def matrix_product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the product of (stacks of) matrices, or of a matrix and a vector."""
+    if np.ndim(second) == 1:
+        return np.einsum("...j,j->...", first, second)
+    if np.ndim(first) == 1:
+        return np.einsum("j,jk->k", first, second)
+    return np.einsum("...ij,...jk->...ik", first, second)
+
+
+def turned_tensor(turn: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    """Return a tensor, such as moments of inertia, in another frame: ``turn · tensor · turnᵀ``."""
+    return matrix_product(matrix_product(turn, tensor), turn.T)
