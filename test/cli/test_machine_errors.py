@@ -73,13 +73,18 @@ def test_other_errors_of_the_system_are_bugs_with_a_traceback(verb):
 
 COMMAND = """
 import sys
+from functools import partial
 from gz_testauto.cli import main as command
+from gz_testauto.report.plain import report_console
 class Verb:
     __doc__ = "A verb."
     def add_arguments(self, parser): pass
     def run(self, arguments):
+        stream = getattr(sys, sys.argv[1])
+        output = report_console(stream).print if sys.argv[3:] else partial(print, file=stream)
         for number in range(20000):
-            print("progress", number, file=getattr(sys, sys.argv[1]), flush=True)
+            output("progress", number)
+            stream.flush()
         open(sys.argv[2], "w").close()
         return 3
 command.VERBS.get = lambda name: Verb()
@@ -90,9 +95,12 @@ sys.exit(command.main(["verb"]))
 @pytest.mark.parametrize(
     ("stream", "status", "is_finished"), [("stderr", 3, True), ("stdout", 141, False)]
 )
-def test_only_a_closed_standard_output_stops_a_command(tmp_path, stream, status, is_finished):
+@pytest.mark.parametrize("console", [[], ["rich"]])
+def test_only_a_closed_standard_output_stops_a_command(
+    tmp_path, stream, status, is_finished, console
+):
     done = tmp_path / "done"
-    command_line = [sys.executable, "-c", COMMAND, stream, str(done)]
+    command_line = [sys.executable, "-c", COMMAND, stream, str(done), *console]
     pipes = {stream: subprocess.PIPE}
     with subprocess.Popen(command_line, text=True, **pipes) as process:
         pipe = getattr(process, stream)
@@ -100,6 +108,37 @@ def test_only_a_closed_standard_output_stops_a_command(tmp_path, stream, status,
         pipe.close()
         assert process.wait(60) == status
     assert done.exists() == is_finished
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "<&- >&- 2>&-"])
+def test_a_command_finishes_if_its_progress_cannot_be_written(tmp_path, redirection):
+    done = tmp_path / "done"
+    line = f'"$@" {redirection}'
+    command_line = [sys.executable, "-c", COMMAND, "stderr", str(done)]
+    assert subprocess.run(["sh", "-c", line, "sh", *command_line], timeout=60).returncode == 3
+    assert done.read_text() == ""
+
+
+def test_characters_that_the_encoding_lacks_are_escaped():
+    script = "from gz_testauto.cli.main import main; main(['--version']); print(chr(0xB2))"
+    posix = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **posix}, stdout=subprocess.PIPE
+    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == b"\\xb2"
+
+
+def test_a_removed_working_directory_is_reported(verb, capsys, monkeypatch, tmp_path):
+    removed = tmp_path / "removed"
+    removed.mkdir()
+    monkeypatch.chdir(removed)
+    removed.rmdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        os.getcwd()
+    assert verb(caught.value) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "working directory was removed" in line and "cd" in line
 
 
 @pytest.mark.parametrize("limit_mb", [64, 300, 999])

@@ -11,6 +11,7 @@ imports them when they are requested.
 import argparse
 import contextlib
 import errno
+import io
 import os
 import re
 import resource
@@ -73,6 +74,7 @@ command has finished, for example that a gate has passed.
 
 def main(argv: Optional[List[str]] = None) -> int:
     """Run the verb that the command line names, and return the exit status."""
+    _prepare_streams()
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
@@ -129,8 +131,18 @@ def _adapt_to_memory_limit() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def _prepare_streams() -> None:
+    """Connect closed standard streams to the null device, so that no other file gets their
+    descriptors. Escape characters that the encoding of standard output lacks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 class LastingStream:
-    """A text stream that discards all output after the reader of its pipe has exited.
+    """A text stream that discards all output after an error, such as a full disk or a closed pipe.
 
     A campaign therefore continues if its progress can no longer be printed.
     """
@@ -142,7 +154,7 @@ class LastingStream:
         """Write ``text``, and return its length."""
         try:
             return self._stream.write(text)
-        except BrokenPipeError:
+        except OSError:
             _discard(self._stream)
             return len(text)
 
@@ -150,7 +162,7 @@ class LastingStream:
         """Write the buffered text."""
         try:
             self._stream.flush()
-        except BrokenPipeError:
+        except OSError:
             _discard(self._stream)
 
     def __getattr__(self, name: str) -> Any:
@@ -166,9 +178,19 @@ def _discard(stream: TextIO) -> None:
 
 def _remedy(error: OSError) -> Optional[str]:
     """Return the remedy for an error of the machine, or None for other errors, which are bugs."""
+    if isinstance(error, FileNotFoundError) and not _has_working_directory():
+        return "the working directory was removed; change to another directory with `cd`"
     if "No usable temporary directory" in str(error):
         return "set TMPDIR to a directory with free space that can be written"
     return _REMEDIES.get(error.errno or 0)
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _fail(message: str) -> int:

@@ -18,9 +18,17 @@ from gz_testauto.analysis.summary import PlannerSummary
 WIDTH = 80
 
 
+class ReportConsole(Console):
+    """A console for reports. A closed pipe raises ``BrokenPipeError``; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again that rich has caught."""
+        raise BrokenPipeError
+
+
 def report_console(stream: Optional[IO[str]] = None) -> Console:
     """Return the console for reports, which writes to standard output or to ``stream``."""
-    return Console(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
+    return ReportConsole(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def plain_table(*headings: str) -> Table:
