@@ -1,5 +1,6 @@
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,37 @@ def test_failed_replacement_keeps_the_previous_file(tmp_path, monkeypatch, disk_
         replace_file(tmp_path / "x", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "directory", "link", "broken link"])
+def test_path_that_is_no_regular_file_is_refused_and_unchanged(tmp_path, kind):
+    path, target = tmp_path / "special", tmp_path / "target"
+    if kind == "device":
+        if os.geteuid() != 0:
+            pytest.skip("only root can create a device, or replace one")
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to(target)
+        if kind == "link":
+            target.write_text("precious")
+    before = os.lstat(path), sorted(tmp_path.iterdir())
+    with pytest.raises(OSError, match="is not a regular file; specify"):
+        replace_file(path, b"content")
+    assert (os.lstat(path), sorted(tmp_path.iterdir())) == before
+    assert not target.exists() or target.read_text() == "precious"
+
+
+def test_partial_file_that_is_a_link_is_replaced_and_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "x.partial").symlink_to("precious")
+    replace_file(tmp_path / "x", b"content")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert (tmp_path / "x").read_bytes() == b"content"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "x"]
 
 
 def test_map_that_cannot_be_written_is_reported_and_leaves_no_files(

@@ -490,10 +490,9 @@ def test_full_disk_is_reported_and_damages_no_results(run, monkeypatch, tmp_path
     real_open = open
 
     def full(path, mode="r", *rest, **options):
-        name = str(path)
-        return real_open(
-            "/dev/full" if name.endswith(".npz.partial") else path, mode, *rest, **options
-        )
+        if str(path).endswith(".npz.partial"):
+            return real_open("/dev/full", mode)
+        return real_open(path, mode, *rest, **options)
 
     monkeypatch.setattr(disk, "open", full, raising=False)
     with pytest.raises(ResultsError, match="no space left"):

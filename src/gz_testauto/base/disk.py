@@ -2,13 +2,15 @@
 
 All modules read files of users with these functions. Reading never blocks on a pipe or a device.
 New content is written to a temporary file, synchronized with the disk, and renamed. After a power
-failure, a file therefore has its previous or its new content, and is never empty or truncated.
+failure, a file therefore has its previous or its new content, and is never empty or truncated. Only
+regular files are replaced: a device, a pipe or a symbolic link is never changed.
 """
 
 import contextlib
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import BinaryIO, Callable, Iterator, Type, TypeVar, Union
@@ -119,20 +121,49 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def replace_file(path: Path, content: bytes) -> None:
     """Replace the file at ``path`` by ``content`` atomically and durably.
 
-    Raises ``OSError`` if the file cannot be written; the previous file then remains unchanged.
+    Raises ``OSError`` if the file cannot be written, or if ``path`` exists and is not a regular
+    file; it then remains unchanged.
     """
+    with replaced_file(path) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """Provide a stream whose content replaces the file at ``path`` when the block ends without an
+    error. Raises the errors of :func:`replace_file`.
+    """
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        reason = "the path exists and is not a regular file; specify the path of a file"
+        raise OSError(errno.EINVAL, reason, str(path))
     partial = path.with_name(path.name + PARTIAL_SUFFIX)
+    with contextlib.suppress(FileNotFoundError):  # of a killed process
+        partial.unlink()
     try:
-        with open(partial, "wb") as stream:
-            stream.write(content)
+        with open(partial, "w+b", opener=_create) as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(partial, path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
     _synchronize(path.parent)
+
+
+def _create(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+
+
+def make_scratch_directory(target: Path) -> Path:
+    """Create an empty directory next to ``target``, which is later renamed to ``target``.
+
+    In contrast to those of ``tempfile``, its permissions are those of the umask.
+    """
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    scratch.mkdir()
+    return scratch
 
 
 def rename_directory(source: Path, target: Path) -> None:

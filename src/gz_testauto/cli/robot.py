@@ -22,7 +22,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.base.disk import disk_errors
+from gz_testauto.base.disk import disk_errors, replaced_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
@@ -99,8 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(facts)))
     if arguments.image is not None:
-        with disk_errors(arguments.image):
-            _picture(robot, scan).save(arguments.image, format="PNG")
+        with disk_errors(arguments.image), replaced_file(arguments.image) as stream:
+            _picture(robot, scan).save(stream, format="PNG")
         print(f"image: {arguments.image}", file=sys.stderr)
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)

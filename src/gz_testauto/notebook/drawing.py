@@ -8,7 +8,7 @@ from typing import Any, Sequence, Union
 
 from gz_testauto.base.disk import read_file
 from gz_testauto.report.animation import write_animation
-from gz_testauto.report.plots import figure_of
+from gz_testauto.report.plots import figure_of, save_figure
 from gz_testauto.report.sources import Source
 from gz_testauto.results.records import TrialRecord
 
@@ -21,7 +21,7 @@ class Picture:
 
     def save(self, path: Union[str, Path], dots_per_inch: int = 150) -> None:
         """Write the drawing to a file, in the format that its suffix names."""
-        self.figure.savefig(path, dpi=dots_per_inch)
+        save_figure(self.figure, Path(path), dots_per_inch)
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()

@@ -5,11 +5,13 @@ that they have driven.
 """
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, List, Sequence
 
 import numpy as np
 
+from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
@@ -65,12 +67,15 @@ def write_animation(
     title = axes.title.get_text()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # the layout of the first frame, which takes time to compute
-    with reporting_disk(path), writer.saving(figure, str(path), DOTS_PER_INCH):
-        for time_s in [*np.linspace(0.0, duration_s, frames), *[duration_s] * END_FRAMES]:
-            axes.set_title(f"{title}, {time_s:.1f} s")
-            for trial in moving:
-                trial.show(time_s)
-            writer.grab_frame()
+    with reporting_disk(path), tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder:
+        complete = Path(folder, "animation" + path.suffix)  # written by a library
+        with writer.saving(figure, str(complete), DOTS_PER_INCH):
+            for time_s in [*np.linspace(0.0, duration_s, frames), *[duration_s] * END_FRAMES]:
+                axes.set_title(f"{title}, {time_s:.1f} s")
+                for trial in moving:
+                    trial.show(time_s)
+                writer.grab_frame()
+        replace_file(path, complete.read_bytes())
 
 
 def _writer(path: Path) -> Any:

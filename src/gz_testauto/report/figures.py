@@ -20,7 +20,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
 from gz_testauto.report.page.worlds import WorldContext
-from gz_testauto.report.plots import COLORS, chart_text, figure_class
+from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 
@@ -76,7 +76,7 @@ def write_figures(
             draw(drawn.add_subplot())
             path = out / f"{_unused(name, paths)}.{file_format}"
             with reporting_disk(path):
-                drawn.savefig(path, dpi=_DOTS_PER_INCH, metadata=_WITHOUT_DATE[file_format])
+                save_figure(drawn, path, _DOTS_PER_INCH, _WITHOUT_DATE[file_format])
             paths.append(path)
     return paths, surroundings.problems
 

@@ -14,6 +14,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
+from gz_testauto.base.disk import replaced_file
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.installation import install_command
@@ -104,7 +105,7 @@ class _Artist:
         figure = _figure(self._sources, self._campaign, self._planners, world, records)
         path = self._out / f"{world.name}.{self._format}"
         with reporting_disk(path):
-            figure.savefig(path, dpi=DOTS_PER_INCH)
+            save_figure(figure, path, DOTS_PER_INCH)
         return path
 
 
@@ -171,6 +172,15 @@ def figure_class() -> type:
             f"plots need matplotlib: {install_command('plot')}, or apt install python3-matplotlib"
         ) from error
     return Figure
+
+
+def save_figure(
+    figure: Any, path: Path, dots_per_inch: int, metadata: Optional[Dict[str, Any]] = None
+) -> None:
+    """Write a figure to a file, in the format that its suffix names. Raises ``OSError``."""
+    with replaced_file(path) as stream:
+        kind = path.suffix[1:] or None
+        figure.savefig(stream, format=kind, dpi=dots_per_inch, metadata=metadata)
 
 
 def chart_text(text: str) -> str:

@@ -23,6 +23,7 @@ from gz_testauto.base.disk import (
     disk_errors,
     hash_file,
     make_directory,
+    make_scratch_directory,
     read_input,
     rename_directory,
 )
@@ -177,9 +178,8 @@ def multiply(
         inputs["missing"] = list(base_world.missing)
     with disk_errors(out):
         make_directory(out.parent)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
+        scratch = make_scratch_directory(out)
     try:
-        scratch.chmod(0o755)
         entries: List[WorldRecord] = []
         for index in range(count):
             with disk_errors(out):

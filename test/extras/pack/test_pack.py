@@ -267,3 +267,16 @@ def test_unpack_requires_free_space_at_the_target(packed, tmp_path, monkeypatch)
     with pytest.raises(ResultsError, match="only 10 are free"):
         unpack(packed, tmp_path / "elsewhere" / "out")
     assert [path.parent for path in asked] == [tmp_path / "elsewhere"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_permissions_of_unpacked_results_are_those_of_the_umask(packed, tmp_path, mask):
+    previous = os.umask(mask)
+    try:
+        unpack(packed, tmp_path / "copy")
+    finally:
+        os.umask(previous)
+    copy = tmp_path / "copy"
+    folders = {stat.S_IMODE(path.stat().st_mode) for path in (copy, copy / "trajectories")}
+    assert folders == {0o777 & ~mask}
+    assert stat.S_IMODE((copy / "manifest.json").stat().st_mode) == 0o666 & ~mask

@@ -27,7 +27,13 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Seque
 from urllib.parse import quote
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file, require_regular
+from gz_testauto.base.disk import (
+    PARTIAL_SUFFIX,
+    make_scratch_directory,
+    read_file,
+    replaced_file,
+    require_regular,
+)
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.results.directory import LOCK_NAME, CampaignDirectory, reporting_disk
 
@@ -61,22 +67,16 @@ def pack(directory: Path, file: Path) -> int:
         raise ResultsError(f"{file}: exists already; specify another name")
     with campaign.locked(), reporting_disk(file):
         names = _files_of(campaign.path)
-        partial = file.with_name(file.name + PARTIAL_SUFFIX)
-        try:
-            with zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
-                listed = {name: _add_file(archive, campaign.path / name, name) for name in names}
-                environment = _json(_environment())
-                listed[ENVIRONMENT] = _add_text(archive, ENVIRONMENT, environment)
-                sizes = {name: (campaign.path / name).stat().st_size for name in names}
-                sizes[ENVIRONMENT] = len(environment.encode())
-                crate = _json(_crate(campaign, sizes, listed))
-                listed[CRATE] = _add_text(archive, CRATE, crate)
-                lines = (f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
-                _add_text(archive, CHECKSUMS, "".join(lines))
-            os.replace(partial, file)
-        finally:
-            if os.path.lexists(partial):
-                partial.unlink()
+        with replaced_file(file) as stream, zipfile.ZipFile(stream, "w") as archive:
+            listed = {name: _add_file(archive, campaign.path / name, name) for name in names}
+            environment = _json(_environment())
+            listed[ENVIRONMENT] = _add_text(archive, ENVIRONMENT, environment)
+            sizes = {name: (campaign.path / name).stat().st_size for name in names}
+            sizes[ENVIRONMENT] = len(environment.encode())
+            crate = _json(_crate(campaign, sizes, listed))
+            listed[CRATE] = _add_text(archive, CRATE, crate)
+            lines = (f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
+            _add_text(archive, CHECKSUMS, "".join(lines))
     return len(listed) + 1
 
 
@@ -92,10 +92,9 @@ def unpack(file: Path, directory: Path) -> int:
     require_regular(file, ResultsError)
     with reporting_disk(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        part = make_scratch_directory(directory)
         try:
             count = _extract(file, part)
-            os.chmod(part, 0o755)
             os.rename(part, directory)
         finally:
             shutil.rmtree(part, ignore_errors=True)

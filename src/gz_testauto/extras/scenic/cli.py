@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List
 
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.cli.multiply import WorldCounter
@@ -126,7 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _say(source.notes)
     if arguments.dump_library is not None:
-        arguments.dump_library.write_text(source.library(), encoding="utf-8")
+        with disk_errors(arguments.dump_library):
+            replace_file(arguments.dump_library, source.library().encode())
     if only_library:
         print(f"library   {arguments.dump_library}")
         return 0

@@ -7,7 +7,6 @@ worlds in parallel.
 """
 
 import shutil
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 from gz_testauto.base.disk import (
     disk_errors,
     make_directory,
+    make_scratch_directory,
     read_file,
     rename_directory,
     replace_file,
@@ -66,10 +66,9 @@ def write_scenes(
     _check_target(out, inputs, count)
     with disk_errors(out):
         make_directory(out.parent)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=str(out.parent)))
+        scratch = make_scratch_directory(out)
     try:
         with disk_errors(out):
-            scratch.chmod(0o755)
             records: List[WorldRecord] = []
             for record in _written(
                 _Generator(source, scratch, plots), count, workers, draw_progress

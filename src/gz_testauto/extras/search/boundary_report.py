@@ -139,7 +139,7 @@ class BoundaryReport:
         """Draw the rates, the curve and the boundary into a PNG file. Return False without
         matplotlib."""
         try:
-            from gz_testauto.report.plots import COLORS, chart_text, figure_class
+            from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 
             figure = figure_class()(figsize=(6.0, 4.0), layout="constrained")
         except MissingDependencyError:
@@ -166,7 +166,7 @@ class BoundaryReport:
         axes.set_xlabel(chart_text(self.key))
         axes.set_ylabel(chart_text(f"failures of {self.planner} (%)"))
         with reporting_disk(path):
-            figure.savefig(path, dpi=100)
+            save_figure(figure, path, 100)
         return True
 
 

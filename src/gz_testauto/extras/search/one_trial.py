@@ -96,7 +96,7 @@ def draw(
 ) -> Optional[Path]:
     """Draw both worlds with their trajectories into a PNG file. Return None without matplotlib."""
     try:
-        from gz_testauto.report.plots import figure_class
+        from gz_testauto.report.plots import figure_class, save_figure
 
         figure = figure_class()(figsize=(10.0, 5.0), layout="constrained")
     except MissingDependencyError:
@@ -127,5 +127,5 @@ def draw(
         axes.set_title(f"{name}: {len(candidate.kept)} obstacles, {trial.outcome.value}")
         axes.set_xlabel("x (m)")
         axes.set_ylabel("y (m)")
-    figure.savefig(path, dpi=100)
+    save_figure(figure, path, 100)
     return path

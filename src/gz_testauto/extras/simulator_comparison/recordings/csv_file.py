@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, List, Sequence, TextIO, Tuple
 
 import numpy as np
 
-from gz_testauto.base.disk import read_text
+from gz_testauto.base.disk import read_text, replace_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
@@ -135,11 +135,12 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
     written = {}
     for name, series in recording.channels.items():
         path = folder / f"{name}.csv"
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(["time_s", *CANONICAL[name]])
-            for time_s, values in zip(series.time_s.tolist(), series.values.tolist()):
-                rows.writerow([repr(time_s), *map(repr, values)])
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow(["time_s", *CANONICAL[name]])
+        for time_s, values in zip(series.time_s.tolist(), series.values.tolist()):
+            rows.writerow([repr(time_s), *map(repr, values)])
+        replace_file(path, text.getvalue().encode())
         written[name] = path
     assert set(written) <= set(CHANNELS)
     return written
