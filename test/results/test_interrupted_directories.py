@@ -168,3 +168,33 @@ def test_the_last_line_of_a_trial_has_the_numbers_that_its_outcome_has():
         assert ("traveled" in line) == outcome.success
         assert ("cycle" in line) == outcome.valid
         assert ("touched a box" in line) == (not outcome.valid)
+
+
+@pytest.mark.parametrize("name", [".lock", "results.sqlite", "trajectories", "worlds/a.world"])
+def test_a_directory_with_a_symbolic_link_is_neither_read_nor_written(tmp_path, name):
+    directory, precious = CampaignDirectory(tmp_path / "out"), tmp_path / "precious"
+    (directory.path / "worlds").mkdir(parents=True)
+    directory.manifest.write_text("{}")
+    precious.write_text("precious")
+    (directory.path / name).symlink_to(precious)
+    with pytest.raises(ResultsError, match=f"{name}: is a symbolic link"), directory.locked():
+        raise AssertionError("the link was followed")
+    with pytest.raises(ResultsError, match=f"{name}: is a symbolic link"):
+        directory.require_begun()
+    assert precious.read_text() == "precious"
+
+
+def test_links_of_the_programs_of_a_stack_are_allowed_in_their_logs(tmp_path):
+    (tmp_path / "logs" / "1").mkdir(parents=True)
+    (tmp_path / "logs" / "latest").symlink_to("1")
+    with Training(tmp_path).locked():
+        pass
+
+
+def test_a_file_that_is_no_lock_is_not_overwritten(tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    os.link(tmp_path / "precious", tmp_path / ".lock")
+    with pytest.raises(ResultsError, match="is not a lock of gz_testauto; remove"):
+        with Training(tmp_path).locked():
+            raise AssertionError("the file was taken as a lock")
+    assert (tmp_path / "precious").read_text() == "precious"

@@ -21,18 +21,26 @@ it when the process ends, for any reason.
 import contextlib
 import errno
 import fcntl
+import functools
 import os
 import shutil
+import stat
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Dict, Iterator, Tuple
+from typing import Dict, Iterator, List, TextIO, Tuple
 
 from typing_extensions import ClassVar
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, make_directory, read_file, replace_file
+from gz_testauto.base.disk import (
+    PARTIAL_SUFFIX,
+    make_directory,
+    read_file,
+    replace_file,
+    with_input,
+)
 from gz_testauto.base.errors import ResultsError
 
-LOCK_NAME = ".lock"
+LOCK_NAME, LOGS = ".lock", "logs"
 TRIALS_FILE = "trials.txt"
 """Name of the file in a directory of logs that lists the trials with logs in this directory. Each
 line contains the wall time (s) at which an attempt started, and the label of the trial."""
@@ -65,8 +73,10 @@ class RunDirectory:
         return os.path.isfile(self.marker)
 
     def require_begun(self) -> None:
-        """Raise ``ResultsError`` unless a run of this kind was started in this directory."""
+        """Raise ``ResultsError`` unless a run of this kind was started in this directory, or if the
+        directory contains a symbolic link."""
         if self.is_begun:
+            self.require_no_links()
             return
         fault = f"the directory contains no {self.CONTENT} (no {self.MARKER})"
         if os.path.isfile(self.path):
@@ -110,29 +120,82 @@ class RunDirectory:
     def locked(self) -> Iterator[None]:
         """Create the directory if needed, and hold its lock while the block runs.
 
-        Raises ``ResultsError``, without waiting, if another process holds the lock or the
-        directory cannot be written.
+        Raises ``ResultsError``, without waiting, if another process holds the lock, if the
+        directory contains a symbolic link, or if it cannot be written.
         """
-        with contextlib.ExitStack() as stack:
-            with reporting_disk(self.path):
-                make_directory(self.path)
-                lock = stack.enter_context(open(self.path / LOCK_NAME, "a+", encoding="ascii"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                if error.errno not in (errno.EAGAIN, errno.EACCES):
-                    raise ResultsError(f"{self.path}: cannot be locked: {error}") from error
-                lock.seek(0)
-                holder = lock.read().strip() or "unknown"
-                raise ResultsError(
-                    f"{self.path}: in use by another process ({holder}) that writes results; "
-                    "wait until it exits, or specify another directory"
-                ) from None
+        with reporting_disk(self.path):
+            make_directory(self.path)
+        self.require_no_links()
+        with reporting_disk(self.path / LOCK_NAME):
+            file = open(self.path / LOCK_NAME, "a+", encoding="ascii", opener=_open_lock)
+        with file as lock:
+            self._acquire(lock, fcntl.LOCK_EX)
+            lock.seek(0)
+            if lock.read(200).strip("0123456789"):
+                raise ResultsError(f"{lock.name}: is not a lock of gz_testauto; remove this file")
             lock.truncate(0)
             lock.write(str(os.getpid()))
             with contextlib.suppress(OSError):  # fails if the disk is full
                 lock.flush()
             yield
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Prevent other commands from writing results while the block runs, without writing a file.
+
+        Raises ``ResultsError``, without waiting, if another process holds the lock.
+        """
+        if not os.path.exists(self.path / LOCK_NAME):  # an unpacked copy that no command has used
+            yield
+            return
+        with reporting_disk(self.path / LOCK_NAME):
+            file = open(self.path / LOCK_NAME, encoding="ascii", opener=_open_lock)
+        with file as lock:
+            self._acquire(lock, fcntl.LOCK_SH)
+            yield
+
+    def _acquire(self, lock: TextIO, operation: int) -> None:
+        try:
+            fcntl.flock(lock, operation | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise ResultsError(f"{self.path}: cannot be locked: {error}") from error
+            lock.seek(0)
+            holder = lock.read(200).strip() or "unknown"
+            raise ResultsError(
+                f"{self.path}: in use by another process ({holder}) that writes results; "
+                "wait until it exits, or specify another directory"
+            ) from None
+
+    def require_no_links(self) -> None:
+        """Raise ``ResultsError`` if the directory contains a symbolic link.
+
+        A link in the results of another author could name any file of the user, whose content would
+        be read or overwritten. The programs of a stack can create links in ``logs``.
+        """
+        folders = [str(self.path)]
+        for folder in folders:
+            for entry in with_input(folder, ResultsError, functools.partial(_entries, folder)):
+                if entry.is_symlink():
+                    raise ResultsError(
+                        f"{entry.path}: is a symbolic link, which a results directory must not "
+                        "contain; replace it by the file or directory to which it refers"
+                    )
+                if entry.is_dir() and entry.name != LOGS:
+                    folders.append(entry.path)
+
+
+def _entries(folder: str) -> List["os.DirEntry[str]"]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _open_lock(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file; remove it", path)
+    return descriptor
 
 
 class CampaignDirectory(RunDirectory):
@@ -158,7 +221,7 @@ class CampaignDirectory(RunDirectory):
         """Return the directory with the logs of the last attempt of each trial, by the label of the
         trial. It contains no trial whose logs are not in a directory with :data:`TRIALS_FILE`."""
         newest: Dict[str, Tuple[float, Path]] = {}
-        for file in self.path.glob(f"logs/*/{TRIALS_FILE}"):
+        for file in self.path.glob(f"{LOGS}/*/{TRIALS_FILE}"):
             with contextlib.suppress(OSError):  # removed, or not a file
                 for line in read_file(file).decode("utf-8", "replace").splitlines():
                     time_s, _, label = line.partition(" ")

@@ -174,6 +174,19 @@ def test_directory_in_use_or_without_campaign_is_not_packed(campaign, tmp_path):
     assert not list(tmp_path.glob("a.zip*"))
 
 
+def test_packing_only_reads_the_directory(packed, tmp_path):
+    copy = tmp_path / "copy"
+    unpack(packed, copy)
+    (copy / ".lock").write_text("1")
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    pack(copy, tmp_path / "a.zip")
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+    (copy / ".lock").unlink()
+    pack(copy, tmp_path / "b.zip")
+    assert not (copy / ".lock").exists()
+    assert (tmp_path / "b.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
+
+
 # ---- commands that read a pack
 
 

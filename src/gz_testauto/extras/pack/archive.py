@@ -65,7 +65,7 @@ def pack(directory: Path, file: Path) -> int:
     campaign.require_begun()
     if os.path.lexists(file):
         raise ResultsError(f"{file}: exists already; specify another name")
-    with campaign.locked(), reporting_disk(file):
+    with campaign.unchanged(), reporting_disk(file):
         names = _files_of(campaign.path)
         with replaced_file(file) as stream, zipfile.ZipFile(stream, "w") as archive:
             listed = {name: _add_file(archive, campaign.path / name, name) for name in names}
