@@ -194,7 +194,7 @@ def test_links_of_the_programs_of_a_stack_are_allowed_in_their_logs(tmp_path):
 def test_a_file_that_is_no_lock_is_not_overwritten(tmp_path):
     (tmp_path / "precious").write_text("precious")
     os.link(tmp_path / "precious", tmp_path / ".lock")
-    with pytest.raises(ResultsError, match="is not a lock of gz_testauto; remove"):
-        with Training(tmp_path).locked():
-            raise AssertionError("the file was taken as a lock")
+    foreign = pytest.raises(ResultsError, match="is not a lock of gz_testauto; remove")
+    with foreign, Training(tmp_path).locked():
+        raise AssertionError("the file was taken as a lock")
     assert (tmp_path / "precious").read_text() == "precious"

@@ -193,8 +193,10 @@ def test_a_reader_sees_the_committed_trials_of_a_killed_writer(store, directory)
     store.finish(record(), recording())
     store.close()
     killed_in_a_transaction(directory)
+    before = [path.read_bytes() for path in sorted(directory.path.glob("results.sqlite*"))]
     with ResultStore.read(directory) as reader:
         assert [trial.trial for trial in reader.results().trials] == [0]
+    assert [path.read_bytes() for path in sorted(directory.path.glob("results.sqlite*"))] == before
 
 
 def test_a_reader_does_not_roll_back_the_transaction_of_a_running_writer(store, directory):

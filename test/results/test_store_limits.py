@@ -1,6 +1,8 @@
 """The store at its limits: no tables yet, several versions, retries, decisions."""
 
+import os
 import sqlite3
+import struct
 
 import pytest
 from scripted import record
@@ -10,7 +12,7 @@ from gz_testauto.metrics.interface import RELEVANT_SUCCESS
 from gz_testauto.results import schema
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import AttemptRecord, TrialRecord
-from gz_testauto.results.store import ResultStore, connect, roll_back_unfinished
+from gz_testauto.results.store import ResultStore, connect
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -134,14 +136,78 @@ def test_a_connection_commits_durably_and_only_on_request(tmp_path):
         connect(tmp_path)
 
 
-def test_a_file_without_a_journal_is_not_opened(tmp_path):
-    roll_back_unfinished(tmp_path / "results.sqlite")
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "results.sqlite").write_bytes(b"no database" * 100)
-    roll_back_unfinished(tmp_path / "results.sqlite")
-    (tmp_path / "results.sqlite-journal").write_bytes(b"")
-    with pytest.raises(ResultsError, match="results"):
-        roll_back_unfinished(tmp_path / "results.sqlite")
+def super_journal(target):
+    """Return a journal that SQLite rolls back, and after which it deletes the file ``target``."""
+    name, magic = os.fsencode(target), bytes.fromhex("d9d505f920a163d7")
+    header = magic + struct.pack(">5I", 0, 1, 1, 512, 4096)
+    checksum = sum(name) & 0xFFFFFFFF
+    end = struct.pack(">I", 262145) + name + struct.pack(">2I", len(name), checksum) + magic
+    return header.ljust(512, b"\0") + end
+
+
+@pytest.mark.parametrize("opened", [ResultStore.read, ResultStore.open])
+@pytest.mark.parametrize("attack", ["journal", "log"])
+def test_a_database_with_further_files_is_rejected_and_no_file_changes(
+    directory, store, tmp_path, opened, attack
+):
+    store.finish(record(0))
+    store.close()
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    if attack == "journal":
+        (directory.path / "results.sqlite-journal").write_bytes(super_journal(precious))
+    else:
+        content = bytearray(directory.results.read_bytes())
+        content[18:20] = b"\2\2"
+        directory.results.write_bytes(content)
+    before = {path: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
+    with pytest.raises(ResultsError, match="was not written by gz_testauto"):
+        opened(directory)
+    after = {path: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
+    assert (after, precious.read_text()) == (before, "precious")
+
+
+def test_a_journal_that_is_a_pipe_is_rejected(directory, store):
+    store.close()
+    os.mkfifo(directory.path / "results.sqlite-journal")
+    with pytest.raises(ResultsError, match=r"results\.sqlite-journal: cannot be read"):
+        ResultStore.read(directory)
+
+
+def test_a_file_with_values_that_are_not_stored_in_it_is_rejected(directory, store):
+    """Such a file of 100 kB can need any amount of memory."""
+    store.finish(record(0))
+    connection = connect(directory.results)
+    columns = ", ".join(schema.TRIALS.columns)
+    connection.execute(f"CREATE TABLE other AS SELECT {columns} FROM trials")
+    for changed, word in (
+        ("detail TEXT AS (hex(zeroblob(1000)))", "column with generated values 'trials.detail'"),
+        (f"detail TEXT DEFAULT '{'x' * 200}'", "column with generated values 'trials.detail'"),
+    ):
+        connection.execute("DROP TABLE trials")
+        connection.execute(f"CREATE TABLE trials ({columns.replace('detail', changed)})")
+        with pytest.raises(ResultsError, match=word):
+            ResultStore.read(directory)
+    connection.close()
+
+
+def test_a_file_whose_rows_share_pages_is_rejected(directory, store):
+    """With three levels of shared pages, a file of 50 kB can have a billion rows."""
+    store.finish_all([record(trial, metrics={}) for trial in range(200)])
+    (root,) = store._connection.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'trials'"
+    ).fetchone()
+    store.close()
+    content = bytearray(directory.results.read_bytes())
+    page = 4096 * (root - 1)
+    assert content[page] == 5, "the root has further pages"
+    (cells,) = struct.unpack_from(">H", content, page + 3)
+    starts = struct.unpack_from(f">{cells}H", content, page + 12)
+    for start in starts:
+        content[page + start : page + start + 4] = content[page + starts[0] : page + starts[0] + 4]
+    directory.results.write_bytes(content)
+    with pytest.raises(ResultsError, match=r"the file is damaged: .*On tree page"):
+        ResultStore.read(directory)
 
 
 def tables_of_version(version):

@@ -48,6 +48,13 @@ def read_start(path: Union[str, Path], most_bytes: int) -> bytes:
         return stream.read(most_bytes)
 
 
+def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
+    """Return the last ``most_bytes`` of a regular file. Raises the errors of :func:`read_start`."""
+    with _opened(path) as stream:
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - most_bytes))
+        return stream.read(most_bytes)
+
+
 def read_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> bytes:

@@ -42,6 +42,9 @@ from gz_testauto.worlds.record import WorldRecord
 
 SCHEMA_VERSION = 2
 
+LONGEST_DEFAULT = 100
+"""Largest length (characters) of a default value of a column, which upgrades can add."""
+
 Upgrade = Callable[[sqlite3.Connection], None]
 
 
@@ -317,19 +320,10 @@ def is_created(connection: sqlite3.Connection) -> bool:
 def stored_version(connection: sqlite3.Connection) -> int:
     """Return the version of the tables.
 
-    Raises ``ValueError`` if this version of the package cannot read the file. Also raises
-    ``ValueError`` if the file contains views, which can take unlimited time to read, or triggers,
-    which can change written data.
+    Raises ``ValueError`` if this version of the package cannot read the file, or if the file is
+    damaged.
     """
-    found = connection.execute(
-        "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
-    ).fetchone()
-    if found:
-        kind, name = found
-        raise ValueError(
-            f"the file is damaged or was not written by gz_testauto: it contains the {kind} "
-            f"{name!r}"
-        )
+    _require_stored_values(connection)
     versions = [row.version for row in SCHEMA.read(connection)]
     if len(versions) != 1 or not isinstance(versions[0], int):
         raise ValueError(
@@ -349,6 +343,33 @@ def stored_version(connection: sqlite3.Connection) -> int:
             f"upgrade to {SCHEMA_VERSION}; use the version of gz_testauto that wrote it"
         )
     return version
+
+
+def _require_stored_values(connection: sqlite3.Connection) -> None:
+    """Raise ``ValueError`` unless the file contains only tables whose values are stored in it, each
+    once.
+
+    Otherwise a small file could contain unlimited values: views, virtual tables, generated columns,
+    long default values, and pages that several rows share. Triggers change written data.
+    """
+    found = connection.execute(
+        "SELECT CASE type WHEN 'table' THEN 'virtual table' ELSE type END, name FROM sqlite_master "
+        "WHERE type NOT IN ('table', 'index') OR type = 'table' AND rootpage = 0 UNION ALL "
+        "SELECT 'column with generated values', t.name || '.' || c.name FROM sqlite_master AS t, "
+        "pragma_table_xinfo(t.name) AS c WHERE t.type = 'table' "
+        "AND (c.hidden <> 0 OR length(c.dflt_value) > ?)",
+        (LONGEST_DEFAULT,),
+    ).fetchone()
+    if found:
+        kind, name = found
+        raise ValueError(
+            f"the file is damaged or was not written by gz_testauto: it contains the {kind} "
+            f"{name!r}"
+        )
+    connection.execute("PRAGMA ignore_check_constraints = ON")  # these are expressions of the file
+    fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if fault != "ok":
+        raise ValueError(f"the file is damaged: {' '.join(fault.split())}")
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:

@@ -9,12 +9,14 @@ synchronization). The columns are defined in :mod:`gz_testauto.results.schema`.
 import contextlib
 import math
 import os
+import shutil
 import sqlite3
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
-from gz_testauto.base.disk import make_directory
+from gz_testauto.base.disk import make_directory, read_end, read_start
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import validate_as
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
@@ -31,6 +33,13 @@ from gz_testauto.worlds.record import WorldRecord
 
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
 """Fields of :class:`CampaignResults` that contain records."""
+
+JOURNAL = "-journal"
+"""Suffix of the file with the previous content of changed pages. SQLite restores them if a process
+was killed during a transaction."""
+
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""End of a journal that names a super-journal, a file for transactions of several databases."""
 
 BUSY_TIMEOUT_S = 30.0
 """Wall time (s) for which a connection waits while another process writes."""
@@ -87,11 +96,7 @@ class ResultStore:
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        roll_back_unfinished(directory.results)
-        uri = directory.results.as_uri() + "?mode=ro"
-        with reporting_errors(directory.results):
-            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
-        store = cls(directory, connection)._upgraded(in_memory=True)
+        store = cls(directory, _connect_for_reading(directory.results))._upgraded(in_memory=True)
         if store is None:
             raise ResultsError(f"{directory.path}: no trial has ended yet")
         return store
@@ -381,6 +386,7 @@ def _reporting_damage(path: Path) -> Iterator[None]:
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the database. Raises ``ResultsError`` if this fails."""
+    _require_no_further_files(path)
     with reporting_errors(path):
         # Transactions are explicit: with implicit ones, the time of a commit is not visible.
         connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
@@ -388,22 +394,62 @@ def connect(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def roll_back_unfinished(path: Path) -> None:
-    """Roll back the unfinished transaction of a killed process, if there is one.
+def _connect_for_reading(path: Path) -> sqlite3.Connection:
+    """Open the database without a change of any file. Raises ``ResultsError`` if this fails.
 
-    Before that, a read-only connection cannot read the file. Transactions of running processes are
-    not affected. Raises ``ResultsError`` if the file cannot be written.
+    An unfinished transaction of a killed process is rolled back in a copy. Transactions of running
+    processes are not affected.
     """
-    if not os.path.exists(path.with_name(path.name + "-journal")):
-        return
-    try:
-        with contextlib.closing(connect(path)) as connection, reporting_errors(path):
+    _require_no_further_files(path)
+    with reporting_errors(path):
+        uri = path.as_uri() + "?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+        try:
             connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-    except ResultsError as error:
+            return connection
+        except sqlite3.Error as error:
+            connection.close()
+            if "readonly" not in str(error):  # the database has a transaction to roll back
+                raise
+        return _rolled_back_copy(path)
+
+
+def _rolled_back_copy(path: Path) -> sqlite3.Connection:
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder, reporting_disk(Path(folder)):
+        copy = Path(folder) / path.name
+        for suffix in ("", JOURNAL):
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        in_memory = sqlite3.connect(":memory:", isolation_level=None)
+        with contextlib.closing(connect(copy)) as connection:
+            connection.backup(in_memory)
+    return in_memory
+
+
+def _require_no_further_files(path: Path) -> None:
+    """Raise ``ResultsError`` if SQLite would open or delete files other than the database and its
+    journal, or would wait for a pipe. This package never writes such databases.
+    """
+    fault = ""
+    if b"\2" in _part(path, read_start, 20)[18:] or os.path.lexists(f"{path}-wal"):
+        fault = "the database has a write-ahead log"
+    journal = path.with_name(path.name + JOURNAL)
+    if _part(journal, read_end, len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC:
+        fault = f"{journal.name} names another file, which SQLite would delete"
+    if fault:
         raise ResultsError(
-            f"{error}. A process was killed during a transaction, which must be rolled back: make "
-            f"{path.parent} writable, or read a copy of it"
-        ) from error
+            f"{path}: was not written by gz_testauto: {fault}; use results of a source that you "
+            "trust"
+        )
+
+
+def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
+    """Return ``size`` bytes of a file, or none if it does not exist."""
+    try:
+        return read(path, size)
+    except FileNotFoundError:  # a running process can remove its journal at any time
+        return b""
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
