@@ -10,9 +10,25 @@ import math
 
 import numpy as np
 
-exp = np.vectorize(math.exp, otypes=[float])
-arcsin = np.vectorize(math.asin, otypes=[float])
-arctan2 = np.vectorize(math.atan2, otypes=[float])
+from gz_testauto.base.compiled import compiled_ufunc
+
+
+@compiled_ufunc("float64(float64)")
+def exp(value):  # type: ignore[no-untyped-def]
+    """Return e to the power of each value."""
+    return math.exp(value)
+
+
+@compiled_ufunc("float64(float64)")
+def arcsin(sine):  # type: ignore[no-untyped-def]
+    """Return the angle (rad) of each sine."""
+    return math.asin(sine)
+
+
+@compiled_ufunc("float64(float64, float64)")
+def arctan2(y, x):  # type: ignore[no-untyped-def]
+    """Return the angle (rad) of each vector."""
+    return math.atan2(y, x)
 
 
 def matrix_product(first: np.ndarray, second: np.ndarray) -> np.ndarray:

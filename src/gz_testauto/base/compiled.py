@@ -1,9 +1,9 @@
 """Compile inner loops with numba, which no other module imports.
 
 A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit:
-no operations are fused or reordered. Do not call trigonometric functions in a compiled function. It
-would use those of the C library, whose results differ from NumPy's in the last bit. Square roots
-and ``math.hypot`` are identical in both.
+no operations are fused or reordered. Trigonometric functions in a compiled function are those of
+the C library, as in the module ``math``, and differ from NumPy's in the last bit; use them only by
+:mod:`gz_testauto.base.arithmetic`. Square roots and ``math.hypot`` are identical in both.
 """
 
 from typing import Any, Callable, Optional
@@ -27,8 +27,19 @@ def compiled_for(signature: str) -> Callable[[Any], Any]:
     return lambda function: _compile(function, signature)
 
 
+def compiled_ufunc(signature: str) -> Callable[[Any], Any]:
+    """Return a decorator that compiles a function of numbers at import into a function of arrays,
+    which are broadcast as by a ufunc of NumPy.
+    """
+    return lambda function: _cached(numba.vectorize, function, [signature])
+
+
 def _compile(function: Any, signature: Optional[str]) -> Any:
+    return _cached(numba.njit, function, signature, error_model="numpy")
+
+
+def _cached(compile_with: Callable[..., Any], function: Any, signature: Any, **options: Any) -> Any:
     try:
-        return numba.njit(signature, cache=True, error_model="numpy")(function)
+        return compile_with(signature, cache=True, **options)(function)
     except RuntimeError:  # neither the source's directory nor the user's cache is writable
-        return numba.njit(signature, error_model="numpy")(function)
+        return compile_with(signature, **options)(function)
