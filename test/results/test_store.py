@@ -1,4 +1,5 @@
 import math
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -189,6 +190,22 @@ os.kill(os.getpid(), 9)
 
 
 @pytest.mark.slow
+def test_a_removed_directory_of_trajectories_is_created_again(store, directory):
+    shutil.rmtree(directory.trajectories)
+    with pytest.raises(ResultsError, match=r"trajectories/.*does not exist; .*same command again"):
+        store.finish(record(), recording())
+    store.close()
+    with ResultStore.open(directory) as again:
+        again.finish(record(), recording())
+    assert (directory.trajectories / record().trajectory).is_file()
+
+
+def test_a_removed_database_is_reported(store, directory):
+    directory.results.unlink()
+    with pytest.raises(ResultsError, match=r"results\.sqlite: the file was removed; restore it"):
+        store.finish(record())
+
+
 def test_a_reader_sees_the_committed_trials_of_a_killed_writer(store, directory):
     store.finish(record(), recording())
     store.close()

@@ -259,4 +259,9 @@ def disk_message(path: Path, error: OSError) -> str:
             f"{path}: no space left on the device; finished trials are stored: "
             "free space and run the same command again"
         )
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"{path}: cannot be written: the directory does not exist; create it and run the same "
+            "command again"
+        )
     return f"{path}: cannot be written: {error.strerror or error}"

@@ -69,8 +69,7 @@ class ResultStore:
         stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
         """Create an empty store. The caller must hold the directory's lock."""
-        with reporting_disk(directory.trajectories):
-            make_directory(directory.trajectories)
+        _make_trajectories(directory)
         store = cls(directory, connect(directory.results))
         with store._transaction():
             schema.create_tables(store._connection)
@@ -85,6 +84,7 @@ class ResultStore:
         """Open the store for writing, or return None if no store was completely created."""
         if not os.path.isfile(directory.results):
             return None
+        _make_trajectories(directory)
         return cls(directory, connect(directory.results))._upgraded()
 
     @classmethod
@@ -373,6 +373,11 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
     return checked
 
 
+def _make_trajectories(directory: CampaignDirectory) -> None:
+    with reporting_disk(directory.trajectories):
+        make_directory(directory.trajectories)
+
+
 @contextlib.contextmanager
 def _reporting_damage(path: Path) -> Iterator[None]:
     """Convert the errors that invalid rows cause into ``ResultsError``."""
@@ -465,6 +470,8 @@ def reporting_errors(path: Path) -> Iterator[None]:
         raise ResultsError(f"{path}: the file is damaged: {error}") from error
     except sqlite3.Error as error:
         text = str(error) or "is damaged"  # Python 3.8 has no message if it is not valid text
+        if "readonly" in text and not os.path.exists(path):
+            text = "the file was removed; restore it, or use a new directory"
         if "full" in text or "disk I/O" in text:
             text += (
                 "; finished trials are stored: free space on the device and run the same "
