@@ -43,10 +43,31 @@ def validate_as(
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:
-        fault = invalid.errors(include_url=False)[0]
-        field = ".".join(map(str, fault["loc"]))
-        problem = f"{field}: {fault['msg']}" if field else fault["msg"]
-        raise error_class(f"{where}: the file is damaged: {problem}") from None
+        raise error_class(f"{where}: the file is damaged: {_first_fault(invalid)}") from None
+
+
+def parse_entry(
+    shape: Type[Shape], line: bytes, where: str, error_class: Type[GzTestautoError], remedy: str
+) -> Shape:
+    """Convert a line of JSON to the type ``shape``.
+
+    Raises ``error_class`` with ``where``, the fault and the remedy if the line is damaged.
+    """
+    try:
+        return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
+    except ValidationError as invalid:
+        fault = _first_fault(invalid)
+    except ValueError as error:
+        fault = str(error)
+    except RecursionError:
+        fault = "it is nested too deep"
+    raise error_class(f"{where}: the entry is damaged: {fault}; {remedy}")
+
+
+def _first_fault(invalid: ValidationError) -> str:
+    fault = invalid.errors(include_url=False)[0]
+    field = ".".join(map(str, fault["loc"]))
+    return f"{field}: {fault['msg']}" if field else str(fault["msg"])
 
 
 @functools.lru_cache(maxsize=32)

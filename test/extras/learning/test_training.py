@@ -131,8 +131,9 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
     lines = journal.read_text().splitlines(keepends=True)
     first = json.loads(lines[0])
     for damaged, says in (
-        ('{"number": 0}\n', "generations.jsonl:1: the file is damaged: rewards: Field required"),
-        ("{}}\n", "generations.jsonl:1: the entry is damaged (Extra data"),
+        ('{"number": 0}\n', "generations.jsonl:1: the entry is damaged: rewards: Field required"),
+        ("{}}\n", "generations.jsonl:1: the entry is damaged: Extra data"),
+        ("[" * 100_000 + "\n", "generations.jsonl:1: the entry is damaged: it is nested too deep"),
         (
             lines[0] * 2,
             "generations.jsonl:2: the entry is not generation 1; remove this line and all",

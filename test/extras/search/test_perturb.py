@@ -83,8 +83,8 @@ def test_answers_of_a_search_count_too(tmp_path):
 
 @pytest.mark.parametrize("line", ["[1]", "not json", '{"key": "w0--fgm--0 perturbed 1"}'])
 def test_damaged_answers_are_an_error(tmp_path, line):
-    (tmp_path / ANSWERS).write_text(f"{{}}\n{line}\n")
-    with pytest.raises(ResultsError, match=r"robustness.jsonl: the file is damaged"):
+    (tmp_path / ANSWERS).write_text(f'{{"inputs": {{}}}}\n{line}\n')
+    with pytest.raises(ResultsError, match=r"robustness.jsonl:2: the entry is damaged"):
         section(tmp_path, results("S"))
 
 

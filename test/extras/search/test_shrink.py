@@ -23,8 +23,9 @@ from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
 from gz_testauto.cli.main import main
 from gz_testauto.extras.search import examination, one_trial
 from gz_testauto.extras.search import shrink as shrink_module
-from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.journal import Journal, StoredTrial
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial, RepeatableFailureTest
+from gz_testauto.extras.search.stored_robustness import ANSWERS, read_outcomes
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -247,15 +248,51 @@ def test_paths_of_this_package_are_portable(smoke):
 def test_journal_ignores_an_incomplete_line_and_rejects_other_inputs(tmp_path):
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, {"seed": 1})
-    journal.add("a", {"same": True})
+    journal.add("a", {"outcome": "stuck"})
     with open(path, "a") as file:
         file.write('{"key": "b", "ans')
     again = Journal(path, {"seed": 1})
-    assert again.get("a") == {"same": True} and again.get("b") is None
-    again.add("b", {"same": False})
-    assert Journal(path, {"seed": 1}).get("b") == {"same": False}
+    assert again.get("a", StoredTrial) == StoredTrial(outcome="stuck")
+    assert again.get("b", StoredTrial) is None
+    again.add("b", {"outcome": None, "spl": 0.5})
+    stored = Journal(path, {"seed": 1}).get("b", StoredTrial)
+    assert stored == StoredTrial(outcome=None, spl=0.5)
     with pytest.raises(ResultsError, match=r"journal\.jsonl.*--out"):
         Journal(path, {"seed": 2})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5",
+        "[1]",
+        "null",
+        "{}",
+        "\xff",
+        "[" * 100_000,
+        '{"inputs": {"a": 1}}',
+        '{"key": "w fgm perturbed 1"}',
+        '{"answer": {"outcome": "stuck"}}',
+        '{"key": ["w fgm perturbed 1"], "answer": {"outcome": "stuck"}}',
+        '{"key": "w fgm perturbed 1", "answer": 5}',
+        '{"key": "w fgm perturbed 1", "answer": {}}',
+        '{"key": "w fgm perturbed 1", "answer": {"outcome": "stck"}}',
+        '{"key": "w fgm perturbed 1", "answer": {"outcome": "stuck", "spl": [1]}}',
+    ],
+)
+def test_a_damaged_journal_is_reported_with_its_line(tmp_path, line):
+    path = tmp_path / ANSWERS
+    Journal(path, {"a": 1}).add("w fgm perturbed 0", {"outcome": "stuck"})
+    good = path.read_bytes()
+    path.write_bytes(good + line.encode("latin-1") + b"\n")
+    with pytest.raises(ResultsError, match=rf"{ANSWERS}:3: .*; remove this line"):
+        read_outcomes(tmp_path)
+    with pytest.raises(ResultsError, match=rf"{ANSWERS}:3: .*; remove this line"):
+        Journal(path, {"a": 1}).get("w fgm perturbed 1", StoredTrial)
+    path.write_bytes(line.encode("latin-1") + b"\n")
+    if "inputs" not in line:
+        with pytest.raises(ResultsError, match=rf"{ANSWERS}:1: .*; remove this line"):
+            read_outcomes(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ import numpy as np
 
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.base.json_file import parse_entry, read_json_object
 from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
@@ -333,13 +333,7 @@ def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
     if whole != content:
         write_atomically(journal, whole)
     for number, line in enumerate(whole.splitlines(), 1):
-        try:
-            data = json.loads(line)
-        except ValueError as error:
-            raise SpecError(
-                f"{journal}:{number}: the entry is damaged ({error}); {REMEDY}"
-            ) from error
-        yield validate_as(kind, data, f"{journal}:{number}", SpecError)
+        yield parse_entry(kind, line, f"{journal}:{number}", SpecError, REMEDY)
 
 
 def _digest(weights: np.ndarray) -> str:

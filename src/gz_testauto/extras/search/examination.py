@@ -7,13 +7,13 @@ with the first missing answer.
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial, Robustness
 from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner
-from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.journal import Journal, StoredTrial
 from gz_testauto.extras.search.stored_robustness import Counts, answer_key
 from gz_testauto.extras.search.target import SearchTarget
 from gz_testauto.spec.campaign import CampaignSpec
@@ -102,18 +102,20 @@ class Examination:
         found: List[Optional[MeasuredRepeat]] = []
         for number in range(count):
             key = answer_key(label, number)
-            answer = self._journal.get(key)
-            if answer is None or (answer["outcome"] and _lacks(answer, metric)):
+            answer = self._journal.get(key, StoredTrial)
+            if answer is None or (answer.outcome and _lacks(answer, metric)):
                 if self._perturbation is None:
                     perturbation = Perturbation(self._spec)
                     self._perturbation = self._at_exit.enter_context(perturbation)
                 answer = _answer(self._perturbation.run(trial, number), metric)
-                self._journal.add(key, answer)
-            word = answer["outcome"]
+                self._journal.add(key, answer.model_dump(mode="json", exclude_unset=True))
+            outcome, word = answer.outcome, "no valid scene"
+            if outcome is not None:
+                word = outcome.value
             found.append(
-                None if word is None else MeasuredRepeat(Outcome(word), _value(answer, metric))
+                None if outcome is None else MeasuredRepeat(outcome, _value(answer, metric))
             )
-            self._progress(f"perturbed {number + 1} of {count}: {word or 'no valid scene'}")
+            self._progress(f"perturbed {number + 1} of {count}: {word}")
         return found
 
     def confirmation(
@@ -122,8 +124,8 @@ class Examination:
         """Run a trial in the other simulator. A trial that is invalid there is not stored, so that
         the next command repeats it."""
         key = f"{label} in {self._simulator}".lstrip()
-        answer = self._journal.get(key)
-        if answer is None or _lacks(answer, metric):
+        answer = self._journal.get(key, StoredTrial)
+        if answer is None or answer.outcome is None or _lacks(answer, metric):
             try:
                 if self._other is None:
                     runner = TrialRunner(self._spec, self._simulator)
@@ -137,26 +139,29 @@ class Examination:
                 )
             except GzTestautoError as error:
                 return OtherOutcome(Outcome.INVALID, escape_text(str(error)))
-            answer = {**_answer(result, metric), "detail": escape_text(result.detail)}
-            self._journal.add(key, answer)
-        return OtherOutcome(Outcome(answer["outcome"]), answer["detail"], _value(answer, metric))
+            answer = _answer(result, metric, escape_text(result.detail))
+            self._journal.add(key, answer.model_dump(mode="json", exclude_unset=True))
+        assert answer.outcome is not None, "a measured trial has an outcome"
+        return OtherOutcome(answer.outcome, answer.detail, _value(answer, metric))
 
 
-def _answer(result: Optional[MeasuredTrial], metric: str) -> Dict[str, Any]:
+def _answer(result: Optional[MeasuredTrial], metric: str, detail: str = "") -> StoredTrial:
     """Return the entry of a trial in the journal: its outcome, and the metric if there is a
     name."""
-    answer: Dict[str, Any] = {"outcome": None if result is None else result.outcome.value}
+    fields: Dict[str, Any] = {"outcome": None if result is None else result.outcome}
     if result is not None and metric:
         value = result.metrics.get(metric, math.nan)
-        answer[metric] = None if math.isnan(value) else value
-    return answer
+        fields[metric] = None if math.isnan(value) else value
+    if detail:
+        fields["detail"] = detail
+    return StoredTrial(**fields)
 
 
-def _lacks(answer: Mapping[str, Any], metric: str) -> bool:
+def _lacks(answer: StoredTrial, metric: str) -> bool:
     """Return whether the entry is that of a search which did not need the metric."""
-    return bool(metric) and metric not in answer
+    return bool(metric) and metric not in (answer.model_extra or {})
 
 
-def _value(answer: Mapping[str, Any], metric: str) -> float:
-    value = answer.get(metric)
+def _value(answer: StoredTrial, metric: str) -> float:
+    value = (answer.model_extra or {}).get(metric)
     return math.nan if value is None else float(value)

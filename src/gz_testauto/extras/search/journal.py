@@ -6,13 +6,75 @@ continues with the first missing answer, and finishes with the same result.
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Type
 
-from gz_testauto.base.disk import disk_errors, make_directory, read_text, replace_file
+from pydantic import BaseModel
+
+from gz_testauto.base.disk import disk_errors, make_directory, read_input, replace_file
 from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.json_file import Shape, parse_entry
+from gz_testauto.trial.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
+REMEDY = "remove this line and all later lines, and run the same command again"
+
+
+class StoredTrial(BaseModel, extra="allow", frozen=True):
+    """The answer of a trial. ``outcome`` is None if its scene is invalid. Further fields are
+    metrics."""
+
+    outcome: Optional[Outcome]
+    detail: str = ""
+    __pydantic_extra__: Dict[str, Optional[float]]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    key: str
+    answer: Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    inputs: Dict[str, Any]
+
+
+class StoredAnswer(NamedTuple):
+    """An answer, and the file and line in which it is stored."""
+
+    answer: Mapping[str, Any]
+    where: str
+
+    def parse(self, shape: Type[Shape]) -> Shape:
+        """Return the answer as the type ``shape``. Raises ``ResultsError`` if it is damaged."""
+        return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
+
+
+class StoredJournal(NamedTuple):
+    """The complete lines of a journal, which have ``size`` bytes: the inputs of the search, and the
+    answers by their keys."""
+
+    inputs: Dict[str, Any]
+    answers: Dict[str, StoredAnswer]
+    size: int
+
+
+def read_journal(path: Path) -> Optional[StoredJournal]:
+    """Return the content of a journal, or None without a complete line. Raises ``ResultsError``
+    with the line that is damaged."""
+    content = read_input(path, ResultsError)
+    size = content.rfind(b"\n") + 1
+    if not size:
+        return None
+    first, *lines = content[:size].splitlines()
+    inputs = parse_entry(_Inputs, first, f"{path}:1", ResultsError, REMEDY).inputs
+    answers = {}
+    for number, line in enumerate(lines, 2):
+        entry = parse_entry(_Entry, line, f"{path}:{number}", ResultsError, REMEDY)
+        answers[entry.key] = StoredAnswer(entry.answer, f"{path}:{number}")
+    return StoredJournal(inputs, answers, size)
 
 
 class Journal:
@@ -23,55 +85,37 @@ class Journal:
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
         self.path = path
-        self._answers: Dict[str, Any] = {}
-        lines = []
-        if os.path.exists(path):
-            lines = read_text(path, ResultsError).split("\n")[:-1]  # a line can be incomplete
-        if not lines:
+        self._answers: Dict[str, StoredAnswer] = {}
+        stored = read_journal(path) if os.path.exists(path) else None
+        if stored is None:
             with disk_errors(path.parent):
                 make_directory(path.parent)
             with disk_errors(path):
                 replace_file(path, _line({"inputs": dict(inputs)}))
             return
-        if self._parsed(lines[0]).get("inputs") != json.loads(json.dumps(dict(inputs))):
+        if stored.inputs != json.loads(json.dumps(dict(inputs))):
             raise ResultsError(
                 f"{path}: the file belongs to another trial or to other options; use a new "
                 "directory for --out"
             )
-        for line in lines[1:]:
-            entry = self._parsed(line)
-            self._answers[entry["key"]] = entry["answer"]
-        self._truncate(lines)
+        self._answers = stored.answers
+        if os.path.getsize(path) > stored.size:
+            with disk_errors(path):
+                os.truncate(path, stored.size)
 
-    def get(self, key: str) -> Optional[Any]:
-        """Return the answer of a finished simulation, or None."""
-        return self._answers.get(key)
+    def get(self, key: str, shape: Type[Shape]) -> Optional[Shape]:
+        """Return the answer of a finished simulation as the type ``shape``, or None. Raises
+        ``ResultsError`` if the answer is damaged."""
+        stored = self._answers.get(key)
+        return None if stored is None else stored.parse(shape)
 
-    def add(self, key: str, answer: Any) -> None:
+    def add(self, key: str, answer: Mapping[str, Any]) -> None:
         """Store an answer, and write it to the disk."""
-        self._answers[key] = answer
-        self._append({"key": key, "answer": answer})
-
-    def _parsed(self, line: str) -> Dict[str, Any]:
-        try:
-            return dict(json.loads(line))
-        except ValueError as error:
-            raise ResultsError(
-                f"{self.path}: the file is damaged; remove it to start again"
-            ) from error
-
-    def _truncate(self, lines: Any) -> None:
-        """Remove an incomplete last line."""
-        complete = sum(len(line.encode("utf-8")) + 1 for line in lines)
-        if os.path.getsize(self.path) > complete:
-            with disk_errors(self.path):
-                os.truncate(self.path, complete)
-
-    def _append(self, entry: Mapping[str, Any]) -> None:
+        self._answers[key] = StoredAnswer(answer, str(self.path))
         with disk_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
             try:
-                os.write(descriptor, _line(entry))
+                os.write(descriptor, _line({"key": key, "answer": answer}))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

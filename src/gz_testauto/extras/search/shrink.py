@@ -27,7 +27,7 @@ from typing_extensions import override
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner, TrialSeed
-from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.journal import Journal, StoredAnswer
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.trial.clearance import ObstacleField
@@ -109,6 +109,15 @@ class FailedTrial:
         return outcome is self.outcome and away_m <= PLACE_M.get(outcome, 0.5)
 
 
+@dataclass(frozen=True)
+class StoredFailure:
+    """The answer for a candidate: its outcome, and whether the failure is the same."""
+
+    outcome: str
+    same: bool
+    trials: int = 1
+
+
 class FailureTest(abc.ABC):
     """A function of a candidate: whether the planner fails in it as in the ``first`` trial.
 
@@ -119,7 +128,7 @@ class FailureTest(abc.ABC):
         self, world: EditedWorld, journal: Journal, progress: Callable[[str], None]
     ) -> None:
         self._world, self._journal, self._progress = world, journal, progress
-        self._asked: Dict[str, Mapping[str, Any]] = {}
+        self._asked: Dict[str, StoredFailure] = {}
         self._first: Optional[FailedTrial] = None
         self._needs_path = False
 
@@ -135,8 +144,7 @@ class FailureTest(abc.ABC):
     @property
     def simulations(self) -> int:
         """Return the number of simulations, in this call and in earlier ones."""
-        simulated = (one for one in self._asked.values() if one["outcome"] != NO_PATH)
-        return sum(answer.get("trials", 1) for answer in simulated)
+        return sum(one.trials for one in self._asked.values() if one.outcome != NO_PATH)
 
     def content(self, candidate: Candidate) -> bytes:
         """Return the world file of a candidate."""
@@ -156,17 +164,18 @@ class FailureTest(abc.ABC):
     def __call__(self, candidate: Candidate) -> bool:
         """Return whether the failure is the same."""
         key = self.key(candidate)
-        answer = self._journal.get(key)
+        answer = self._journal.get(key, StoredFailure)
         if answer is None:
-            answer = self._answer(candidate)
-            self._journal.add(key, answer)
+            found = self._answer(candidate)
+            self._journal.add(key, found)
+            answer = StoredAnswer(found, key).parse(StoredFailure)
         if key not in self._asked:
             self._asked[key] = answer
             self._progress(
-                f"{self.simulations:3d}: {len(candidate.kept)} obstacles: {answer['outcome']}"
-                + ("" if answer["same"] else ", not the same failure")
+                f"{self.simulations:3d}: {len(candidate.kept)} obstacles: {answer.outcome}"
+                + ("" if answer.same else ", not the same failure")
             )
-        return bool(answer["same"])
+        return answer.same
 
     def key(self, candidate: Candidate) -> str:
         """Return a hash of the inputs that a candidate changes."""

@@ -1,6 +1,5 @@
 """The stored outcomes of perturbed trials of a campaign, and their section of the report."""
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -9,8 +8,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.intervals import repeated_share
 from gz_testauto.analysis.summary import clustered_rate
-from gz_testauto.base.disk import read_text
-from gz_testauto.base.errors import ResultsError
+from gz_testauto.extras.search.journal import StoredTrial, read_journal
 from gz_testauto.report.plain import interval_text, number_text
 from gz_testauto.report.sections import Section, SectionTable
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -57,19 +55,13 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[str]]]:
     found: Dict[str, Dict[int, Optional[str]]] = {}
     for name in (OF_SEARCH, ANSWERS):
         path = directory / name
-        if not os.path.exists(path):
-            continue
-        for line in read_text(path, ResultsError).split("\n")[1:-1]:  # a line can be incomplete
-            try:
-                entry = json.loads(line)
-                match = re.fullmatch(r"(.+) perturbed (\d+)", entry["key"])
-                if match:
-                    word = entry["answer"]["outcome"]
-                    found.setdefault(match[1], {})[int(match[2])] = word
-            except (ValueError, KeyError, TypeError) as error:
-                raise ResultsError(
-                    f"{path}: the file is damaged; remove it to measure the robustness again"
-                ) from error
+        journal = read_journal(path) if os.path.exists(path) else None
+        for key, stored in () if journal is None else journal.answers.items():
+            match = re.fullmatch(r"(.+) perturbed (\d{1,9})", key)
+            if match:
+                outcome = stored.parse(StoredTrial).outcome
+                word = None if outcome is None else outcome.value
+                found.setdefault(match[1], {})[int(match[2])] = word
     return found
 
 
