@@ -134,6 +134,14 @@ def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
             '<sdf version="1.6">' + 300 * '<model name="m">' + 300 * "</model>" + "</sdf>",
             r"f:1: <model> is at nesting depth 257; the limit is 256",
         ),
+        (
+            '<!DOCTYPE a SYSTEM "x.dtd">\n<sdf version="1.6"><world>&a;0 0</world></sdf>',
+            r"f:2: the entity &a; is not expanded; write its value",
+        ),
+        (
+            '<!DOCTYPE a [<!ENTITY a "1">]>\n<sdf version="1.6"><world>&a; 0</world></sdf>',
+            r"f:2: the entity &a; is not expanded; write its value",
+        ),
     ],
 )
 def test_file_that_is_not_supported_sdf_is_rejected(text, problem):

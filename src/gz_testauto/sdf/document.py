@@ -106,6 +106,11 @@ class SdfDocument:
         document = cls(root, content, source, path, repairs)
         document._check_version()
         document._check_depth()
+        for entity in root.iter(etree.Entity):
+            raise SdfError(
+                f"{document.where(entity)}: the entity {entity.text} is not expanded; write its "
+                "value instead"
+            )
         return document
 
     def _check_depth(self) -> None:

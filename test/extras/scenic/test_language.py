@@ -44,6 +44,8 @@ REJECTED = (
         (CUBE + "ego = new BRICK\n", 3, "name 'BRICK' is not defined; did you mean 'Brick'?"),
         (CUBE + "new Brick at 15 @ 2, facing 0 deg\n", 3, "is not within the workspace"),
         (CUBE + "require eventually c.x > 1\n", 3, "`eventually` .*; (remove it|use `record)"),
+        (CUBE + "new Brick behind c by 1e400\n", None, "is not finite; use numbers in meters"),
+        (CUBE + "x = " + 2000 * "(" + "1" + 2000 * ")" + "\n", None, "is nested too deep; divide"),
         (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is for sequences"),
     ]
 )  # fmt: skip
@@ -53,8 +55,8 @@ IN_BOTH = (LATE, "`z` of a Brick", "`eventually` .*; (remove it|use `record)")
 @pytest.mark.parametrize(("text", "line", "said"), REJECTED)
 def test_a_construct_without_effect_is_rejected_with_its_line(bricks, text, line, said):
     with pytest.raises(SpecError, match=said) as rejected:
-        bricks.source(text)
-    assert f"test.scenic:{line}" in str(rejected.value)
+        bricks.source(text).generate(0)
+    assert f"test.scenic:{line or ''}" in str(rejected.value)
 
 
 @pytest.mark.parametrize("said", IN_BOTH)

@@ -94,6 +94,18 @@ def test_written_card_is_read_unchanged(standard, tmp_path):
     assert card_bytes(read_card(path, standard), standard) == path.read_bytes()
 
 
+def test_a_metric_of_a_card_must_be_finite(standard, tmp_path):
+    path = tmp_path / "card.json"
+    write_card(path, card(clutter="rct"), standard)
+
+    def edit(content):
+        content["classes"]["clutter"]["trials"]["world_1"]["metrics"]["time_s"] = -math.inf
+
+    edit_json(path, edit)
+    with pytest.raises(ResultsError, match=r"world_1.*time_s is -inf; it must be a finite number"):
+        read_card(path, standard)
+
+
 def test_each_changed_outcome_of_a_card_is_detected(standard, tmp_path):
     path = tmp_path / "card.json"
     write_card(path, card(clutter="rct"), standard)

@@ -48,6 +48,11 @@ class CardTrial:
     bits: str
     metrics: Mapping[str, Optional[float]]
 
+    def __post_init__(self) -> None:
+        for name, value in self.metrics.items():
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}; it must be a finite number or null")
+
     @property
     def is_valid(self) -> bool:
         """Return whether the trial is a measurement of the planner."""

@@ -21,6 +21,11 @@ _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _NO_FILE = re.compile(r"string is not a file: `(.*)`")
 _NO_NAME = re.compile(r"name '(\w+)' is not defined")
 _OUTSIDE = re.compile(r"Object at .* does not fit in container")
+_WITHOUT_LINE = {
+    "GEOSException": "the position or size of an object is not finite; use numbers in meters",
+    "RecursionError": "an expression is nested too deep; divide it into several statements",
+}
+"""Messages for exceptions of libraries that the program causes, by their names."""
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 _NO_MODULE = (
     "; modules are searched next to the scenario and in PYTHONPATH; the models of the descriptor "
@@ -45,7 +50,10 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
             ) from error
         ours = not type(error).__module__.startswith("scenic.")
         if ours and _place_of(path, error)[1] is None:
-            raise  # neither Scenic nor the program raised it
+            reason = _WITHOUT_LINE.get(type(error).__name__)
+            if reason is None:
+                raise  # neither Scenic nor the program raised it
+            raise SpecError(f"{path}: {reason}") from error
         raise SpecError(located_message(path, error, added)) from error
 
 
