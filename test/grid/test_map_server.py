@@ -71,6 +71,7 @@ def test_map_with_negate_is_inverted(tmp_path):
         ("resolution: .nan", "a.yaml:2: resolution is NaN; it must be finite"),
         ("resolution: .inf", "a.yaml:2: resolution is Infinity; it must be finite"),
         ("resolution: 0", "a.yaml:2: resolution is 0; it must be > 0"),
+        ("resolution: 1000", "a.yaml:2: resolution is 1000; it must be <= 100"),
         ("resolution: 1\nnegate: .inf", "a.yaml:3: negate is Infinity"),
         ("resolution: 1\nmode: [[[[]]]]", "a.yaml:3: mode is"),
         ("resolution: " + "[" * 500, "a.yaml:2: is not YAML: is nested more than 50 levels"),

@@ -60,8 +60,23 @@ class TestInertial:
         with pytest.raises(SdfError, match=r"base.*must be above 0"):
             read_inertial(document, model.links[0].element)
 
+    def test_a_second_inertial_is_rejected(self):
+        document, model = model_of(
+            '<link name="base"><inertial><mass>1</mass></inertial><inertial/></link>'
+        )
+        with pytest.raises(SdfError, match=r"link 'base' has 2 <inertial> elements; keep one"):
+            read_inertial(document, model.links[0].element)
+
 
 class TestSurface:
+    def test_a_decimal_comma_is_rejected(self):
+        document, model = model_of(
+            """<link name="a"><collision name="c"><surface><friction><ode><mu>1,5</mu></ode>
+            </friction></surface></collision></link>"""
+        )
+        with pytest.raises(SdfError, match=r"<mu> is '1,5'; write a point in decimal numbers"):
+            read_surface(document, model.links[0].element.find("collision"))
+
     @pytest.mark.parametrize("written", ["Inf", "inf", "1e30"])
     def test_infinite_friction_becomes_a_large_number(self, written):
         document, model = model_of(

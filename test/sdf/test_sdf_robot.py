@@ -75,6 +75,12 @@ def read(model_directory):
     return read_text
 
 
+def test_a_lidar_with_too_many_samples_is_rejected(read):
+    sensor = LIDAR.format(type="ray", rows=1, range=5).replace("181", "10000000")
+    with pytest.raises(SdfError, match=r"20000000 samples; it must have from 1 to 200000"):
+        read(robot(DIFF.format(left="left"), sensors=[sensor]))
+
+
 def test_sizes_of_gazebos_diff_drive_are_measured_from_the_model(read):
     drive = read(robot(DIFF.format(left="left"))).drive
     assert (drive.left_joints, drive.right_joints) == (("left",), ("right",))

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from gz_testauto.base.errors import SpecError
@@ -5,6 +7,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 
+CONFIG = Path(__file__).resolve().parents[2] / "config"
 REGION = "region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}\n"
 BOX = "obstacles:\n  - {type: box, count: 3}\n"
 
@@ -127,6 +130,17 @@ def test_key_that_appears_twice_is_an_error(tmp_path):
 def test_document_that_is_not_a_mapping_is_rejected(text, complaint, tmp_path):
     (line,) = errors_of(text, tmp_path)
     assert line.startswith(complaint)
+
+
+@pytest.mark.parametrize("field", ["timeout_s: 1.0e-9", "stuck_window_s: 1.0e-300"])
+def test_a_limit_shorter_than_a_control_period_is_rejected(field, tmp_path):
+    text = (CONFIG / "smoke_campaign.yaml").read_text().replace("../worlds", f"{CONFIG}/../worlds")
+    lines = text.splitlines()
+    (number,) = (at for at, line in enumerate(lines, 1) if line.startswith("limits:"))
+    lines[number - 1] = f"limits: {{{field}}}"
+    (line,) = errors_of("\n".join(lines), tmp_path, CampaignSpec)
+    assert line.startswith(f"forest.yaml:{number}: limits: {field.split(':')[0]} is ")
+    assert line.endswith("it must be at least control_period_s, 0.1")
 
 
 def test_missing_file_is_reported_with_its_name(tmp_path):

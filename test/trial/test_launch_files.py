@@ -84,6 +84,16 @@ def test_launch_file_must_declare_its_arguments(stack, tmp_path):
     check_launches(stack(None, {"grouped": 1, "odd": 2}))
     write(tmp_path / "nav.launch", include("x.launch", pass_all_args="true"))
     check_launches(stack(None, {"any": 1}))
+    (tmp_path / "nav.launch").write_text("<robot>\n</robot>")
+    with pytest.raises(SpecError, match=r"nav\.launch:1: .* is <robot>, not <launch>"):
+        check_launches(stack())
+    for absent in (tmp_path / "no.launch", "$(dirname)/no.launch"):
+        write(tmp_path / "nav.launch", include(absent))
+        with pytest.raises(SpecError, match=r"nav\.launch:1: .*no\.launch is not found"):
+            check_launches(stack())
+        for condition in ({"if": "$(arg x)"}, {"unless": "1"}):
+            write(tmp_path / "nav.launch", include(absent, **condition))
+            check_launches(stack())
     (tmp_path / "nav.launch").write_text("<launch>")
     with pytest.raises(SpecError, match=r"nav\.launch"):
         check_launches(stack())

@@ -69,6 +69,15 @@ def test_goal_inside_an_obstacle_is_rejected_with_its_number(prepared, smoke):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
 
 
+@pytest.mark.parametrize("changes", [{"x_m": -3.2, "y_m": 0.1}, {"tolerance_m": 1e6}])
+def test_a_start_within_the_tolerance_of_the_goal_is_rejected(prepared, smoke, changes):
+    goal = smoke.goal.model_copy(update=changes)
+    with pytest.raises(SpecError, match=r"world w0 .* \(-3, 0\) is within goal\.tolerance_m"):
+        check(prepared(goal=goal))
+    around = goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3)], "tolerance_m": 0.5})
+    check(prepared(goal=around))
+
+
 def test_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
     with pytest.raises(SpecError, match=f"already named '{smoke.robot.name}'"):
         check(prepared(BOX.format(smoke.robot.name, 0, 3, "")))

@@ -71,7 +71,7 @@ class _MapFields(Spec):
     model_config = ConfigDict(extra="ignore")
 
     image: SpecPath
-    resolution: float = Field(gt=0)
+    resolution: float = Field(gt=0, le=100)
     origin: Annotated[List[float], Field(min_length=3, max_length=3)]
     negate: Union[bool, Literal[0, 1]] = False
     occupied_thresh: float = OCCUPIED_THRESHOLD

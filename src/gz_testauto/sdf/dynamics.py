@@ -156,7 +156,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
     """Return the mass (kg) of a link. The default is 1 kg. Raises ``SdfError`` for a negative
     mass."""
-    element = link.find("inertial")
+    element = _inertial(document, link)
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
         raise SdfError(
@@ -166,10 +166,20 @@ def read_mass_kg(document: SdfDocument, link: Element) -> float:
     return mass_kg
 
 
+def _inertial(document: SdfDocument, link: Element) -> Optional[Element]:
+    elements = link.findall("inertial")
+    if len(elements) > 1:
+        raise SdfError(
+            f"{document.where(elements[1])}: link {link.get('name')!r} has {len(elements)} "
+            "<inertial> elements; keep one of them"
+        )
+    return elements[0] if elements else None
+
+
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
     """Return the mass properties of a link from its ``<inertial>``. The defaults are 1 kg, and 1 kg
     m² about each axis. Raises ``SdfError`` for a mass that is not greater than 0."""
-    element = link.find("inertial")
+    element = _inertial(document, link)
     if element is None:
         return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     mass = number(document, element, "mass", 1.0)

@@ -9,7 +9,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.drives import PlacedLink, RobotParts
-from gz_testauto.sdf.plugin_sensors import is_range_sensor
+from gz_testauto.sdf.plugin_sensors import MOST_RAYS, is_range_sensor
 from gz_testauto.sdf.values import name_of, number, pose_value, required
 
 SELECT_LIDAR = (
@@ -135,8 +135,11 @@ def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
         update_rate_hz=number(document, sensor, "update_rate", 0.0),
         is_range=is_range_sensor(sensor),
     )
-    if lidar.samples < 1:
-        raise SdfError(f"{document.where(horizontal)}: a lidar must have at least 1 sample")
+    if not 1 <= lidar.samples <= MOST_RAYS:
+        raise SdfError(
+            f"{document.where(horizontal)}: a lidar has {lidar.samples} samples; it must have from "
+            f"1 to {MOST_RAYS}"
+        )
     for what, low, high in (
         ("angle", lidar.angle_min_rad, lidar.angle_max_rad),
         ("range", lidar.range_min_m, lidar.range_max_m),

@@ -63,6 +63,11 @@ def numbers(
         raise SdfError(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {expected}"
         )
+    if re.match(r",\s*\d", rest):
+        raise SdfError(
+            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; write a point in "
+            "decimal numbers, and spaces between numbers"
+        )
     if rest or len(values) > count:
         _warn(
             f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; the text after the "

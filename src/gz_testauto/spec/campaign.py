@@ -223,7 +223,7 @@ Rectangle = Annotated[
 class GlobalPlanSpec(Spec):
     """Parameters of the global plan, which is computed on the static map."""
 
-    resolution_m: float = Field(0.1, gt=0)
+    resolution_m: float = Field(0.1, gt=0, le=100)
     """Side length (m) of a grid cell of the static map; with ``stack`` the default is 0.05, since a
     localizer is less accurate on larger cells."""
     margin_m: float = Field(0.2, ge=0)
@@ -383,6 +383,18 @@ class CampaignSpec(LocatedSpec):
                 f"campaign can have at most {MOST_TRIALS}"
             )
         return self
+
+    @field_validator("limits")
+    @classmethod
+    def _last_a_period(cls, limits: LimitsSpec, info: ValidationInfo) -> LimitsSpec:
+        period_s = info.data.get("control_period_s", 0.0)
+        for name in ("timeout_s", "stuck_window_s"):
+            if getattr(limits, name) < period_s:
+                raise ValueError(
+                    f"{name} is {getattr(limits, name):g}; it must be at least control_period_s, "
+                    f"{period_s:g}"
+                )
+        return limits
 
     @field_validator("stop")
     @classmethod

@@ -92,6 +92,13 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
                 f"{where}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
                 f"{start.y_m:g}); move the start, or keep the obstacle away from the start"
             )
+        tolerance_m = spec.goal.tolerance_m
+        if all(start.distance_to(goal.x_m, goal.y_m) <= tolerance_m for goal in goals):
+            raise SpecError(
+                f"{where}: the start of {name} at ({start.x_m:g}, {start.y_m:g}) is within "
+                f"goal.tolerance_m, {tolerance_m:g}, of its goal; move the start or the goal, or "
+                "use a smaller tolerance"
+            )
         for number, goal in enumerate(goals, 1):
             hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
             which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"

@@ -6,6 +6,7 @@ planners that differ only in this argument would run with the same settings.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
@@ -126,11 +127,24 @@ def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tupl
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Return the arguments that a launch file declares; None if it has ``pass_all_args``."""
+    """Return the arguments that a launch file declares; None if it has ``pass_all_args``. Raises
+    ``SpecError`` if it is not a launch file, or always includes a file that does not exist."""
     try:
         root = read_xml(file)
     except (OSError, etree.XMLSyntaxError) as error:
         raise SpecError(f"{file}: the launch file cannot be read: {error}") from error
+    if root.tag != "launch":
+        raise SpecError(
+            f"{file}:{root.sourceline}: the root element is <{root.tag}>, not <launch>; specify a "
+            "launch file"
+        )
+    for include in root.iter("include"):
+        included = _included_file(include, file)
+        if included is not None and not os.path.isfile(included):
+            raise SpecError(
+                f"{file}:{include.sourceline}: the included file {included} is not found; correct "
+                "its path"
+            )
     if any(element.get("pass_all_args") == "true" for element in root.iter("include")):
         return None
     return {
@@ -138,6 +152,23 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
         for element in root.iter("arg")
         if element.getparent() is not None and element.getparent().tag != "include"
     }
+
+
+def _included_file(include: Any, file: Path) -> Optional[Path]:
+    """Return the file that an ``<include>`` names; None if the file, or whether it is included,
+    depends on arguments, or if a package is not found, which roslaunch reports."""
+    enclosing = (include, *include.iterancestors())
+    if any({"if", "unless"} & {*element.keys()} for element in enclosing):
+        return None
+    text = (include.get("file") or "").replace("$(dirname)", str(file.parent))
+    found = re.match(r"\$\(find ([\w-]+)\)", text)
+    try:
+        if found is not None:
+            package = resources.resolve(f"package://{found[1]}", Path())
+            text = text.replace(found[0], str(package))
+    except ResourceError:
+        return None
+    return None if "$(" in text or not os.path.isabs(text) else Path(text)
 
 
 def argument_text(value: object) -> str:
