@@ -92,3 +92,11 @@ def test_no_curve_of_success_is_fitted_to_selected_trials():
     assert None not in curves(everything, difficulty)
     selected = dataclasses.replace(everything, selection="trials that failed in monday")
     assert curves(selected, difficulty) == [None] * len(everything.planners)
+
+
+def test_copies_of_a_world_are_one_point_of_a_curve():
+    everything = campaign()
+    difficulty = [float(number) for number in range(len(everything.worlds))]
+    first, *others = (world.name for world in everything.worlds)
+    copied = dataclasses.replace(everything, copies=dict.fromkeys(others, first))
+    assert curves(copied, difficulty) == [None] * len(everything.planners)

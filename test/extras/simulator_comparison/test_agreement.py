@@ -145,3 +145,13 @@ def test_differences_are_those_of_worlds_and_not_of_their_trials():
     (distance,) = (one for one in found.metrics if one.metric.name == "distance_m")
     assert (distance.pairs, distance.worlds) == (6, 3)
     assert distance.difference.low == -math.inf  # six pairs would bound it, three worlds do not
+
+
+def test_copies_of_a_world_are_one_world_of_an_agreement():
+    worlds = tuple(replace(WORLDS[0], world_index=i, name=f"world_{i:04d}") for i in range(8))
+    first = campaign(*(trial(i, "a") for i in range(8)), worlds=worlds)
+    copies = {world.name: "world_0000" for world in worlds[1:]}
+    second = campaign(*(trial(i, "a", length_m=11.0) for i in range(8)), worlds=worlds)
+    result = agreement(replace(first, copies=copies), replace(second, copies=copies))
+    assert not result.rate.has_interval
+    assert {metric.worlds for metric in result.metrics if metric.pairs} == {1}

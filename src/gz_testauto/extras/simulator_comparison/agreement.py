@@ -78,7 +78,7 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
         is_same = one.outcome is other.outcome
         trials[one.planner] += 1
         same[one.planner] += is_same
-        by_world.setdefault(one.world, []).append(is_same)
+        by_world.setdefault(first.copies.get(one.world, one.world), []).append(is_same)
     both = [pair for pair in pairs if pair[0].completed and pair[1].completed]
     return SimulatorAgreement(
         trials=trials,
@@ -86,7 +86,9 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
         rate=clustered_rate(
             [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
         ),
-        metrics=tuple(_compare(metric, both) for metric in first.metrics if metric.in_agreement),
+        metrics=tuple(
+            _compare(metric, both, first.copies) for metric in first.metrics if metric.in_agreement
+        ),
         correlations=tuple(correlation(second, first, name) for name in CORRELATED),
         disagreements=_different(pairs),
     )
@@ -167,7 +169,7 @@ def _different(pairs: Sequence[Pair]) -> Tuple[Pair, ...]:
     return tuple(pair for pair in pairs if pair[0].outcome is not pair[1].outcome)
 
 
-def _compare(metric: Metric, pairs: Sequence[Pair]) -> MetricAgreement:
+def _compare(metric: Metric, pairs: Sequence[Pair], copies: Mapping[str, str]) -> MetricAgreement:
     values = np.array(
         [[record.metrics.get(metric.name, math.nan) for record in pair] for pair in pairs]
     ).reshape(-1, 2)
@@ -176,7 +178,8 @@ def _compare(metric: Metric, pairs: Sequence[Pair]) -> MetricAgreement:
     of_worlds: Dict[str, List[float]] = {}
     for (record, _), difference, counts in zip(pairs, differences.tolist(), known):
         if counts:
-            of_worlds.setdefault(record.world, []).append(difference)
+            world = copies.get(record.world, record.world)
+            of_worlds.setdefault(world, []).append(difference)
     measured = known & (values[:, 0] != 0)
     relative = np.abs(differences[measured] / values[measured, 0])
     return MetricAgreement(

@@ -82,11 +82,13 @@ def curves(
     if results.selection:
         return [None] * len(results.planners)
     ended: Dict[Tuple[str, str], List[bool]] = {}
-    for record in results.trials:
+    for record in results.without_copies.trials:
         if record.outcome.valid:
             ended.setdefault((record.planner, record.world), []).append(record.completed)
     known = [
-        (world.name, value) for world, value in zip(results.worlds, values) if value is not None
+        (world.name, value)
+        for world, value in zip(results.worlds, values)
+        if value is not None and world.name not in results.copies
     ]
     return [
         success_curve(
