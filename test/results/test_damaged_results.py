@@ -15,7 +15,7 @@ from gz_testauto.campaign.resume import read_campaign
 from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
-from gz_testauto.results.recordings import read_trajectory, write_trajectory
+from gz_testauto.results.recordings import read_arrays, read_trajectory, write_trajectory
 from gz_testauto.results.store import ResultStore, load_campaign
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.record import WorldRecord
@@ -242,7 +242,7 @@ def test_arrays_that_share_their_bytes_are_rejected(tmp_path):
         archive.writestr("format.npy", stream.getvalue())
         (entry,) = archive.infolist()
         archive.filelist += [entry] * 1000
-    with pytest.raises(ResultsError, match="exceed the size of the file"):
+    with pytest.raises(ResultsError, match=r"the size of its arrays is .* it must be at most"):
         read_trajectory(path)
 
 
@@ -264,7 +264,7 @@ def test_a_header_that_claims_4_gb_allocates_no_memory(tmp_path):
     content = (tmp_path / "t.npz").read_bytes()
     size = (106).to_bytes(4, "little")
     (tmp_path / "t.npz").write_bytes(content.replace(size, (2**32 - 2).to_bytes(4, "little")))
-    with pytest.raises(ResultsError, match="exceeds the size of its file"):
+    with pytest.raises(ResultsError, match="it must be at most 224"):
         read_trajectory(tmp_path / "t.npz")
 
 
@@ -285,3 +285,24 @@ def test_error_for_a_part_of_a_campaign_names_the_directory_of_the_campaign(tmp_
         load_campaign(tmp_path / part)
     assert str(refused.value).startswith(f"{tmp_path / part}: ")
     assert f"specify {tmp_path}, " in str(refused.value)
+
+
+def test_arrays_that_are_much_larger_than_their_file_are_rejected(tmp_path):
+    np.savez_compressed(tmp_path / "bomb.npz", weights=np.zeros(2_500_000))
+    assert (tmp_path / "bomb.npz").stat().st_size < 100_000
+    with pytest.raises(ValueError, match=r"weights\.npy is compressed"):
+        read_arrays(tmp_path / "bomb.npz")
+    with pytest.raises(ValueError, match=r"is 20000128 bytes; it must be at most 1000000"):
+        read_arrays(tmp_path / "bomb.npz", 1_000_000)
+
+
+def test_compressed_arrays_below_the_limit_are_read(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", a=np.arange(1000), b=np.array("text"))
+    arrays = read_arrays(tmp_path / "a.npz", 100_000)
+    assert arrays["a"].tolist() == list(range(1000)) and str(arrays["b"]) == "text"
+
+
+def test_a_large_json_file_is_not_parsed(directory):
+    directory.campaign.write_text('{"a": [' + "[]," * 4_000_000 + "[]]}")
+    with pytest.raises(ResultsError, match=r"campaign\.json: .*larger than 10 MB"):
+        read_campaign(directory)

@@ -16,13 +16,20 @@ from gz_testauto.base.errors import GzTestautoError
 Shape = TypeVar("Shape")
 
 
-def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str, Any]:
+MOST_JSON_BYTES = 10_000_000
+"""Largest size (bytes) of a JSON file. Parsing needs up to 25 times this memory."""
+
+
+def read_json_object(
+    path: Path, error_class: Type[GzTestautoError], most_bytes: int = MOST_JSON_BYTES
+) -> Dict[str, Any]:
     """Return the object in a JSON file.
 
-    Raises ``error_class`` if the file cannot be read or does not contain a JSON object.
+    Raises ``error_class`` if the file cannot be read, is larger than ``most_bytes``, or does not
+    contain a JSON object.
     """
     try:
-        content = json.loads(read_input(path, error_class).decode("utf-8"))
+        content = json.loads(read_input(path, error_class, most_bytes).decode("utf-8"))
     except ValueError as error:
         raise error_class(f"{path}: the file cannot be read: {error}") from error
     except RecursionError:

@@ -88,9 +88,7 @@ def read_trajectory(path: Path) -> Recording:
     Raises ``ResultsError``, which names the file, if the file cannot be read.
     """
     try:
-        content = read_file(path)
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            data = _plain_arrays(archive, len(content))
+        data = read_arrays(path)
         if int(data["format"]) != FORMAT:
             raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
         contacts = zip(
@@ -124,28 +122,35 @@ def read_trajectory(path: Path) -> Recording:
         raise ResultsError(f"{path}: the file cannot be read as a trajectory: {error}") from error
 
 
-def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
-    """Return every array of a file of ``size`` bytes, by its name.
+def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
+    """Return every array of an ``.npz`` file, by its name.
 
-    Raises ``ValueError`` unless the file has the format of :func:`write_trajectory`: uncompressed
-    arrays whose sizes match their headers.
+    Compressed arrays are accepted only if ``most_unpacked`` is set, the largest size (bytes) of all
+    arrays together. Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the arrays
+    contain numbers or text, and have the sizes in their headers.
 
     ``numpy.load`` is not used: it would allocate the memory that a damaged header states, even if
     it exceeds the size of the file. It is also several times slower for the many small arrays of a
     recording.
     """
-    entries = archive.infolist()
-    for entry in entries:
-        if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-            raise ValueError(f"{entry.filename} is compressed or encrypted")
-        if entry.file_size != entry.compress_size or entry.file_size > size:
-            raise ValueError(f"the size of {entry.filename} exceeds the size of its file")
-    if sum(entry.file_size for entry in entries) > size:
-        raise ValueError("the sizes of its arrays exceed the size of the file")
-    return {
-        re.sub(r"\.npy$", "", entry.filename): _plain_array(entry.filename, archive.read(entry))
-        for entry in entries
-    }
+    content = read_file(path)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        for entry in entries:
+            is_stored = entry.compress_type == zipfile.ZIP_STORED
+            if not (is_stored or most_unpacked) or entry.flag_bits & 1:
+                raise ValueError(f"{entry.filename} is compressed or encrypted")
+            if is_stored and entry.file_size != entry.compress_size:
+                raise ValueError(f"the size of {entry.filename} exceeds the size of its file")
+        size, most = sum(entry.file_size for entry in entries), most_unpacked or len(content)
+        if size > most:
+            raise ValueError(f"the size of its arrays is {size} bytes; it must be at most {most}")
+        arrays = {}
+        for entry in entries:
+            with archive.open(entry) as stream:  # without a size, more than stated is unpacked
+                array = _plain_array(entry.filename, stream.read(entry.file_size))
+            arrays[re.sub(r"\.npy$", "", entry.filename)] = array
+        return arrays
 
 
 def _plain_array(name: str, content: bytes) -> np.ndarray:

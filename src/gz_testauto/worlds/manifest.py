@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.base.disk import read_input
+from gz_testauto.base.disk import MOST_BYTES, read_input
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
@@ -128,7 +128,7 @@ def _read_manifest(directory: Path) -> WorldSet:
 def read_manifest_data(path: Path) -> Dict[str, Any]:
     """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if the manifest is
     invalid."""
-    data = read_json_object(path, SpecError)
+    data = read_json_object(path, SpecError, MOST_BYTES)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:
         raise SpecError(

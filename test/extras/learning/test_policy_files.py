@@ -285,3 +285,9 @@ def test_damaged_archives_of_policies_and_demonstrations_are_rejected(tmp_path, 
     for read in (read_policy, Demonstrations.read):
         with pytest.raises(SpecError, match=r"x\.npz: the file "):
             read(tmp_path / "x.npz")
+
+
+def test_a_policy_with_compressed_weights_is_rejected(tmp_path):
+    np.savez_compressed(tmp_path / "p.npz", weights=np.zeros(1000), card=np.array("{}"))
+    with pytest.raises(SpecError, match=r"p\.npz: .*weights\.npy is compressed"):
+        read_policy(tmp_path / "p.npz")

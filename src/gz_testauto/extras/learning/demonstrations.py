@@ -13,7 +13,7 @@ from typing import Any, Callable, List, Mapping, Sequence
 
 import numpy as np
 
-from gz_testauto.base.disk import make_directory, read_file, replace_file
+from gz_testauto.base.disk import make_directory, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.campaign.simulator import start_simulator
@@ -23,8 +23,12 @@ from gz_testauto.extras.learning.policies.policy import ACTIONS, LinearPolicy
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, Task
 from gz_testauto.results.directory import reporting_disk
+from gz_testauto.results.recordings import read_arrays
 from gz_testauto.trial.lockstep import LockstepExecutor, run_trial
 from gz_testauto.trial.outcome import Outcome
+
+MOST_UNPACKED_BYTES = 1_000_000_000
+"""Largest size (bytes) of demonstrations in memory."""
 
 LARGEST = 0.999
 """Largest absolute value of an action that a cloned policy imitates, since the hyperbolic tangent
@@ -55,8 +59,8 @@ class Demonstrations:
     def read(cls, path: Path) -> "Demonstrations":
         """Read a file of demonstrations. Raises ``SpecError`` for a file that cannot be read."""
         try:
-            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
-                return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
+            arrays = read_arrays(path, MOST_UNPACKED_BYTES)
+            return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
         except Exception as error:  # readers of archives raise errors of many types
             raise SpecError(
                 f"{path}: the file contains no demonstrations ({error}); record it again"

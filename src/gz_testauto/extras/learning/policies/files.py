@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError
 
 from gz_testauto.base.disk import (
     disk_errors,
-    read_file,
     read_text,
     replace_file,
     require_regular,
@@ -25,6 +24,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
 from gz_testauto.extras.learning.policies.policy import ACTIONS, WEIGHTED, Policy, WeightedPolicy
 from gz_testauto.extras.learning.policies.safety import SafetyFilterSpec
+from gz_testauto.results.recordings import read_arrays
 from gz_testauto.spec.model import Spec
 
 FORMAT = 1
@@ -118,8 +118,8 @@ def _own(path: Path, card: PolicyCard) -> Policy:
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
     try:
-        with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
-            return np.array(file[WEIGHTS]), str(file[CARD])
+        arrays = read_arrays(path)
+        return arrays[WEIGHTS], str(arrays[CARD])
     except Exception as error:  # readers of archives raise errors of many types
         raise SpecError(
             f"{path}: the file is damaged or is not a policy ({error}); train the policy again, or "

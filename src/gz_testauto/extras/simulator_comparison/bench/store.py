@@ -20,7 +20,7 @@ from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
+from gz_testauto.base.disk import PARTIAL_SUFFIX
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
@@ -31,6 +31,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
     SimulatorCost,
 )
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
+from gz_testauto.results.recordings import read_arrays
 
 HALF = "@half"
 """Suffix of the name of a maneuver that runs at half the physics step."""
@@ -87,8 +88,7 @@ class BenchDirectory(RunDirectory):
         if not path.is_file():
             return None
         try:
-            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as arrays:
-                return _run_of(dict(arrays))
+            return _run_of(read_arrays(path))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
                 f"{path}: the file is not a valid stored run ({error}); remove it and repeat the "
