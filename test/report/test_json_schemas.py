@@ -111,8 +111,11 @@ def paths_of_fields(value, path=()):
 
 
 def with_first_items(value, is_free=False):
-    """Return a JSON value with only the first item of each list and of each free object."""
+    """Return a JSON value with only the first item of each list and of each free object. Vectors
+    are complete."""
     if isinstance(value, list):
+        if all(isinstance(item, float) for item in value):
+            return value
         return [with_first_items(item) for item in value[:1]]
     if isinstance(value, dict):
         items = list(value.items())[: 1 if is_free else None]

@@ -12,6 +12,7 @@ from gz_testauto.campaign.resume import open_for_replay, read_campaign
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
@@ -159,4 +160,5 @@ def test_a_campaign_in_worlds_of_a_source_is_continued_and_replayed(
     assert [trial.outcome for trial in again.trials] == [trial.outcome for trial in first.trials]
     assert read_campaign(CampaignDirectory(out))[0] == spec
     with ResultStore.open(CampaignDirectory(out)) as store:
-        assert open_for_replay(CampaignDirectory(out), store).trials[0].world == "world_0000"
+        replayed = open_for_replay(CampaignDirectory(out), store, require_trust)
+    assert replayed.trials[0].world == "world_0000"

@@ -5,10 +5,12 @@ two files, the next run of the campaign continues from there.
 """
 
 import contextlib
+import dataclasses
 import os
 import shutil
 from dataclasses import replace
-from typing import List, Optional, Tuple
+from pathlib import Path
+from typing import Callable, List, Optional, Sequence, Tuple
 
 from pydantic import ValidationError
 
@@ -37,11 +39,14 @@ from gz_testauto.randomization.terms import PREFIX
 from gz_testauto.results.comparability import MODULE, file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk, write_atomically
 from gz_testauto.results.inputs import NOT_FOLLOWED, PLANNER_CODE, further_files
-from gz_testauto.results.manifest import Manifest
+from gz_testauto.results.manifest import Manifest, RobotExtent
 from gz_testauto.results.store import ResultStore
+from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.model import STORED
 from gz_testauto.trial.plan import may_be_run
-from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
+from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body, robot_limits
+from gz_testauto.trial.static_maps import scan_height_m
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions, missions_of, world_source
 
@@ -58,7 +63,7 @@ def open_or_create_campaign(
     """
     robot = read_body(spec)
     declared = _declared(spec)
-    manifest = Manifest.of(spec, further_files(spec, robot))
+    manifest = Manifest.of(spec, further_files(spec, robot), _extent(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.is_begun else None
     try:
@@ -82,19 +87,52 @@ def open_or_create_campaign(
     return campaign, store
 
 
-def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
+def open_for_replay(
+    directory: CampaignDirectory,
+    store: ResultStore,
+    require_trust: Callable[[Sequence[CampaignSpec], Sequence[Path]], None],
+) -> PreparedCampaign:
     """Return the campaign of a results directory, with the inputs of its trials, without writing
     files.
 
-    Changes of the planners' code are allowed (see :func:`changed_planners`). Raises
-    ``ResultsError``, with the names of the changed inputs, if any other input has changed.
+    ``require_trust`` raises an error unless the programs of the campaign and of its world files can
+    be run. It is called first, since models and launch files can execute expressions. Changes of
+    the planners' code are allowed (see :func:`changed_planners`). Raises ``ResultsError``, with the
+    names of the changed inputs, if any other input has changed.
     """
     spec = _read_spec(directory)
+    worlds = tuple(find_world(world, directory) for world in store.worlds())
+    require_trust([spec], [world.path for world in worlds])
     robot = read_body(spec)
     now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
-    worlds = tuple(find_world(world, directory) for world in store.worlds())
     return prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
+
+
+def open_for_reading(
+    directory: CampaignDirectory, worlds: Tuple[WorldRecord, ...]
+) -> PreparedCampaign:
+    """Return the campaign of a results directory with ``worlds``, to draw them.
+
+    The files that the campaign names are not read: xacro would execute expressions in them. The
+    extent of the robot is that in the manifest. Raises ``ResultsError`` if it is unknown, and the
+    errors of :func:`read_campaign`.
+    """
+    spec, missions = read_campaign(directory)
+    extent = Manifest.read(directory).robot
+    if extent is None:
+        raise ResultsError(
+            f"{directory.manifest}: the extent of the robot is unknown, since another version ran "
+            "the trials; run the campaign again with a new directory for --out"
+        )
+    robot = spec.robot.model_copy(update=dataclasses.asdict(extent))
+    body = RobotBody(robot.name, extent.footprint_m, extent.height_m)
+    return PreparedCampaign(spec.model_copy(update={"robot": robot}), body, worlds, missions)
+
+
+def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
+    footprint_m = robot_limits(spec, robot).footprint_m
+    return RobotExtent(tuple(footprint_m), robot.height_m, scan_height_m(spec, robot))
 
 
 def not_followed_notice(directory: CampaignDirectory) -> str:
@@ -147,7 +185,7 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
         )
     data = read_json_object(path, ResultsError)
     try:
-        return CampaignSpec.kind_of(data).model_validate(data, context={"source": path})
+        return CampaignSpec.kind_of(data).model_validate(data, context=STORED)
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, fault['loc']))} {fault['msg']}" for fault in error.errors())
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
@@ -193,6 +231,8 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     Generated worlds are stored in the results directory, which the user can move. Raises
     ``ResultsError`` if the world file is missing or has changed.
     """
+    if os.path.basename(world.name) != world.name:
+        raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:

@@ -52,11 +52,7 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     """
     if not runs_plugins(spec):
         return ""
-    library = ModelLibrary()
-    found: Counter[str] = Counter()
-    for path in _worlds(spec) if worlds is None else worlds:
-        with contextlib.suppress(GzTestautoError):  # reported when the world is read
-            found.update(plugin_files(SdfDocument.read(path), library))
+    found = plugin_counts(_worlds(spec) if worlds is None else worlds)
     if not found:
         return ""
     named = [
@@ -68,6 +64,16 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     is_removable = worlds is None and isinstance(spec, BuiltinCampaignSpec)
     without = "; --no-plugins removes them" if is_removable else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
+
+
+def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
+    """Return the number of worlds with each plugin, by its file name."""
+    library = ModelLibrary()
+    found: Counter[str] = Counter()
+    for path in worlds:
+        with contextlib.suppress(GzTestautoError):  # reported when the world is read
+            found.update(plugin_files(SdfDocument.read(path), library))
+    return found
 
 
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:

@@ -10,8 +10,8 @@ Exit status 0: the outcome and the trajectory are identical, bit by bit; 1: they
 
 A trial with your own navigation stack rarely has an identical trajectory; exit status 0 then means
 that the outcome is equal. The output of the stack and the bag are in a new directory, which is
-printed. Launch files and policies of Stable-Baselines3 contain programs of the author of the
-results: they are listed, and you must confirm, unless you use --yes.
+printed. Programs of the author of the results, such as launch files, policies of Stable-Baselines3,
+xacro files and plugins of worlds, are listed, and you must confirm, unless you use --trust.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -19,13 +19,14 @@ example:
 """
 
 import argparse
+import functools
 import os
 import shlex
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Callable, Optional
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
@@ -36,16 +37,14 @@ from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.world_plugins import plugins_notice
-from gz_testauto.planners import planner_origin
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import options_taken
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped, close_completely
-from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import low_factor_cause
@@ -84,11 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the stored outcome: obstacles and start move by 1 to 10 mm, the lidar has noise of 10 mm, "
         "and every second repeat has half of the physics step, if the simulator has this option",
     )
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="run launch files and policies that contain programs without confirmation",
-    )
+    add_trust_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,16 +95,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     directory = CampaignDirectory(opened.path)
     with ResultStore.read(directory) as store:
-        campaign = open_for_replay(directory, store)
+        trust = functools.partial(require_trust, is_trusted=arguments.trust)
+        campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
     on_stack = isinstance(campaign, PreparedStack)
-    if not arguments.yes:
-        require_trust(campaign.spec)
-    notice = plugins_notice(campaign.spec, [campaign.world(trial).path])
-    if notice:
-        print(notice, file=sys.stderr, flush=True)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
     if arguments.perturb is not None:
@@ -174,33 +165,6 @@ def _print_robustness(
     found = measure_robustness(campaign.spec, perturbed, outcome, arguments.perturb, report)
     print(f"{where}: {found.summary}")
     return 0
-
-
-def require_trust(spec: CampaignSpec) -> None:
-    """Ask the user for permission to run the programs of a campaign. Raises ``ResultsError``."""
-    runs, what = _programs(spec)
-    if not runs:
-        return
-    files = "\n  ".join(escape_text(str(file)) for file in runs)
-    says = f"this campaign's trials run {what}:\n  {files}"
-    if sys.stdin.isatty():
-        print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
-        raise ResultsError("no trial was run, because you did not confirm it")
-    raise ResultsError(
-        f"{says}\nno trial was run; use --yes if you trust the source of these files"
-    )
-
-
-def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
-    if isinstance(spec, StackCampaignSpec):
-        return launch_files(spec), "launch files, and the programs that they start"
-    assert isinstance(spec, BuiltinCampaignSpec), "there is no third kind"
-    planners = [(one.plugin, one.parameters) for one in spec.planners]
-    planners += [(one.planner, one.parameters) for one in spec.robots if one.planner]
-    files = {file for plugin, given in planners for file in planner_origin(plugin, **given).runs}
-    return sorted(files), "policies of Stable-Baselines3, which are programs"
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:

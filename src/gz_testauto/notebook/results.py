@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import io
 import weakref
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from gz_testauto.campaign.selection import valid_trials
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.cli.replay import find_trial, run_once
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.metrics.interface import SUCCESS
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.notebook.drawing import Animation, Picture, animate, picture
@@ -164,14 +166,18 @@ class Results:
             self._source(), self.trajectories.records([world], planners), self.planners, Path(path)
         )
 
-    def replay(self, world: str, planner: str, repetition: int = 0) -> Replay:
+    def replay(
+        self, world: str, planner: str, repetition: int = 0, *, trust: bool = False
+    ) -> Replay:
         """Run a trial again, and compare it with the stored trial.
 
-        Raises ``ResultsError`` if an input of the campaign has changed. The planner's code is run.
+        Raises ``ResultsError`` if an input of the campaign has changed, or if the campaign names
+        programs, such as launch files, and ``trust`` is false. The planner's code is run.
         """
         directory = CampaignDirectory(self.directory)
         with ResultStore.read(directory) as store:
-            campaign = open_for_replay(directory, store)
+            allowed = functools.partial(require_trust, is_trusted=trust)
+            campaign = open_for_replay(directory, store, allowed)
         trial = find_trial(campaign, world, planner, repetition)
         stored = self.trajectories.of(trial.world, planner, repetition)
         with StopSignals() as stop:

@@ -11,7 +11,7 @@ from typing import Any, List, Sequence
 
 import numpy as np
 
-from gz_testauto.base.disk import replace_file
+from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
@@ -45,8 +45,8 @@ def write_animation(
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
     ``MissingDependencyError`` if matplotlib is not installed, ``SpecError`` if the format is not
-    supported or needs ffmpeg, which is not installed, and ``ResultsError`` if an input of the
-    campaign has changed.
+    supported or needs ffmpeg, which is not installed, and ``ResultsError`` if the world has
+    changed.
     """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
     writer = _writer(path)
@@ -75,7 +75,7 @@ def write_animation(
                 for trial in moving:
                     trial.show(time_s)
                 writer.grab_frame()
-        replace_file(path, complete.read_bytes())
+        replace_file(path, read_file(complete))
 
 
 def _writer(path: Path) -> Any:

@@ -19,7 +19,7 @@ from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.resume import open_for_replay
+from gz_testauto.campaign.resume import find_world, open_for_reading
 from gz_testauto.metrics.encounters import encounters
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
@@ -113,8 +113,8 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     """Return a figure of one world with at least one valid trial.
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
-    ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if an input of
-    the campaign has changed.
+    ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if the world has
+    changed.
     """
     figure_class()
     campaign = read_prepared(source)
@@ -125,10 +125,11 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
 def read_prepared(source: Source) -> PreparedCampaign:
     """Return the campaign of a results directory, for its worlds and robot.
 
-    Raises ``ResultsError`` if an input of the campaign has changed.
+    Raises ``ResultsError`` if a world has changed.
     """
     with ResultStore.read(source.directory) as store:
-        return open_for_replay(source.directory, store)
+        worlds = tuple(find_world(world, source.directory) for world in store.worlds())
+    return open_for_reading(source.directory, worlds)
 
 
 def world_of(campaign: PreparedCampaign, trials: Sequence[TrialRecord]) -> WorldRecord:

@@ -29,7 +29,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Dict, Iterator, List, TextIO, Tuple
 
-from typing_extensions import ClassVar
+from typing_extensions import ClassVar, Literal
 
 from gz_testauto.base.disk import (
     PARTIAL_SUFFIX,
@@ -126,10 +126,7 @@ class RunDirectory:
         with reporting_disk(self.path):
             make_directory(self.path)
         self.require_no_links()
-        with reporting_disk(self.path / LOCK_NAME):
-            file = open(self.path / LOCK_NAME, "a+", encoding="ascii", opener=_open_lock)
-        with file as lock:
-            self._acquire(lock, fcntl.LOCK_EX)
+        with self._lock("a+", fcntl.LOCK_EX) as lock:
             lock.seek(0)
             if lock.read(200).strip("0123456789"):
                 raise ResultsError(f"{lock.name}: is not a lock of gz_testauto; remove this file")
@@ -148,11 +145,17 @@ class RunDirectory:
         if not os.path.exists(self.path / LOCK_NAME):  # an unpacked copy that no command has used
             yield
             return
-        with reporting_disk(self.path / LOCK_NAME):
-            file = open(self.path / LOCK_NAME, encoding="ascii", opener=_open_lock)
-        with file as lock:
-            self._acquire(lock, fcntl.LOCK_SH)
+        with self._lock("r", fcntl.LOCK_SH):
             yield
+
+    @contextlib.contextmanager
+    def _lock(self, mode: Literal["a+", "r"], operation: int) -> Iterator[TextIO]:
+        with contextlib.ExitStack() as stack:
+            path = self.path / LOCK_NAME
+            with reporting_disk(path):
+                lock = stack.enter_context(open(path, mode, encoding="ascii", opener=_open_lock))
+            self._acquire(lock, operation)
+            yield lock
 
     def _acquire(self, lock: TextIO, operation: int) -> None:
         try:

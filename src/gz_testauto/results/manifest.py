@@ -86,6 +86,20 @@ class SimulatorVersion:
 
 
 @dataclass(frozen=True)
+class RobotExtent:
+    """The extent of a robot, with which its worlds are drawn without its model file."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+
+    footprint_m: Tuple[Tuple[float, float], ...]
+    """Corners (m) of the outline of the robot in its base frame."""
+    height_m: Tuple[float, float]
+    """Lowest and highest point (m) of the robot above its base."""
+    scan_height_m: float
+    """Height (m) of the lidar, at which the static map is computed."""
+
+
+@dataclass(frozen=True)
 class ManifestFile:
     """The content of ``manifest.json``: the inputs and the software of a campaign.
 
@@ -115,6 +129,8 @@ class ManifestFile:
     """Versions of Python libraries that results depend on, empty for imported trials."""
     simulator: Optional[SimulatorVersion]
     """Simulator of the trials, or null before its first start."""
+    robot: Optional[RobotExtent]
+    """Extent of the robot, or null for imported trials."""
 
     def content(self) -> Dict[str, Any]:
         """Return the content as a JSON object."""
@@ -129,6 +145,7 @@ class _Used:
     inputs: Mapping[str, str]
     gz_testauto: str
     simulator: Optional[SimulatorVersion]
+    robot: Optional[RobotExtent] = None
 
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -141,7 +158,9 @@ class Manifest:
         self._content = dict(content)
 
     @classmethod
-    def of(cls, spec: CampaignSpec, files: Mapping[str, str]) -> "Manifest":
+    def of(
+        cls, spec: CampaignSpec, files: Mapping[str, str], robot: Optional[RobotExtent] = None
+    ) -> "Manifest":
         """Return the manifest of a campaign on this machine.
 
         ``files`` maps the names of further input files (meshes, code) to their hashes or, for some
@@ -159,6 +178,7 @@ class Manifest:
             inputs=dict(sorted(inputs.items())),
             **software(LIBRARIES),
             simulator=None,
+            robot=robot,
         )
         return cls(file.content())
 
@@ -181,6 +201,7 @@ class Manifest:
             platform="",
             libraries={},
             simulator=SimulatorVersion(simulator, "") if simulator else None,
+            robot=None,
         )
         return cls(file.content())
 
@@ -265,6 +286,14 @@ class Manifest:
         description.
         """
         return dict(self._content["inputs"])
+
+    @property
+    def robot(self) -> Optional[RobotExtent]:
+        """The extent of the robot; None if the trials were imported, or ran in a version that did
+        not store it.
+        """
+        stored = self._content.get("robot")
+        return None if stored is None else RobotExtent(**stored)
 
     @property
     def gz_testauto(self) -> str:

@@ -21,6 +21,7 @@ from gz_testauto.sdf.values import remove_child
 
 LOGGER = logging.getLogger(__name__)
 
+_XACRO = b"<xacro:"
 _GAZEBO_SIM_LIDARS = ("gpu_lidar", "lidar")
 
 
@@ -36,6 +37,15 @@ class XacroInput:
 def is_urdf(path: Path) -> bool:
     """Return whether a file is URDF or xacro, by its suffix."""
     return path.suffix in (".urdf", ".xacro")
+
+
+def runs_xacro(path: Path) -> bool:
+    """Return whether xacro evaluates the expressions of a model file or of a directory's model."""
+    try:
+        path = resources.model_file(path)
+        return path.suffix == ".xacro" or (is_urdf(path) and _XACRO in read_input(path, SdfError))
+    except (ResourceError, SdfError):  # reported when the model is read
+        return False
 
 
 def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocument:
@@ -62,7 +72,7 @@ def read_robot_file(path: Path, xacro: Optional[XacroInput] = None) -> SdfDocume
 def _converted(path: Path, xacro: XacroInput) -> SdfDocument:
     content = read_input(path, SdfError)
     source = str(path)
-    if path.suffix == ".xacro" or b"<xacro:" in content:
+    if path.suffix == ".xacro" or _XACRO in content:
         content = expand_xacro(path, xacro.arguments, xacro.environment)
         source = f"{path} (expanded by xacro)"
     root = convert_urdf(content, source)

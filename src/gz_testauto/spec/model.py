@@ -112,11 +112,24 @@ class LocatedSpec(Spec):
             raise
 
 
+STORED = {"is_stored": True}
+"""The validation context of a stored campaign, whose paths are absolute and are not opened."""
+
+
+def is_stored(info: ValidationInfo) -> bool:
+    """Return whether a stored campaign is validated."""
+    return bool((info.context or {}).get("is_stored"))
+
+
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
     """Return an absolute path. A relative path is relative to the directory of the file ``source``
     in the validation context. ``$(env NAME)`` is replaced as in roslaunch."""
     if not isinstance(value, str):
         return value
+    if is_stored(info):
+        if not os.path.isabs(value):
+            raise fault(f"is {value!r}; stored paths are absolute")
+        return Path(value)
     value = _ENVIRONMENT.sub(_variable, value)
     source = (info.context or {}).get("source")
     if source is None:  # created in code, not read from a file

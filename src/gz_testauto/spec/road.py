@@ -24,7 +24,14 @@ from typing_extensions import Annotated
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry, unknown_name
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Point, Spec, as_tuple, require_different, resolve_path
+from gz_testauto.spec.model import (
+    Point,
+    Spec,
+    as_tuple,
+    is_stored,
+    require_different,
+    resolve_path,
+)
 
 ROAD_READERS = Registry("road reader", {})
 """Registered functions that read lanes from a file. The arguments of each function are the path of
@@ -114,6 +121,8 @@ class RoadSpec(Spec):
                 f"with 'opendrive', only 'route' and 'lane_types' are allowed; remove {other}"
             )
         kinds = data.get("lane_types", ["driving"])
+        if is_stored(info):
+            raise ValueError("the key 'opendrive' does not occur in stored campaigns")
         file = resolve_path(data["opendrive"], info)
         try:
             read_lanes = ROAD_READERS.get("opendrive")
@@ -149,7 +158,7 @@ class RoadSpec(Spec):
 
 
 def _road(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, (str, Path)):
+    if is_stored(info) or not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), RoadSpec)
 

@@ -33,6 +33,7 @@ from gz_testauto.spec.model import (
     Spec,
     SpecPath,
     ViaSpec,
+    is_stored,
     require_different,
     resolve_path,
 )
@@ -54,7 +55,7 @@ PATH_M = "path_m"
 
 
 def _obstacles(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, (str, Path)):
+    if is_stored(info) or not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), ObstacleSpec)
 

@@ -73,7 +73,7 @@ class StaticMaps:
     ) -> None:
         self._spec, self._missions = spec, missions
         self._limits = limits
-        self.scan_height_m = _scan_height_m(spec, robot)
+        self.scan_height_m = scan_height_m(spec, robot)
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
     def share_plans(self, other: "StaticMaps") -> None:
@@ -253,7 +253,7 @@ class StaticMaps:
         return found[1], found[0]
 
 
-def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
+def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
     """Return ``robot.scan_height_m`` (m), or the height of the lidar in the model if this key is
     not set.
     """

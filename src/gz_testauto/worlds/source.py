@@ -60,6 +60,10 @@ class WorldSource(ABC):
         """
         return None
 
+    def programs(self) -> Tuple[Path, ...]:
+        """Return the files whose code is executed in trials."""
+        return ()
+
     def sdf_files(self) -> Iterator[Path]:
         """Yield the SDF files from which worlds are generated, so that their plug-ins can be
         listed."""

@@ -78,8 +78,11 @@ def test_a_saved_policy_reproduces_its_episode_bit_by_bit(environment, trained, 
         assert np.array_equal(store.trajectory(found).pose, recorded.pose)
     capsys.readouterr()
     assert main(["replay", str(out), "2", "learned"]) == 2
-    assert f"which are programs:\n  {file}\nno trial was run; use --yes" in capsys.readouterr().err
-    assert main(["replay", str(out), "2", "learned", "--yes"]) == 0
+    message = (
+        f"run programs:\n  policy {file}, which is read with pickle\nno trial was run; use --trust"
+    )
+    assert message in capsys.readouterr().err
+    assert main(["replay", str(out), "2", "learned", "--trust"]) == 0
     assert "identical to the stored trial" in capsys.readouterr().out
 
 

@@ -14,6 +14,7 @@ from gz_testauto.campaign.resume import open_for_replay, read_campaign
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
@@ -234,7 +235,8 @@ def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeyp
     assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
     assert list(write_final_page(out))
     with ResultStore.open(CampaignDirectory(out)) as store:
-        assert open_for_replay(CampaignDirectory(out), store).trials[0].world == "world_0000"
+        replayed = open_for_replay(CampaignDirectory(out), store, require_trust)
+    assert replayed.trials[0].world == "world_0000"
 
 
 @needs_scenic

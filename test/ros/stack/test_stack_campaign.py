@@ -105,8 +105,8 @@ def assert_replays(out, mark):
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
     )
     assert asked.returncode == 2
-    assert "run launch files" in asked.stderr and "use --yes" in asked.stderr
-    command.append("--yes")
+    assert "launch file " in asked.stderr and "use --trust" in asked.stderr
+    command.append("--trust")
     ran = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, ran
     assert re.search(r"^(the outcome is equal$|identical to the stored trial)", ran.stdout, re.M)

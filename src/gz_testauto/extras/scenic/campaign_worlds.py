@@ -99,6 +99,10 @@ class ScenicWorlds(WorldSource):
             found[f"worlds.scenic.file/{name}"] = file_sha256(path)
         return found
 
+    def programs(self) -> Tuple[Path, ...]:
+        """Return the scenario if it runs in trials."""
+        return (Path(self.spec.file),) if self.spec.dynamic else ()
+
     def sdf_files(self) -> Iterator[Path]:
         """Yield the SDF files of the base world and of all models in the descriptor. Raises
         ``SpecError`` or ``ResourceError`` if a file does not exist."""

@@ -28,6 +28,7 @@ from gz_testauto.campaign.resume import changed_planners, open_for_replay
 from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.cli.workers import processors, whole_number, worker_count
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.stored_robustness import (
@@ -88,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of processes (default: number of processors, here %(default)s); it changes "
         "no result",
     )
+    add_trust_argument(parser)
 
 
 class Repeat(NamedTuple):
@@ -110,8 +112,8 @@ class RepeatTask:
         """Run a repeat."""
         if self._opened is None:
             directory = CampaignDirectory(self._directory)
-            with ResultStore.read(directory) as store:
-                campaign = open_for_replay(directory, store)
+            with ResultStore.read(directory) as store:  # the command has required trust
+                campaign = open_for_replay(directory, store, lambda campaigns, worlds: None)
             self._opened = campaign, Perturbation(campaign.spec)
         campaign, perturbation = self._opened
         trial = next(one for one in campaign.trials if one.index == repeat.trial)
@@ -128,7 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory.require_begun()
     with directory.locked(), ResultStore.read(directory) as store:
         results = store.results()
-        campaign = open_for_replay(directory, store)
+        trust = functools.partial(require_trust, is_trusted=arguments.trust)
+        campaign = open_for_replay(directory, store, trust)
         trials = {one.label: one for one in _chosen(campaign, results, arguments)}
         with Perturbation(campaign.spec):
             pass  # a campaign that it does not support is rejected here

@@ -25,6 +25,7 @@ examples:
 """
 
 import argparse
+import functools
 import json
 import math
 import sys
@@ -45,6 +46,7 @@ from gz_testauto.cli.campaigns import (
     run_trials,
 )
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.findings import (
     FoundTrial,
@@ -59,6 +61,7 @@ from gz_testauto.extras.search.target import FAILED, SearchTarget, read_target
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
+from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.worlds.manifest import read_worlds
@@ -117,6 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also run each robust found trial in this simulator, such as gazebo",
     )
     parser.add_argument("--json", action="store_true", help="print search.json instead of a table")
+    add_trust_argument(parser)
     add_campaign_arguments(parser)
 
 
@@ -154,7 +158,8 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         if findings and not stop():
             with ResultStore.read(directory) as store:
-                campaign = open_for_replay(directory, store)
+                trust = functools.partial(_require_trust, spec, arguments.trust)
+                campaign = open_for_replay(directory, store, trust)
             confirm = arguments.simulator_confirm or ""
             journal = Journal(arguments.out / OF_SEARCH, {"format": 2})
             with Examination(campaign.spec, journal, confirm) as examination:
@@ -182,6 +187,14 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 0 if findings and not results.invalid and not unconfirmed else EXIT_INVALID
+
+
+def _require_trust(
+    own: CampaignSpec, is_trusted: bool, stored: Sequence[CampaignSpec], worlds: Sequence[Path]
+) -> None:
+    """Ask for permission to run stored campaigns, unless they are that of the command line."""
+    is_own = all(one.model_dump(mode="json") == own.model_dump(mode="json") for one in stored)
+    require_trust(stored, worlds, is_trusted or is_own)
 
 
 def _print(

@@ -17,6 +17,7 @@ example:
 """
 
 import argparse
+import functools
 import json
 import shutil
 import sys
@@ -34,6 +35,7 @@ from gz_testauto.campaign.robustness import PerturbedTrial, share_text
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
 from gz_testauto.cli.replay import find_trial, require_result
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.journal import JOURNAL, Journal
 from gz_testauto.extras.search.one_trial import (
@@ -90,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="perturbed trials for the robustness of the failure, or on a stack new trials for its "
         "rate; 0: none (default: %(default)s)",
     )
+    add_trust_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -98,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
-        campaign = open_for_replay(directory, store)
+        trust = functools.partial(require_trust, is_trusted=arguments.trust)
+        campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         where = f"{escape_text(trial.world)} {trial.planner}"
         found_trials = {one.trial: one for one in store.results().trials}

@@ -13,15 +13,15 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.resume import find_world, read_campaign
+from gz_testauto.campaign.resume import find_world, open_for_reading, read_campaign
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.traffic import surface_of
 from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, read_body
+from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
@@ -56,8 +56,7 @@ class WorldContext:
             return found
         try:
             found.spec, found.missions = read_campaign(directory)
-            robot = read_body(found.spec)
-            found.campaign = prepare(found.spec, robot, tuple(worlds), found.missions)
+            found.campaign = open_for_reading(directory, tuple(worlds))
         except (GzTestautoError, TypeError) as error:
             found.problems.append(f"worlds are drawn without obstacles and robot: {error}")
         return found
@@ -73,9 +72,10 @@ class WorldContext:
         The list is empty for a navigation stack, which plans its own path, and for worlds with
         separate maps, for which planning would take too long.
         """
-        if not isinstance(self.campaign, PreparedBuiltin) or self._without_path:
+        if self.campaign is None or self._without_path:
             return []
-        if self.campaign.spec.worlds.base is None:
+        spec = self.campaign.spec
+        if not isinstance(spec, BuiltinCampaignSpec) or spec.worlds.base is None:
             return []
         try:
             ways = self.campaign.static_map.waypoints(world)

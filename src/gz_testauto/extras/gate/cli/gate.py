@@ -29,11 +29,12 @@ from pathlib import Path
 
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import read_campaign
-from gz_testauto.cli.replay import require_trust
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.extras.gate.corpus import (
     corpus_bytes,
     corpus_planners,
     judge_corpus,
+    read_corpus,
 )
 from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
 from gz_testauto.extras.gate.questions import GateQuestions
@@ -83,11 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="first run the planners in the worlds of DIR, a directory of outputs of `gz_testauto "
         "shrink`; each planner must reach the goal in each of them",
     )
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="with --corpus, run policies that contain programs without confirmation",
-    )
+    add_trust_argument(parser)
     _add_rules(parser)
     _add_allowances(parser)
     parser.add_argument(
@@ -230,8 +227,9 @@ def _evaluate(arguments: argparse.Namespace) -> GateEvaluation:
     base = "" if request.baseline else request.baseline_planner
     planners = corpus_planners(spec, request.planners, base)
     judged = evaluate_gate(request) if request.has_question else GateEvaluation(spec.name, ())
-    if not arguments.yes:
-        require_trust(spec)
+    stored = [spec, *(world.spec for world in read_corpus(arguments.corpus))]
+    files = [Path(entry.file) for one in stored for entry in one.worlds.files or ()]
+    require_trust(stored, files, arguments.trust)
     corpus = judge_corpus(arguments.corpus, planners, _print_progress)
     write_atomically(directory.path / JUDGED_CORPUS, corpus_bytes(corpus))
     return replace(judged, corpus=corpus)

@@ -22,6 +22,7 @@ from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.cli.workers import add_worker_arguments
 from gz_testauto.extras.standard_set.card import PlannerIdentity, ScoreCard, read_card
 from gz_testauto.extras.standard_set.classes import StandardSet
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="YAML file of the planner, needed if its parameters name files",
     )
     add_worker_arguments(parser)
+    add_trust_argument(parser)
     parser.set_defaults(retry_invalid=False)
 
 
@@ -94,6 +96,8 @@ def _verify(
     inputs: List[str] = []
     for name, result in card.classes.items():
         spec = runner.campaign(name, planner)
+        if arguments.planner is None:  # the planner of the card
+            require_trust([spec], is_trusted=arguments.trust)
         directory = out / planner.name / name
         hashes = runner.prepare(spec, directory)
         manifest = Manifest.read(CampaignDirectory(directory))

@@ -1,0 +1,74 @@
+"""Ask for permission to run the programs that results name.
+
+Results can be those of another author. Commands that only read them run nothing. Commands that run
+their trials list these programs first, and run them only with the permission of the user.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Dict, Iterator, Sequence
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.campaign.world_plugins import plugin_counts, runs_plugins
+from gz_testauto.planners import planner_origin
+from gz_testauto.sdf.robot_files import runs_xacro
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.trial.launch_files import launch_files
+from gz_testauto.worlds.source import world_source
+
+
+def add_trust_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that permits all programs."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the programs that the results name, such as launch files, policies that contain "
+        "programs, xacro files and plugins of worlds, without confirmation",
+    )
+
+
+def require_trust(
+    campaigns: Sequence[CampaignSpec], worlds: Sequence[Path] = (), is_trusted: bool = False
+) -> None:
+    """Ask the user for permission to run the programs that stored campaigns name.
+
+    ``worlds`` are the files of their worlds. Raises ``ResultsError`` without the permission, unless
+    there are no programs or ``is_trusted`` is true.
+    """
+    programs: Dict[str, None] = {}
+    for spec in () if is_trusted else campaigns:
+        programs.update(dict.fromkeys(map(escape_text, _programs(spec, worlds))))
+    if not programs:
+        return
+    listed = "\n  ".join(["the trials of these results run programs:", *programs])
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(f"{listed}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+        raise ResultsError("no trial was run, because you did not confirm it")
+    raise ResultsError(f"{listed}\nno trial was run; use --trust if you trust their author")
+
+
+def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
+    """Yield each program that the trials run, except installed plug-ins."""
+    if isinstance(spec, StackCampaignSpec):
+        for file in launch_files(spec):
+            yield f"launch file {file}, and the programs that it starts"
+    if isinstance(spec, BuiltinCampaignSpec):
+        planners = [(one.plugin, one.parameters) for one in spec.planners]
+        planners += [(one.planner, one.parameters) for one in spec.robots if one.planner]
+        policies = {file for name, given in planners for file in planner_origin(name, **given).runs}
+        for file in sorted(policies):
+            yield f"policy {file}, which is read with pickle"
+    models = [spec.robot.model, *(one.model for one in spec.robots)]
+    models += [one.model for one in spec.actors]
+    for file in dict.fromkeys(model for model in models if model and runs_xacro(model)):
+        yield f"xacro file {file}"
+    source = world_source(spec)
+    for file in () if source is None else source.programs():
+        yield f"scenario {file}"
+    if runs_plugins(spec):
+        for name, count in plugin_counts(worlds).most_common():
+            yield f"plugin {name} in {count} world{'' if count == 1 else 's'}"
