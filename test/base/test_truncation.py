@@ -1,4 +1,5 @@
 import logging
+import os
 import pickle
 
 import pytest
@@ -64,6 +65,9 @@ def test_command_line_prints_the_truncated_message_and_saves_the_full_one(
         raise SimulatorError(LONG)
 
     monkeypatch.setattr("gz_testauto.cli.main._run_verb", fails)
+    yesterday = tmp_path / "gz_testauto_message_old.txt"
+    yesterday.write_text("")
+    os.utime(yesterday, (yesterday.stat().st_mtime - 90_000.0,) * 2)
     assert main(["run"]) == 2
     first, second = capsys.readouterr().err.splitlines()
     assert first == f"gz_testauto: {truncate(LONG)}"

@@ -198,3 +198,10 @@ def test_a_file_that_is_no_lock_is_not_overwritten(tmp_path):
     with foreign, Training(tmp_path).locked():
         raise AssertionError("the file was taken as a lock")
     assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_path_that_is_not_utf_8_is_rejected_by_its_name(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    with pytest.raises(ResultsError, match="the path is not valid UTF-8"):
+        Training(path).require_fresh_or_begun()
+    assert not os.path.exists(path)

@@ -18,6 +18,8 @@ import resource
 import sys
 import tempfile
 import textwrap
+import time
+from pathlib import Path
 from typing import Any, List, Optional, TextIO
 
 from gz_testauto import __version__
@@ -63,6 +65,9 @@ LEAST_ADDRESS_SPACE_B = 1_000_000_000
 
 HELP_WIDTH = 79
 """Width (characters) of help texts. argparse wraps the descriptions of options itself."""
+MESSAGE_KEPT_S = 86_400.0
+"""Time (s) for which the complete text of a shortened message is kept."""
+_MESSAGE_PREFIX, _MESSAGE_SUFFIX = "gz_testauto_message_", ".txt"
 EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -247,9 +252,16 @@ def _continued(line: str) -> str:
 
 
 def _kept(message: str) -> str:
-    """Write a message to a temporary file, and return the path or, if that fails, the error."""
+    """Write a message to a temporary file, and return the path or, if that fails, the error.
+
+    Earlier messages are removed after :data:`MESSAGE_KEPT_S`.
+    """
     try:
-        descriptor, path = tempfile.mkstemp(prefix="gz_testauto_", suffix=".txt")
+        for earlier in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
+            with contextlib.suppress(OSError):  # of another user, or removed by another command
+                if time.time() - earlier.lstat().st_mtime > MESSAGE_KEPT_S:
+                    earlier.unlink()
+        descriptor, path = tempfile.mkstemp(_MESSAGE_SUFFIX, _MESSAGE_PREFIX)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(message + "\n")
     except OSError as error:

@@ -92,6 +92,13 @@ class RunDirectory:
         """Raise ``ResultsError`` if the directory contains files that no run of this kind has
         written.
         """
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError:
+            raise ResultsError(
+                f"{self.path}: the path is not valid UTF-8, so that results cannot name their "
+                "files; rename the directory, or specify another one"
+            ) from None
         if self.is_begun or not os.path.exists(self.path):
             return
         if not os.path.isdir(self.path):
