@@ -148,6 +148,17 @@ def test_same_command_repeats_no_trial_and_other_inputs_are_rejected(tune, capsy
     assert tune.read() == first
     assert tune(budget=BUDGET + 20) == 2
     assert "budget is 80, was 60" in capsys.readouterr().err
+    marker = tune.folder / "out" / "tuning.json"
+    stored = json.loads(marker.read_text())
+    for damage, complaint in (
+        ({"inputs": 5}, "inputs: Input should be a valid dictionary"),
+        ({"candidates": [[1]]}, "candidates.0: Input should be a valid dictionary"),
+        ({"candidates": [{}]}, "candidates has 1 entries instead of"),
+    ):
+        marker.write_text(json.dumps({**stored, **damage}))
+        assert tune() == 2
+        assert f"tuning.json: the file is damaged: {complaint}" in capsys.readouterr().err
+    marker.write_text(json.dumps(stored))
     (tune.folder / "space.yaml").write_text(SPACE.replace("1.0]", "1.1]"))
     assert tune() == 2
     assert "parameters.alpha_m" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.tune.race import Loss, Losses, RacePlan, largest_plan, least_plan, race
@@ -51,6 +51,12 @@ class TuningDirectory(RunDirectory):
     CONTENT, COMMAND, MARKER = "tuning", "gz_testauto tune", "tuning.json"
     EARLIER = ()
     UNFINISHED = ("tuning.json.partial", "*.yaml.partial", "result.json.partial")
+
+
+@dataclass(frozen=True)
+class _StoredTuning:
+    inputs: Dict[str, Any]
+    candidates: Tuple[Values, ...]
 
 
 class TuningStopped(Exception):
@@ -208,10 +214,17 @@ def open_tuning(
         **{f"parameters.{one.name}": one.text for one in parameters},
     }
     if directory.is_begun:
-        stored = read_json_object(directory.marker, ResultsError)
-        differences = list_differences(stored["inputs"], inputs)
+        content = read_json_object(directory.marker, ResultsError)
+        stored = validate_as(_StoredTuning, content, str(directory.marker), ResultsError)
+        differences = list_differences(stored.inputs, inputs)
         refuse_differences(directory.path, "a tuning with other inputs", differences)
-        return Tuning(spec, entry, plan, tuple(stored["candidates"]))
+        if len(stored.candidates) != plan.candidates[0] + 1:
+            raise ResultsError(
+                f"{directory.marker}: the file is damaged: candidates has "
+                f"{len(stored.candidates)} entries instead of {plan.candidates[0] + 1}; specify a "
+                "new directory with --out"
+            )
+        return Tuning(spec, entry, plan, stored.candidates)
     drawn = draw_candidates(parameters, entry, spec.seed, plan.candidates[0])
     candidates: Tuple[Values, ...] = ({}, *drawn)
     text = json.dumps({"inputs": inputs, "candidates": candidates}, indent=1)
