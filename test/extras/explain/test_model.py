@@ -147,15 +147,57 @@ def test_tied_values_have_a_finite_interval():
     assert 1.0 < ratio.low < ratio.value < ratio.high < math.inf
 
 
-def test_planner_without_failures_is_left_out_with_a_note():
+@pytest.mark.parametrize("is_first", [True, False])
+def test_planner_without_failures_is_left_out_with_a_note(is_first):
     given = random_table(60)
-    planners = ["fgm"] * 60 + ["dwa"] * 60
-    failed = [*given.failed, *[False] * 60]
-    both = table(np.tile(given.values, (2, 1)), failed, given.worlds * 2, planners)
+    parts = (["dwa"] * 60, [False] * 60), (["fgm"] * 60, list(given.failed))
+    (planners, failed), (others, others_failed) = parts if is_first else reversed(parts)
+    both = table(
+        np.tile(given.values, (2, 1)),
+        failed + others_failed,
+        given.worlds * 2,
+        planners + others,
+    )
     found, _ = explain(both)
     assert found.planners == ("fgm",)
     assert found.effects[0].odds_ratio == explain(given)[0].effects[0].odds_ratio
     assert any("dwa never failed" in note for note in found.notes)
+
+
+def test_opposite_effects_of_planners_are_stated():
+    first, second = random_table(150, (1.0, 0.5)), random_table(150, (-1.0, 0.5))
+    both = table(
+        np.concatenate([first.values, second.values]),
+        np.concatenate([first.failed, second.failed]),
+        first.worlds * 2,
+        ["fgm"] * 150 + ["dwa"] * 150,
+    )
+    (note,) = explain(both)[0].notes
+    assert "The effect of f0 differs between the planners (p < 0.001)" in note
+    signs = both.values[:, [0]] > 0.0  # its square is no new column
+    (note,) = explain(table(signs, both.failed, both.worlds, both.planners))[0].notes
+    assert "The effect of f0 differs" in note
+
+
+def test_effect_that_rises_and_falls_is_stated():
+    values = np.random.default_rng(2).standard_normal((150, 2))
+    rate = 1.0 / (1.0 + np.exp(-2.5 * (np.abs(values[:, 0]) - 1.0)))
+    found, _ = explain(table(values, np.random.default_rng(3).random(150) < rate))
+    (note,) = found.notes
+    assert "The odds of failure do not change steadily with f0 (p" in note
+
+
+def test_steady_and_equal_effects_have_no_note():
+    noted = 0
+    for seed in range(20):
+        first, second = (random_table(60, (1.0, 0.0), seed=2 * seed + one) for one in range(2))
+        values, failed = (
+            np.concatenate([getattr(one, name) for one in (first, second)])
+            for name in ("values", "failed")
+        )
+        both = table(values, failed, first.worlds * 2, ["fgm"] * 60 + ["dwa"] * 60)
+        noted += bool(explain(both)[0].notes)
+    assert noted <= 3  # 5 % by chance
 
 
 @pytest.mark.parametrize(

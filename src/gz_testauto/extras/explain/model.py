@@ -12,6 +12,9 @@ and S. Bate, Biometrika 94 (2007) 167–183. The likelihood without a penalty un
 end of no effect, and Firth's penalized one (G. Heinze and M. Schemper, Statistics in Medicine 21
 (2002) 2409–2419) the lower end of none; the stated interval contains both. p-values belong to the
 same deviances, and are adjusted over all features by Holm's method.
+
+A note states where one odds ratio does not describe a feature: products of the feature and the
+planners, or its square, have an effect by the likelihood-ratio test with the same correction.
 """
 
 import math
@@ -25,7 +28,7 @@ from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.analysis.logistic import LogisticFit, Profile, cluster_covariance, fit_logistic
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.explain.features import Feature, FeatureTable
-from gz_testauto.report.plain import count_text, joined
+from gz_testauto.report.plain import count_text, joined, p_text
 
 PER_FEATURE = 10
 """Smallest number of worlds with a failure, and of worlds with a success, for each feature."""
@@ -93,6 +96,7 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
             "the logistic regression does not converge; use fewer features with --features"
         )
     notes += _separation_notes(design, table)
+    notes += _misfit_notes(design, table)
     estimates = _estimates(fit, design, table)
     effects = tuple(
         FeatureEffect(feature, float(table.values[:, at].mean()), float(deviation[at]), ratio, p)
@@ -136,9 +140,8 @@ def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
     others completely."""
     if not len(table.failed):
         return table
-    planners = np.asarray(table.planners)
     for planner in dict.fromkeys(table.planners):
-        ended = table.failed[planners == planner]
+        ended = table.failed[np.asarray(table.planners) == planner]
         if ended.all() or not ended.any():
             word = "always" if ended.all() else "never"
             notes.append(f"{planner} {word} failed, so its trials are not part of the model.")
@@ -263,3 +266,51 @@ def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
         "worlds. The odds ratios then have no upper limit; the stated ones are finite only because "
         "of Firth's penalty."
     ]
+
+
+def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
+    """Return a note for each feature whose effect differs between the planners, or whose square has
+    an effect."""
+    others = _intercepts(table)[:, 1:]
+    texts: List[str] = []
+    p_values: List[float] = []
+    for at, feature in enumerate(table.features):
+        values = design[:, [at]]
+        for added, text in (
+            (
+                values * others,
+                f"The effect of {feature.name} differs between the planners ({{}}), so its odds "
+                "ratio describes none of them. Explain each planner by its name.",
+            ),
+            (
+                values**2,
+                f"The odds of failure do not change steadily with {feature.name} ({{}}), so its "
+                "odds ratio does not describe them. Use the tree, or a curve of the report.",
+            ),
+        ):
+            p = _p_of_added(design, added, table)
+            if not math.isnan(p):
+                texts.append(text)
+                p_values.append(p)
+    adjusted = holm(p_values)
+    return [text.format(p_text(p)) for text, p in zip(texts, adjusted) if p < ALPHA]
+
+
+def _p_of_added(design: np.ndarray, added: np.ndarray, table: FeatureTable) -> float:
+    """Return the p-value of the likelihood-ratio test that the columns ``added`` have no effect;
+    NaN if there are none, or if the regression with them has no unique solution."""
+    from scipy.stats import f
+
+    complete = np.column_stack([design, added])
+    count, degrees = added.shape[1], len(set(table.worlds)) - complete.shape[1]
+    if not count or degrees < 1 or np.linalg.matrix_rank(complete) < complete.shape[1]:
+        return math.nan
+    failed, ones = table.failed.astype(float), np.ones(len(table.failed))
+    fit = fit_logistic(complete, failed, ones)
+    if not fit.has_converged:
+        return math.nan
+    robust = cluster_covariance(fit, complete, failed, ones, np.asarray(table.worlds))
+    ratio = np.linalg.solve(fit.model_covariance[-count:, -count:], robust[-count:, -count:])
+    with_added, without = (Profile(one, failed, ones, False).largest for one in (complete, design))
+    deviance = 2.0 * (with_added - without) / max(1.0, float(np.trace(ratio)) / count)
+    return float(f.sf(deviance / count, count, degrees))
