@@ -9,8 +9,9 @@ same worlds. Further cells have skewed differences, and repetitions that always 
 of a metric must contain the true median or mean, also if it is skewed or has outliers. False
 alarms: in each cell a test may find a difference between two equal planners in
 at most 5.5 % of campaigns; the gate and the early stop, evaluated after every world, may be wrong
-in at most alpha. The same holds for a comparison of campaigns that stopped early. A cell that
-misses its limit by chance is drawn again with ten times as many campaigns, and that result counts.
+in at most alpha. The same holds for a comparison of campaigns that stopped early. At least 93 % of
+searches for a boundary must have no wrong bound, and report a hump. Another cell that misses its
+limit by chance is drawn again with ten times as many campaigns, and that result counts.
 Agreement: in each of ten times as many campaigns of all kinds, the p-value, the interval, the
 sentence and the gate of a comparison must agree.
 Savings: the share of 500 worlds that a campaign with early stop saves, at a true difference of 15
@@ -34,7 +35,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import expit
+from scipy.stats import beta, norm
 
 from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import DIFFERENCE
@@ -56,6 +58,7 @@ from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.paired_median import median_difference, sign_test
 from gz_testauto.analysis.success_curve import success_curve
 from gz_testauto.extras.gate.questions import GatePair, GateQuestions, Verdict, evaluate
+from gz_testauto.extras.search.boundary import FailureRates, run_adaptively
 from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import StopSpec
@@ -680,6 +683,72 @@ def agreement(table, arguments):
     table.row("contradictions per campaign", number / total, number == 0, "= 0 %")
 
 
+VALUES = tuple(float(value) for value in range(9))
+BUDGET, MOST = 200, 100
+HUMP = (lambda at: 0.05 + 0.8 * np.exp(-(((at - 4.0) / 1.33) ** 2)), 0.5)
+BOUNDARIES = {
+    "threshold between two values": (lambda at: at > 3.53, 0.5),
+    "threshold next to a value": (lambda at: at > 4.01, 0.5),
+    "jump from 5 to 60 %": (lambda at: np.where(at > 3.53, 0.6, 0.05), 0.5),
+    "jump from 5 to 60 %, boundary of 10 %": (lambda at: np.where(at > 3.53, 0.6, 0.05), 0.1),
+    "jump from 0 to 30 %, boundary of 10 %": (lambda at: np.where(at > 4.67, 0.3, 0.0), 0.1),
+    "saturates at 70 %": (lambda at: np.clip(0.225 * at - 0.6, 0.0, 0.7), 0.5),
+    "constant, 2 %": (lambda at: np.full_like(at, 0.02), 0.5),
+    "constant, 3 %": (lambda at: np.full_like(at, 0.03), 0.5),
+    "constant, 10 %, boundary of 10 %": (lambda at: np.full_like(at, 0.1), 0.1),
+    "constant, 45 %": (lambda at: np.full_like(at, 0.45), 0.5),
+    "logistic, flat": (lambda at: expit(0.75 * (at - 3.6)), 0.5),
+    "logistic, steep": (lambda at: expit(1.9 * (at - 3.6)), 0.5),
+    "logistic, steep, boundary of 10 %": (lambda at: expit(1.9 * (at - 3.6)), 0.1),
+    "logistic, decreasing": (lambda at: expit(1.9 * (3.6 - at)), 0.5),
+    "probit": (lambda at: norm.cdf(0.75 * (at - 3.6)), 0.5),
+    "complementary log-log": (lambda at: -np.expm1(-np.exp(at - 4.0)), 0.5),
+    "hump of 85 %": HUMP,
+}
+"""Failure rates at values from 0 to 8, and the failure rate of the boundary."""
+
+
+def bounded(name, campaigns, seed):
+    """Return the share of campaigns with a wrong bound, that with a boundary, and the median width
+    of the intervals. A hump has no right bound, and must be reported."""
+    curve, rate = BOUNDARIES[name]
+    wrong, widths = 0, []
+    for child in seed.spawn(campaigns):
+        rng = np.random.default_rng(child)
+        worlds = collections.defaultdict(lambda: rng.random(MOST))  # noqa: B023
+        outcomes = run_adaptively(
+            VALUES,
+            BUDGET,
+            MOST,
+            [rate],
+            lambda value, number: worlds[value][:number] < curve(np.array(value)),  # noqa: B023
+            lambda low, high: (low + high) / 2.0 if high - low > 1e-5 else None,
+        )
+        compared = FailureRates(outcomes, rate)
+        boundary = compared.boundary()
+        if (curve, rate) == HUMP:
+            wrong += compared.is_monotone and not compared.contradicting
+        else:
+            below, above = (curve(np.array(one)) for one in (compared.below, compared.above))
+            wrong += not compared.is_monotone or (below > rate).any() or (above < rate).any()
+        if boundary is not None:
+            widths.append(min(boundary.high, VALUES[-1]) - max(boundary.low, VALUES[0]))
+    return name, wrong / campaigns, len(widths) / campaigns, np.median(widths or [math.nan])
+
+
+def boundaries(table, arguments):
+    print(
+        f"\nBoundary of a failure rate with {BUDGET} trials at values from {VALUES[0]:g} to "
+        f"{VALUES[-1]:g}: share of campaigns\nwithout a wrong bound, share with a boundary, and "
+        "median width of its interval"
+    )
+    for name, wrong, share, width in in_parallel(bounded, list(BOUNDARIES), arguments):
+        text = f"{name} ({100 * share:.0f} %, {width:.2g})"
+        table.row(
+            text, 1.0 - wrong, 1.0 - wrong >= LEAST_COVERAGE, f">= {100 * LEAST_COVERAGE:g} %"
+        )
+
+
 PARTS = {
     "savings": savings,
     "agreement": agreement,
@@ -690,6 +759,7 @@ PARTS = {
     "tests": tests,
     "rates": rates,
     "pairs": pairs,
+    "boundary": boundaries,
 }
 
 

@@ -1,194 +1,185 @@
-"""Estimate the value from which a planner fails, and choose the trials that determine it best.
+"""Bound the value from which a planner fails, and choose the trials that narrow the bounds.
 
-The failure rate at a value ``x`` is the logistic curve ``1 / (1 + exp(-(a + b·x)))``, fitted with
-Firth's penalty. The boundary of a rate is the value at which the curve has this rate. Its interval
-contains the values that the profile of the penalized likelihood does not reject. It has two ends
-exactly if the likelihood rejects ``b = 0``, so no other curve has a boundary.
-
-The next trials are those that reduce the variance of the boundary most (c-optimality), or, as long
-as ``b`` may be 0, the volume of the confidence ellipse of both coefficients (D-optimality): V. V.
-Fedorov, Theory of Optimal Experiments, Academic Press, 1972.
+The failure rate is assumed to increase only, or to decrease only, with the value; its form is not.
+A hypothesis states for each value whether the failure rate is at least ``rate``, or at most. Each
+trial is a bet against this statement. The capital, 1 before the first trial, is multiplied by the
+likelihood ratio of the estimated failure rate and ``rate``, if the estimate contradicts the
+statement. The estimate uses the previous trials at this value only. The expected capital of the
+true hypothesis does not increase, however the values are chosen. By Ville's inequality, it ever
+reaches 20 in at most 5 % of runs, so hypotheses that reach it are rejected: A. Ramdas, P. Grünwald,
+V. Vovk and G. Shafer, Statistical Science 38 (2023) 576–601.
 """
 
-from functools import cached_property
-from typing import Callable, NamedTuple, Optional, Sequence, Tuple
+import math
+from collections import Counter
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.analysis.logistic import Profile, fit_logistic
+from gz_testauto.extras.search.varied import Number
 
-METHOD = "profile of the penalized likelihood"
+METHOD = "bets against each monotone failure rate"
 
 FIRST = 5
-"""Number of trials at each level before trials are chosen."""
+"""Number of trials at each value before trials are chosen."""
 
-BATCH = 20
-"""Number of trials that are chosen together."""
+ROUND = 10
+"""Number of trials at each of the values that are chosen together."""
+
+PRIOR = 2.0
+"""Number of trials that count as evidence for the tested rate in the estimate of a failure rate."""
+
+REJECTED = -math.log(1.0 - LEVEL)
+"""Logarithm of the capital that rejects a hypothesis."""
+
+Outcomes = Mapping[Number, Sequence[bool]]
+"""For each value, in increasing order, whether each valid trial failed, in the order of worlds."""
+
+Midpoint = Callable[[Number, Number], Optional[Number]]
+"""A function that returns a value between two values, or None if there is none."""
 
 
-class LackOfFit(NamedTuple):
-    """The test of the curve against a separate rate for each value: twice the difference of the
-    log-likelihoods, its degrees of freedom, and the p-value."""
-
-    deviance: float
-    degrees: int
-    p: float
+class _Capitals(NamedTuple):
+    below: float
+    above: float
 
 
-class FailureCurve:
-    """The failure rate against a value, of which the numbers of failures and of trials are known
-    for some ``values``, at least two of them."""
+def _log_capitals(failed: Sequence[bool], rate: float) -> _Capitals:
+    """Return the logarithms of the capitals from bets that the failure rate is below ``rate``, and
+    that it is above."""
+    outcomes = np.asarray(failed, dtype=float)
+    estimate = np.cumsum(outcomes) - outcomes + PRIOR * rate
+    estimate /= np.arange(len(outcomes)) + PRIOR
+    gains = np.log(np.where(outcomes, estimate / rate, (1.0 - estimate) / (1.0 - rate)))
+    return _Capitals(float(gains[estimate < rate].sum()), float(gains[estimate > rate].sum()))
 
-    def __init__(
-        self, values: Sequence[float], failures: Sequence[int], trials: Sequence[int]
-    ) -> None:
-        self._values = np.asarray(values, dtype=float)
-        self._middle = (self._values.max() + self._values.min()) / 2.0
-        self._half = np.ptp(self._values) / 2.0
-        self._at = (self._values - self._middle) / self._half
-        self._failures = np.asarray(failures, dtype=float)
-        self._trials = np.asarray(trials, dtype=float)
-        self._fit = fit_logistic(self._design(0.0), self._failures, self._trials)
 
-    def rate(self, values: np.ndarray) -> np.ndarray:
-        """Return the failure rate of the curve at ``values``, shape (n,)."""
-        from scipy.special import expit
+class FailureRates:
+    """The failure rates at some values, compared with ``rate``.
 
-        base, slope = self._fit.coefficients
-        return np.asarray(expit(base + slope * (values - self._middle) / self._half))
+    ``below`` and ``above`` are the values at which all hypotheses that are not rejected have a
+    failure rate of at most, and of at least ``rate``. ``contradicting`` are those among them whose
+    trials are on the other side. ``is_monotone`` is false if all hypotheses are rejected.
+    ``increases`` is None as long as both directions are possible, or if the failure rate can cross
+    ``rate`` in neither.
+    """
 
-    @property
-    def increases(self) -> bool:
-        """Return whether the failure rate increases with the value."""
-        return bool(self._fit.coefficients[1] > 0.0)
+    def __init__(self, outcomes: Outcomes, rate: float) -> None:
+        self.rate = rate
+        self._values = list(outcomes)
+        self._failures = np.array([sum(failed) for failed in outcomes.values()])
+        self._trials = np.array([len(failed) for failed in outcomes.values()])
+        levels = np.arange(len(outcomes))
+        increasing = levels >= np.arange(len(outcomes) + 1)[:, np.newaxis]
+        is_above = np.concatenate([increasing, ~increasing])
+        capitals = np.array([_log_capitals(failed, rate) for failed in outcomes.values()])
+        capital = is_above @ capitals[:, 0] + ~is_above @ capitals[:, 1]
+        possible = is_above[capital < REJECTED]
+        self.is_monotone = bool(len(possible))
+        is_below, is_above = self.is_monotone & ~possible.any(axis=0), possible.all(axis=0)
+        is_above &= self.is_monotone
+        self.below, self.above = self._values_at(is_below), self._values_at(is_above)
+        excess = self._failures - rate * self._trials
+        contradicts = is_below & (excess > 0.0) | is_above & (excess < 0.0)
+        self.contradicting = self._values_at(contradicts)
+        self._open = self._values_at(contradicts | self.is_monotone & ~is_below & ~is_above)
+        rises = bool((~possible[:, 0] & possible[:, -1]).any())
+        falls = bool((possible[:, 0] & ~possible[:, -1]).any())
+        self.increases = rises if rises != falls else None
 
-    @cached_property
-    def p_slope(self) -> float:
-        """The p-value of the likelihood-ratio test that the failure rate does not depend on the
-        value."""
-        from scipy.special import logit
-        from scipy.stats import chi2
+    def boundary(self) -> Optional[Estimate]:
+        """Return the value at which the failure rate crosses ``rate``, or None if it is unknown.
 
-        # The most probable constant rate, since the penalty is then that rate times its complement.
-        constant = (self._failures.sum() + 1.0) / (self._trials.sum() + 2.0)
-        gained = self._likelihood(*self._fit.coefficients) - self._likelihood(logit(constant), 0.0)
-        return float(chi2.sf(2.0 * gained, 1))
-
-    @property
-    def has_slope(self) -> bool:
-        """Return whether the failure rate depends on the value."""
-        return self.p_slope < 1.0 - LEVEL
-
-    def deviance(self, value: float, rate: float) -> float:
-        """Return twice the log-likelihood ratio of the curve and of the most probable curve with
-        the failure rate ``rate`` at ``value``."""
-        return self._deviance((value - self._middle) / self._half, rate)
-
-    def boundary(self, rate: float) -> Optional[Estimate]:
-        """Return the value with the failure rate ``rate``, with its interval, or None if the
-        failure rate does not depend on the value. The numbers can be outside of the range."""
-        if not self.has_slope:
+        The interval is from the largest value that is surely on one side to the smallest one that
+        is surely on the other side, or infinite. The estimate is that of isotonic regression with
+        linear interpolation, NaN if it does not cross ``rate``.
+        """
+        if self.increases is None or not (self.below or self.above):
             return None
-        from scipy.optimize import brentq
-        from scipy.stats import chi2
+        first, last = (self.below, self.above) if self.increases else (self.above, self.below)
+        low, high = first[-1] if first else -math.inf, last[0] if last else math.inf
+        return Estimate(min(max(self._crossing(), low), high), low, high, METHOD)
 
-        reach = float(chi2.ppf(LEVEL, 1))
-        best = self._scaled_boundary(rate)
-        ends = []
-        for sign in (-1.0, 1.0):
-            width = 0.05
-            while self._deviance(best + sign * width, rate) <= reach:
-                width *= 2.0
-            outer = best + sign * width
-            ends.append(brentq(lambda at: self._deviance(at, rate) - reach, best, outer, rtol=1e-6))
-        low, high = (self._middle + self._half * one for one in ends)
-        return Estimate(self._middle + self._half * best, float(low), float(high), METHOD)
+    def next_trials(
+        self, number: int, planned: Mapping[Number, int], most: int, midpoint: Midpoint
+    ) -> Dict[Number, int]:
+        """Return how many of at most ``number`` further trials are at each value; none if no trial
+        can narrow the interval. There are ``planned`` trials, and at most ``most`` at a value.
 
-    def lack_of_fit(self) -> Optional[LackOfFit]:
-        """Return the test whether the rates deviate from the curve, or None if trials have fewer
-        than three values."""
-        from scipy.special import xlogy
-        from scipy.stats import chi2
+        Trials are at the values whose side of ``rate`` is unknown, and at those whose trials
+        contradict the other values. Without such a value, the widest gap is divided.
+        """
+        chosen = [one for one in self._open if planned[one] < most]
+        boundary = self.boundary()
+        if not chosen and boundary is not None:
+            inside = [one for one in self._values if boundary.low <= one <= boundary.high]
+            gaps = sorted(zip(inside, inside[1:]), key=lambda gap: gap[0] - gap[1])
+            middle = midpoint(*gaps[0]) if gaps else None
+            chosen = [] if middle is None else [middle]
+        turns = [
+            one for turn in range(ROUND) for one in chosen if planned.get(one, 0) + turn < most
+        ]
+        return dict(Counter(turns[:number]))
 
-        degrees = int((self._trials > 0).sum()) - 2
-        if degrees < 1:
-            return None
-        expected = self._trials * self.rate(self._values)
-        successes, others = self._trials - self._failures, self._trials - expected
-        used = self._trials > 0
-        terms = xlogy(self._failures[used], self._failures[used] / expected[used])
-        terms = terms + xlogy(successes[used], successes[used] / others[used])
-        deviance = float(2.0 * terms.sum())
-        return LackOfFit(deviance, degrees, float(chi2.sf(deviance, degrees)))
+    def _values_at(self, levels: np.ndarray) -> List[Number]:
+        return [self._values[level] for level in np.flatnonzero(levels)]
 
-    def next_trials(self, number: int, rate: float, room: np.ndarray) -> np.ndarray:
-        """Return how many of ``number`` further trials are at each value, shape (n,), to estimate
-        the boundary of ``rate``. There are at most ``room``, shape (n,), at a value."""
-        curve = self.rate(self._values)
-        weight = curve * (1.0 - curve)
-        rows = self._design(0.0)
-        covariance = self._fit.model_covariance
-        target = np.array([1.0, np.clip(self._scaled_boundary(rate), -1.0, 1.0)])
-        added = np.zeros(len(rows), dtype=int)
-        for _ in range(min(number, int(room.sum()))):
-            leverage = weight * ((rows @ covariance) * rows).sum(axis=1)
-            gain = leverage
-            if self.has_slope:
-                gain = weight * (rows @ covariance @ target) ** 2 / (1.0 + leverage)
-            best = int(np.where(added < room, gain, -np.inf).argmax())
-            added[best] += 1
-            moved = covariance @ rows[best]
-            covariance = covariance - weight[best] * np.outer(moved, moved) / (1.0 + leverage[best])
-        return added
+    def _crossing(self) -> float:
+        """Return where the isotonic regression of the failure rates crosses ``rate``."""
+        order = slice(None) if self.increases else slice(None, None, -1)
+        values = np.array(self._values, dtype=float)[order]
+        failures, trials = self._failures[order], self._trials[order]
+        size = len(values)
 
-    def _scaled_boundary(self, rate: float) -> float:
-        from scipy.special import logit
+        def pooled(start: int, end: int) -> float:
+            return float(failures[start:end].sum() / max(trials[start:end].sum(), 1))
 
-        base, slope = self._fit.coefficients
-        return float((logit(rate) - base) / slope) if slope else 0.0
-
-    def _design(self, origin: float) -> np.ndarray:
-        return np.column_stack([np.ones(len(self._at)), self._at - origin])
-
-    def _likelihood(self, base: float, slope: float) -> float:
-        """Return the logarithm of the penalized likelihood of a curve."""
-        from scipy.special import expit
-
-        logits = base + slope * self._at
-        weight = self._trials * expit(logits) * expit(-logits)
-        rows = self._design(0.0)
-        penalty = 0.5 * np.linalg.slogdet(rows.T @ (weight[:, None] * rows))[1]
-        failed = self._failures @ np.logaddexp(0.0, -logits)
-        succeeded = (self._trials - self._failures) @ np.logaddexp(0.0, logits)
-        return float(penalty - failed - succeeded)
-
-    def _deviance(self, at: float, rate: float) -> float:
-        from scipy.special import logit
-
-        profile = Profile(self._design(at), self._failures, self._trials, is_penalized=True)
-        return profile.deviance(0, float(logit(rate)))
+        rates = [
+            max(
+                min(pooled(start, end) for end in range(level + 1, size + 1))
+                for start in range(level + 1)
+            )
+            for level in range(size)
+        ]
+        level = int(np.searchsorted(rates, self.rate))
+        if level in (0, size):
+            return math.nan
+        share = (self.rate - rates[level - 1]) / (rates[level] - rates[level - 1])
+        return float(values[level - 1] + share * (values[level] - values[level - 1]))
 
 
-RunLevel = Callable[[int, int], Tuple[int, int]]
-"""A function that runs the first trials at a level, given the index of the level and the number of
-trials. It returns the numbers of failures and of valid trials among them."""
+RunLevel = Callable[[Number, int], Sequence[bool]]
+"""A function that runs the first trials at a value, given the value and the number of trials. It
+returns whether each valid trial failed."""
 
 
 def run_adaptively(
-    values: Sequence[float], budget: int, most: int, rate: float, run_level: RunLevel
-) -> Tuple[np.ndarray, np.ndarray]:
-    """Run ``budget`` trials, at most ``most`` at a level, to estimate the boundary of ``rate``.
+    values: Sequence[Number],
+    budget: int,
+    most: int,
+    rates: Sequence[float],
+    run_level: RunLevel,
+    midpoint: Midpoint,
+) -> Outcomes:
+    """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries of
+    ``rates``, the most important one first. ``values`` are the first values.
 
-    Return the numbers of failures and of valid trials at each of ``values``, shape (n,). They are a
-    function of the results of the trials, so that an interrupted run can be repeated.
+    Return the outcomes at each value. They are a function of the results of the trials, so that an
+    interrupted run can be repeated.
     """
-    planned, failures, trials = np.zeros((3, len(values)), dtype=int)
-    added = np.full(len(values), FIRST)
-    while added.any():
-        planned += added
-        for level in np.flatnonzero(added):
-            failures[level], trials[level] = run_level(int(level), int(planned[level]))
-        number = min(BATCH, budget - int(planned.sum()))
-        added = FailureCurve(values, failures, trials).next_trials(number, rate, most - planned)
-    return failures, trials
+    planned: Dict[Number, int] = {}
+    outcomes: Dict[Number, Sequence[bool]] = {}
+    added = dict.fromkeys(values, FIRST)
+    while added:
+        for value, number in added.items():
+            planned[value] = planned.get(value, 0) + number
+            outcomes[value] = run_level(value, planned[value])
+        outcomes = dict(sorted(outcomes.items()))
+        left = budget - sum(planned.values())
+        added = {}
+        for rate in rates:
+            if not added:
+                compared = FailureRates(outcomes, rate)
+                added = compared.next_trials(left, planned, most, midpoint)
+    return outcomes

@@ -1,9 +1,12 @@
 """Find the value of a key from which a planner fails.
 
 The planner runs with different values of one key, such as the speed of the robot or the number of
-obstacles. First, 5 trials run at each of 9 values. The others run, 20 at a time, at the values at
-which they make the estimated boundary most precise. The boundary is the value at which half of the
-trials fail, or another share (--rate), on a logistic curve.
+obstacles. First, 5 trials run at each of 9 values. The others run, 10 at a time, at the values at
+which the failure rate can be above or below 50 %, or another share (--rate). If there is none, a
+value in the middle of the remaining gap is added. The result is the gap between the values with a
+failure rate that is surely below, and surely above. The failure rate must increase only, or
+decrease only, with the value; no other form is assumed. If it does not, the command states so. It
+stops before the budget if no trial can narrow the gap.
 
 All trials are independent, since worlds and random numbers differ at each value. DIR contains an
 ordinary results directory for each value, boundary.json, and the figure boundary.png if matplotlib
@@ -25,7 +28,7 @@ import json
 import sys
 import textwrap
 from pathlib import Path
-from typing import List, Tuple
+from typing import Dict, List, Mapping
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
@@ -43,8 +46,8 @@ from gz_testauto.cli.campaigns import (
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import whole_number
 from gz_testauto.extras.search.boundary import FIRST, run_adaptively
-from gz_testauto.extras.search.boundary_report import BoundaryReport
-from gz_testauto.extras.search.varied import Level, VariedRange, levels_of
+from gz_testauto.extras.search.boundary_report import SECOND, BoundaryReport
+from gz_testauto.extras.search.varied import Level, Number, VariedCampaign, VariedRange
 from gz_testauto.report.plain import WIDTH, report_console
 from gz_testauto.results.directory import write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
@@ -84,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=functools.partial(whole_number, least=1),
         required=True,
         metavar="N",
-        help="number of trials",
+        help="largest number of trials",
     )
     parser.add_argument(
         "--out",
@@ -120,18 +123,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the trials, write the result and print it; return the exit status."""
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
     spec = _with_one_planner(spec, arguments.planner)
-    levels = levels_of(spec, arguments.vary, arguments.worlds)
+    varied = VariedCampaign(spec, arguments.vary, arguments.worlds)
+    levels = {level.value: level for level in varied.levels}
     least, most = FIRST * len(levels), arguments.worlds * len(levels)
     if not least <= arguments.budget <= most:
         raise SpecError(
             f"--budget is {arguments.budget}; with {len(levels)} values and {arguments.worlds} "
             f"worlds at each of them, it must be from {least} to {most}"
         )
-    invalid = [0] * len(levels)
+    invalid: Dict[Number, int] = {}
+    rate = arguments.rate / 100.0
     with StopSignals(on_first=announce_stop) as stop:
 
-        def run_level(index: int, number: int) -> Tuple[int, int]:
-            level = levels[index]
+        def run_level(value: Number, number: int) -> List[bool]:
+            level = levels.setdefault(value, varied.level(value))
             print(f"{level.name}: {number} trials", file=sys.stderr, flush=True)
             first = TrialSelection(worlds=number) if number else TrialSelection(only=())
             out = arguments.out / level.name
@@ -139,45 +144,45 @@ def run(arguments: argparse.Namespace) -> int:
             if stop():
                 raise _Stopped
             trials = [one for one in results.trials if one.world_index < number]
-            valid = [one.outcome for one in trials if one.outcome.valid]
-            invalid[index] = len(trials) - len(valid)
-            return sum(not one.success for one in valid), len(valid)
+            trials.sort(key=lambda one: one.world_index)
+            failed = [not one.outcome.success for one in trials if one.outcome.valid]
+            invalid[value] = len(trials) - len(failed)
+            return failed
 
         try:
-            for end in (0, len(levels) - 1):
-                run_level(end, 0)  # worlds that cannot be generated are an error before all trials
-            failures, trials = run_adaptively(
-                [level.value for level in levels],
+            for value in (min(levels), max(levels)):
+                run_level(value, 0)  # worlds that cannot be generated are an error before trials
+            outcomes = run_adaptively(
+                list(levels),
                 arguments.budget,
                 arguments.worlds,
-                arguments.rate / 100.0,
+                list(dict.fromkeys((rate, SECOND))),
                 run_level,
+                varied.midpoint,
             )
         except _Stopped:
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
-    report = BoundaryReport(
-        spec.planners[0].name,
-        arguments.vary.key,
-        tuple(level.value for level in levels),
-        tuple(failures.tolist()),
-        tuple(trials.tolist()),
-        arguments.rate / 100.0,
-    )
+    report = BoundaryReport(spec.planners[0].name, arguments.vary.key, outcomes, rate)
     _write(report, levels, invalid, arguments)
-    if not sum(invalid):
+    total = sum(invalid.values())
+    if not total:
         return 0
-    print(f"{sum(invalid)} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    print(f"{total} invalid trials; --retry-invalid repeats them", file=sys.stderr)
     return EXIT_INVALID
 
 
 def _write(
-    report: BoundaryReport, levels: List[Level], invalid: List[int], arguments: argparse.Namespace
+    report: BoundaryReport,
+    levels: Mapping[Number, Level],
+    invalid: Mapping[Number, int],
+    arguments: argparse.Namespace,
 ) -> None:
     """Write the files of the result, and print it."""
     data = report.to_json()
-    for entry, level, number in zip(data["levels"], levels, invalid):
-        entry.update(directory=level.name, invalid=number)
+    for entry in data["levels"]:
+        value = entry["value"]
+        entry.update(directory=levels[value].name, invalid=invalid[value])
     text = json.dumps(data, indent=1) + "\n"
     write_atomically(arguments.out / RESULT, text.encode("utf-8"))
     drawn = report.draw(arguments.out / FIGURE)

@@ -1,18 +1,17 @@
 """The result of a boundary: its table, its sentences, its figure and its JSON object."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
-import numpy as np
 from rich.table import Table
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
+from gz_testauto.analysis.intervals import LEVEL, success_rate
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.extras.search.boundary import FailureCurve
-from gz_testauto.extras.search.varied import Number
-from gz_testauto.report.plain import interval_text, number_text, p_text, plain_table
+from gz_testauto.extras.search.boundary import METHOD, FailureRates, Outcomes
+from gz_testauto.report.plain import interval_text, joined, number_text, plain_table
 from gz_testauto.results.directory import reporting_disk
 
 SECOND = 0.1
@@ -21,122 +20,85 @@ SECOND = 0.1
 
 @dataclass(frozen=True)
 class BoundaryReport:
-    """The result for a planner: the numbers of failures and of valid trials at each of the
-    increasing ``values`` of ``key``. ``rate`` is the failure rate of the boundary."""
+    """The result for a planner: the outcomes at each value of ``key``. ``rate`` is the failure rate
+    of the boundary."""
 
     planner: str
     key: str
-    values: Tuple[Number, ...]
-    failures: Tuple[int, ...]
-    trials: Tuple[int, ...]
+    outcomes: Outcomes
     rate: float
 
     @cached_property
-    def curve(self) -> FailureCurve:
-        """The fitted curve."""
-        return FailureCurve(self.values, self.failures, self.trials)
-
-    @cached_property
-    def boundaries(self) -> Dict[float, Estimate]:
-        """The boundaries by failure rate; empty if the failure rate does not depend on the
-        value."""
+    def compared(self) -> List[FailureRates]:
+        """The comparisons of the failure rates with the rates of the boundaries."""
         rates = sorted({self.rate, SECOND}, reverse=True)
-        found = {rate: self.curve.boundary(rate) for rate in rates}
-        return {rate: one for rate, one in found.items() if one is not None}
+        return [FailureRates(self.outcomes, rate) for rate in rates]
 
     def table(self) -> Table:
         """Return the table of the values for a terminal with 80 columns."""
         table = plain_table("value", "trials", "failed", "%", "95 % CI")
-        for value, failures, trials in zip(self.values, self.failures, self.trials):
-            rate = success_rate(failures, trials)
+        for value, failed in self.outcomes.items():
+            rate = success_rate(sum(failed), len(failed))
             cells = number_text(100.0 * rate.value, 1), interval_text(rate, 1, 100.0)
-            table.add_row(f"{value:.6g}", str(trials), str(failures), *cells)
+            table.add_row(f"{value:.6g}", str(len(failed)), str(sum(failed)), *cells)
         return table
 
     @property
     def sentences(self) -> List[str]:
-        """The dependence on the value, the boundaries, and whether the curve fits, in words."""
-        low, high = self.values[0], self.values[-1]
-        p = p_text(self.curve.p_slope)
-        if not self.boundaries:
-            failures, trials = sum(self.failures), sum(self.trials)
-            rate = success_rate(failures, trials)
-            return [
-                f"no boundary: the failure rate of {self.planner} does not depend significantly on "
-                f"{self.key} from {low:.6g} to {high:.6g} ({p}); {failures} of {trials} trials "
-                f"failed, {100 * rate.value:.1f} % {interval_text(rate, 1, 100.0)}; use another "
-                "range, or increase --budget"
-            ]
-        direction = "increases" if self.curve.increases else "decreases"
-        first = f"the failure rate of {self.planner} {direction} with {self.key} ({p})"
-        found = [self._boundary_text(rate, one) for rate, one in self.boundaries.items()]
-        return [first, *found, self._fit_text()]
+        """The boundaries, or the reasons why they do not exist, in words."""
+        return [self._sentence(compared) for compared in self.compared]
 
-    def _boundary_text(self, rate: float, one: Estimate) -> str:
-        low, high = self.values[0], self.values[-1]
-        start = f"boundary of {100 * rate:g} %: "
-        from_, to = (
-            "from " + _text(one.low) if one.low >= low else f"from below {low:.6g}",
-            "to " + _text(one.high) if one.high <= high else f"to above {high:.6g}",
-        )
-        if one.low > high:
-            from_, to = f"above {high:.6g}", ""
-        if one.high < low:
-            from_, to = f"below {low:.6g}", ""
-        if low <= one.value <= high:
-            text = _text(one.value)
-        else:
-            text = f"not within the range, {'below' if one.value < low else 'above'} "
-            text += f"{low if one.value < low else high:.6g}"
-        return f"{start}{text} (95 % CI: {f'{from_} {to}'.strip()})"
-
-    def _fit_text(self) -> str:
-        fit = self.curve.lack_of_fit()
-        if fit is None:
-            return "the fit of the logistic curve cannot be tested with two values"
-        p = f"deviance {fit.deviance:.1f}, {fit.degrees} degrees of freedom, {p_text(fit.p)}"
-        if fit.p < 1.0 - LEVEL:
+    def _sentence(self, compared: FailureRates) -> str:
+        first, last = min(self.outcomes), max(self.outcomes)
+        rate, subject = f"{100 * compared.rate:g} %", f"the failure rate of {self.planner}"
+        boundary = compared.boundary()
+        if not compared.is_monotone:
             return (
-                f"the rates deviate from a logistic curve ({p}), so the intervals of "
-                "the boundaries are not reliable; use the rates in the table, or a smaller range"
+                f"no boundary of {rate}: {subject} neither increases only nor decreases only with "
+                f"{self.key}; use the rates in the table, or a range in which it does"
             )
-        return f"no significant deviation from a logistic curve ({p})"
+        if boundary is not None:
+            sides = ("below", "above") if compared.increases else ("above", "below")
+            known = [f"{sides[0]} {rate} up to {boundary.low:.6g}"] * (boundary.low >= first)
+            known += [f"{sides[1]} {rate} from {boundary.high:.6g}"] * (boundary.high <= last)
+            low = f"{boundary.low:.6g}" if boundary.low >= first else f"below {first:.6g}"
+            high = f"{boundary.high:.6g}" if boundary.high <= last else f"above {last:.6g}"
+            value = "" if math.isnan(boundary.value) else f"{boundary.value:.3g} "
+            text = f"boundary of {rate}: {value}(95 % CI: from {low} to {high}); {subject} is "
+            text += " and ".join(known)
+        elif len(self.outcomes) in (len(compared.below), len(compared.above)):
+            side = "below" if compared.below else "above"
+            text = f"no boundary of {rate}: {subject} is {side} {rate} from {first:.6g} to "
+            text += f"{last:.6g}"
+        else:
+            return (
+                f"no boundary of {rate}: the trials do not show at which values {subject} is above "
+                "or below it; increase --budget, or use another range"
+            )
+        if not compared.contradicting:
+            return text
+        values = joined([f"{value:.6g}" for value in compared.contradicting])
+        return f"{text}; the trials at {values} contradict this: increase --budget or --worlds"
 
     def to_json(self) -> Dict[str, Any]:
-        """Return the result as a JSON object. Boundaries and ends of intervals outside of the range
-        of values are null."""
-        fit = self.curve.lack_of_fit()
+        """Return the result as a JSON object. Ends of intervals outside of the range of values are
+        null."""
         levels = []
-        for value, failures, trials in zip(self.values, self.failures, self.trials):
-            rate = success_rate(failures, trials)
-            numbers = [rate.value, rate.low, rate.high] if trials else None
-            entry = {"value": value, "trials": trials, "failures": failures, "rate": numbers}
-            levels.append(entry)
+        for value, failed in self.outcomes.items():
+            rate = success_rate(sum(failed), len(failed))
+            numbers = [rate.value, rate.low, rate.high] if failed else None
+            counts = {"trials": len(failed), "failures": sum(failed)}
+            levels.append({"value": value, **counts, "rate": numbers})
         return {
             "planner": self.planner,
             "key": self.key,
-            "increases": self.curve.increases if self.boundaries else None,
-            "p_slope": self.curve.p_slope,
-            "boundaries": [
-                {
-                    "rate": rate,
-                    "value": self._inside(one.value),
-                    "interval": [self._inside(one.low), self._inside(one.high)],
-                    "level": LEVEL,
-                    "method": one.method,
-                }
-                for rate, one in self.boundaries.items()
-            ],
-            "fit": None if fit is None else fit._asdict(),
+            "boundaries": [_boundary_json(compared) for compared in self.compared],
             "sentences": self.sentences,
             "levels": levels,
         }
 
-    def _inside(self, value: float) -> Optional[float]:
-        return value if self.values[0] <= value <= self.values[-1] else None
-
     def draw(self, path: Path) -> bool:
-        """Draw the rates, the curve and the boundary into a PNG file. Return False without
+        """Draw the rates and the boundary into a PNG file. Return False without
         matplotlib."""
         try:
             from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
@@ -145,23 +107,20 @@ class BoundaryReport:
         except MissingDependencyError:
             return False
         axes = figure.add_subplot()
-        for value, failures, trials in zip(self.values, self.failures, self.trials):
-            if trials:
-                rate = success_rate(failures, trials)
+        for value, failed in self.outcomes.items():
+            if failed:
+                rate = success_rate(sum(failed), len(failed))
                 axes.plot([value, value], [100 * rate.low, 100 * rate.high], color="0.6")
                 axes.plot(value, 100 * rate.value, "o", color=COLORS[0])
                 axes.annotate(
-                    str(trials), (value, 100 * rate.value), (5, 5), textcoords="offset points"
+                    str(len(failed)), (value, 100 * rate.value), (5, 5), textcoords="offset points"
                 )
-        if self.boundaries:
-            at = np.linspace(self.values[0], self.values[-1], 200)
-            axes.plot(at, 100 * self.curve.rate(at), color=COLORS[0])
-        one = self.boundaries.get(self.rate)
-        if one is not None:
-            ends = np.clip([one.low, one.high], self.values[0], self.values[-1])
+        boundary = next(one for one in self.compared if one.rate == self.rate).boundary()
+        if boundary is not None:
+            ends = max(boundary.low, min(self.outcomes)), min(boundary.high, max(self.outcomes))
             axes.axvspan(*ends, color=COLORS[1], alpha=0.2)
-            if self._inside(one.value) is not None:
-                axes.axvline(one.value, color=COLORS[1])
+            if not math.isnan(boundary.value):
+                axes.axvline(boundary.value, color=COLORS[1])
         axes.set_ylim(-3, 103)
         axes.set_xlabel(chart_text(self.key))
         axes.set_ylabel(chart_text(f"failures of {self.planner} (%)"))
@@ -170,5 +129,20 @@ class BoundaryReport:
         return True
 
 
-def _text(value: float) -> str:
-    return f"{value:.3g}"
+def _boundary_json(compared: FailureRates) -> Dict[str, Any]:
+    boundary = compared.boundary()
+    numbers: List[Optional[float]] = [None, None, None]
+    if boundary is not None:
+        numbers = [one if math.isfinite(one) else None for one in boundary[:3]]
+    return {
+        "rate": compared.rate,
+        "value": numbers[0],
+        "interval": numbers[1:],
+        "increases": compared.increases,
+        "is_monotone": compared.is_monotone,
+        "below": compared.below,
+        "above": compared.above,
+        "contradicting": compared.contradicting,
+        "level": LEVEL,
+        "method": METHOD,
+    }

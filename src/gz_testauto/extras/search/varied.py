@@ -1,8 +1,8 @@
-"""Campaigns that differ in one number of the campaign file, on a grid of values."""
+"""Campaigns that differ in one number of the campaign file."""
 
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import fault_text
 
 LEVELS = 9
-"""Largest number of values of a varied key."""
+"""Largest number of values on the grid."""
 
 EACH = "[*]"
 """Index that selects each entry of a list."""
@@ -53,30 +53,58 @@ class Level:
     spec: CampaignSpec
 
 
-def levels_of(spec: CampaignSpec, varied: VariedRange, worlds: int) -> List[Level]:
-    """Return the campaigns on the grid, in increasing order of the value.
+class VariedCampaign:
+    """Campaigns that differ in the value of one key.
 
     Each has ``worlds`` worlds and one trial in each of them. Their random numbers differ, so that
-    trials at different values are independent. Raises ``SpecError`` if the key is unknown, if it is
-    not a number, or if a value is not allowed.
+    trials at different values are independent. ``levels`` are the campaigns on a grid of the range,
+    in increasing order of the value. Raises ``SpecError`` if the key is unknown, if it is not a
+    number, or if a value is not allowed.
     """
-    if spec.worlds.directory is not None:
-        raise SpecError(
-            f"campaign {spec.name}: worlds.directory has no further worlds for each value; specify "
-            "worlds.base and worlds.obstacles, or a world source"
-        )
-    data = spec.model_dump(mode="json")
-    data.update(stop=None, repetitions=1, worlds={**data["worlds"], "count": worlds})
-    if varied.key in ("seed", "repetitions", "worlds.count"):
-        raise SpecError(f"--vary: {varied.key} is set by this command; vary another key")
-    paths = _paths(data, varied.key)
-    present = _value(data, paths[0])
-    whole = all(isinstance(one, int) for one in (varied.low, varied.high, *_numbers(present)))
-    grid = np.linspace(varied.low, varied.high, LEVELS)
-    values: Sequence[Number] = [float(f"{one:.6g}") for one in grid]
-    if whole and present is not None:
-        values = sorted({round(one) for one in grid.tolist()})
-    return [_level(spec, data, varied.key, paths, value) for value in values]
+
+    def __init__(self, spec: CampaignSpec, varied: VariedRange, worlds: int) -> None:
+        if spec.worlds.directory is not None:
+            raise SpecError(
+                f"campaign {spec.name}: worlds.directory has no further worlds for each value; "
+                "specify worlds.base and worlds.obstacles, or a world source"
+            )
+        data = spec.model_dump(mode="json")
+        data.update(stop=None, repetitions=1, worlds={**data["worlds"], "count": worlds})
+        if varied.key in ("seed", "repetitions", "worlds.count"):
+            raise SpecError(f"--vary: {varied.key} is set by this command; vary another key")
+        self._spec, self._data, self._key = spec, data, varied.key
+        self._paths = _paths(data, varied.key)
+        present = _value(data, self._paths[0])
+        ends = (varied.low, varied.high, *_numbers(present))
+        self._is_whole = present is not None and all(isinstance(one, int) for one in ends)
+        grid = np.linspace(varied.low, varied.high, LEVELS).tolist()
+        self.levels = [self.level(value) for value in sorted({self._rounded(one) for one in grid})]
+
+    def midpoint(self, low: Number, high: Number) -> Optional[Number]:
+        """Return the allowed value in the middle of two values, or None if they are neighbors."""
+        middle = self._rounded((low + high) / 2.0)
+        return middle if low < middle < high else None
+
+    def level(self, value: Number) -> Level:
+        """Return the campaign with a value. Raises ``SpecError`` if it is not allowed."""
+        text = f"{value:.6g}"
+        seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
+        data = {**self._data, "seed": seed}
+        for path in self._paths:
+            data = _replaced(data, path, value)
+        try:
+            varied = type(self._spec).model_validate(data)
+            for planner in varied.planners:
+                if isinstance(planner, BuiltinPlannerSpec):
+                    check_parameters(PLANNERS, planner.plugin, planner.parameters)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SpecError(f"--vary {self._key}: {fault_text(where, first)}") from None
+        return Level(value, f"{self._key.rpartition('.')[2]}_{text}", varied)
+
+    def _rounded(self, value: float) -> Number:
+        return round(value) if self._is_whole else float(f"{value:.6g}")
 
 
 def _number(text: str) -> Number:
@@ -138,20 +166,3 @@ def _replaced(data: Any, path: Path, value: Any) -> Any:
     copy: Union[Dict[Any, Any], List[Any]] = data.copy()
     copy[path[0]] = _replaced(data[path[0]], path[1:], value)  # type: ignore[index]
     return copy
-
-
-def _level(spec: CampaignSpec, data: Any, key: str, paths: Sequence[Path], value: Number) -> Level:
-    text = f"{value:.6g}"
-    data = {**data, "seed": seeds.child_seed(spec.seed, seeds.BOUNDARY, text)}
-    for path in paths:
-        data = _replaced(data, path, value)
-    try:
-        varied = type(spec).model_validate(data)
-        for planner in varied.planners:
-            if isinstance(planner, BuiltinPlannerSpec):
-                check_parameters(PLANNERS, planner.plugin, planner.parameters)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SpecError(f"--vary {key}: {fault_text(where, first)}") from None
-    return Level(value, f"{key.rpartition('.')[2]}_{text}", varied)
