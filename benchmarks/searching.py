@@ -80,8 +80,16 @@ def search(arguments, seed, strategy):
 
 def of_planner(report, planner):
     """Return the numbers of simulations, failures and robust failures of a planner."""
-    rows = [one for one in report["rates"] if planner in (one["planner"], "both")]
-    return [sum(one[key] for one in rows) for key in ("trials", "found", "robust")]
+    rates, found = (
+        [one for one in report[key] if planner in (one["planner"], "both")]
+        for key in ("rates", "found")
+    )
+    return [sum(one["trials"] for one in rates), len(found), sum(map(is_robust, found))]
+
+
+def is_robust(failure):
+    """Return whether at least 80 % of the repeats have the same outcome."""
+    return 0 < 0.8 * failure["perturbed"] <= failure["same"]
 
 
 def show(reports):
@@ -110,7 +118,7 @@ def show(reports):
             one
             for report in reports[strategy]
             for one in report["found"]
-            if one["confirmed"] not in (None, "invalid")
+            if is_robust(one) and one["confirmed"] not in (None, "invalid")
         ]
         same = sum(one["confirmed"] == one["outcome"] for one in tested)
         print(f"  confirmed, {strategy}: {same} of {len(tested)} robust failures", flush=True)

@@ -25,12 +25,12 @@ def perturbed(spec):
     return PerturbedTrial(world, "straight", TrialSeed(1), start, (goal,))
 
 
-def test_share_has_wilson_interval_known_on_paper():
+def test_share_has_exact_interval_known_on_paper():
     found = Robustness(Outcome.STUCK, (Outcome.STUCK,) * 9 + (Outcome.REACHED, None))
     assert (found.same, found.valid) == (9, 10)
-    assert found.share.low == pytest.approx(0.5958, abs=1e-4)  # p + z²/2n ± …, z = 1.96
-    assert found.share.high == pytest.approx(0.9821, abs=1e-4)
-    assert "9 of 10" in found.summary and "60 to 98 %" in found.summary
+    assert found.share.high == pytest.approx(0.975**0.1)  # not all ten, in 97.5 %
+    assert 10 * found.share.low**9 - 9 * found.share.low**10 == pytest.approx(0.025)
+    assert "9 of 10" in found.summary and "55 to 100 %" in found.summary
 
 
 def test_no_valid_scene_has_no_share():

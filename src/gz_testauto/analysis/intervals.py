@@ -57,16 +57,3 @@ def success_rate(successes: int, trials: int) -> Estimate:
 
     result = binomtest(successes, trials).proportion_ci(LEVEL, "exact")
     return Estimate(successes / trials, float(result.low), float(result.high), "Clopper–Pearson")
-
-
-def repeated_share(same: int, trials: int) -> Estimate:
-    """Return the share of trials with the same outcome, with the interval of E. B. Wilson, Journal
-    of the American Statistical Association 22 (1927). Unlike the exact interval, it is not too wide
-    for a few trials. The share is unknown if there are no trials.
-    """
-    if trials == 0:
-        return Estimate.unknown()
-    from scipy.stats import binomtest
-
-    found = binomtest(same, trials).proportion_ci(LEVEL, "wilson")
-    return Estimate(same / trials, float(found.low), float(found.high), "Wilson")

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import Estimate, repeated_share
+from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
@@ -66,7 +66,7 @@ class Robustness:
     @property
     def share(self) -> Estimate:
         """Return the share of repeats with the same outcome, with its interval."""
-        return repeated_share(self.same, self.valid)
+        return success_rate(self.same, self.valid)
 
     @property
     def summary(self) -> str:

@@ -105,8 +105,9 @@ def test_rates_of_plain_and_screened_worlds_are_separate(searched):
     # the path around a box is longer, so the box is in the way in each screened world
     assert screened["found"] == 6
     assert all(one["perturbed"] == 2 for one in found)
-    robust = sum(one["same"] == 2 for one in found)
-    assert plain["robust"] + screened["robust"] == robust
+    assert {one["robustness"] for one in found} == {"undecided"}  # two repeats are too few
+    for row in (plain, screened):
+        assert (row["robust"], row["undecided"], row["fragile"]) == (0, row["found"], 0)
 
 
 @pytest.mark.slow
@@ -145,11 +146,9 @@ def test_trial_that_was_invalid_elsewhere_is_repeated(searched, campaign, tmp_pa
     with monkeypatch.context() as patch:
         patch.setattr(EmbeddedSimulator, "load", crash)
         assert search(campaign, out, *options) == 1
-    robust = [one["same"] == 2 for one in found_in(out)]
-    assert any(robust)
-    assert [one["confirmed"] == "invalid" for one in found_in(out)] == robust
+    assert {one["confirmed"] for one in found_in(out)} == {"invalid"}
     assert search(campaign, out, *options) == 0
-    assert [one["confirmed"] == "collided" for one in found_in(out)] == robust
+    assert {one["confirmed"] for one in found_in(out)} == {"collided"}
 
 
 @pytest.mark.slow

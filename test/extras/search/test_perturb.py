@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import page_results
 import pytest
+from scipy.stats import binom
 from scripted import record
 
 from gz_testauto.base.errors import ResultsError
@@ -49,11 +50,26 @@ def repeats(label, *outcomes):
     ]
 
 
-def test_outcome_is_robust_if_four_of_five_repeats_agree():
-    assert Counts(4, 5).word == "robust"
-    assert Counts(8, 10).word == "robust"
-    assert Counts(7, 9).word == "fragile"
+def test_outcome_is_undecided_while_the_exact_interval_contains_80_percent():
+    # All of n repeats agree: the lower end of the interval is 0.025 ** (1 / n).
+    assert [Counts(number, number).word for number in (1, 10, 16)] == ["undecided"] * 3
+    assert Counts(17, 17).word == "robust"
+    # No repeat agrees: the upper end is 1 - 0.025 ** (1 / n).
+    assert [Counts(0, number).word for number in (1, 2, 3)] == ["undecided"] * 2 + ["fragile"]
+    assert [Counts(same, 20).word for same in (11, 12, 19, 20)] == [
+        "fragile",
+        "undecided",
+        "undecided",
+        "robust",
+    ]
     assert Counts(0, 0).word == "not tested"
+
+
+@pytest.mark.parametrize("repeats", [5, 10, 20, 50])
+@pytest.mark.parametrize(("share", "wrong"), [(0.75, "robust"), (0.85, "fragile")])
+def test_at_most_one_in_forty_outcomes_has_the_wrong_label(repeats, share, wrong):
+    labels = [Counts(same, repeats).word == wrong for same in range(repeats + 1)]
+    assert binom.pmf(range(repeats + 1), repeats, share) @ labels <= 0.025
 
 
 def test_repeats_without_a_valid_scene_are_not_counted(tmp_path):
@@ -90,18 +106,22 @@ def test_damaged_answers_are_an_error(tmp_path, line):
 
 def test_section_counts_robust_fragile_and_untested_outcomes(tmp_path):
     answers = [
-        *repeats("w0--fgm--0", "stuck", "stuck"),
-        *repeats("w1--fgm--0", "stuck", "reached"),
-        *repeats("w3--fgm--0", "reached", "reached"),
+        *repeats("w0--fgm--0", *["stuck"] * 17),
+        *repeats("w1--fgm--0", *["reached"] * 3),
+        *repeats("w3--fgm--0", *["reached"] * 17),
+        *repeats("w5--fgm--0", "stuck", "reached"),
     ]
     write(tmp_path, answers)
-    found = section(tmp_path, results("SSSRR", "RRRRR"))
+    found = section(tmp_path, results("SSSRRS", "RRRRRR"))
+    assert found.tables[0].columns[1:5] == ("robust", "undecided", "fragile", "not tested")
     failures, successes, *_ = found.tables[0].rows
-    assert failures == ("fgm, failures", "3", "1", "1", "1", "50", "[1, 99]")
-    assert successes[:5] == ("fgm, successes", "2", "1", "0", "1")
+    # One to two of three outcomes: the interval is from that of 1 of 3 to that of 2 of 3.
+    assert failures == ("fgm, failures", "1", "1", "1", "1", "33 to 67", "[1, 99]")
+    assert successes == ("fgm, successes", "1", "0", "0", "1", "0", "-")
     listed = [(row[0], row[-1]) for row in found.tables[1].rows]
     assert listed == [
         ("w1--fgm--0", "fragile"),
+        ("w5--fgm--0", "undecided"),
         ("w0--fgm--0", "robust"),
         ("w2--fgm--0", "not tested"),
         ("w3--fgm--0", "robust"),
@@ -114,6 +134,8 @@ def test_table_of_worlds_marks_fragile_outcomes(tmp_path):
     out = page_results.results(tmp_path / "out")
     assert "fragile" not in make_page(out).html
     write(out, repeats("world_0000--dwa--0", "reached", "collided"))
+    assert "fragile</a>" not in make_page(out).html
+    write(out, repeats("world_0000--dwa--0", *["reached"] * 3))
     html = make_page(out).html
     assert html.count("</span> collided, fragile</a>") == 1
     assert html.count("</span> collided</a>") == 1

@@ -10,7 +10,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.robustness import PerturbedTrial
 from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.screening import SearchPlan
-from gz_testauto.extras.search.stored_robustness import ROBUST
+from gz_testauto.extras.search.stored_robustness import FRAGILE, ROBUST_WORD, UNDECIDED, Counts
 from gz_testauto.extras.search.target import SearchTarget
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
@@ -45,9 +45,9 @@ class FoundTrial:
         return self.same / self.valid if self.valid else 0.0
 
     @property
-    def is_robust(self) -> bool:
-        """Return whether enough perturbed trials have the same property."""
-        return self.share >= ROBUST
+    def robustness(self) -> str:
+        """Return whether the property is robust, fragile, undecided or not tested."""
+        return Counts(self.same, self.valid).word
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the entry in the report."""
@@ -60,6 +60,7 @@ class FoundTrial:
             "density": None if self.world.difficulty is None else self.world.difficulty.density,
             "same": self.same,
             "perturbed": self.valid,
+            "robustness": self.robustness,
             "confirmed": self.confirmed or None,
             "value": _number(self.value),
             "confirmed_value": _number(self.confirmed_value),
@@ -101,8 +102,8 @@ def examine(
 ) -> List[FoundTrial]:
     """Return the findings with the measured values, or those until the stop.
 
-    Each finding has ``perturbed`` perturbed trials. With ``confirm``, robust findings also run in
-    the other simulator.
+    Each finding has ``perturbed`` perturbed trials. With ``confirm``, findings that are not fragile
+    also run in the other simulator.
     """
     trials = {trial.index: trial for trial in campaign.trials}
     found: List[FoundTrial] = []
@@ -116,7 +117,7 @@ def examine(
         if perturbed:
             counts = examination.counts(trial, target, record.outcome, perturbed, label)
             finding = replace(finding, same=counts.same, valid=counts.valid)
-        if confirm and (finding.is_robust or not perturbed):
+        if confirm and finding.robustness != FRAGILE:
             other = examination.confirmation(trial, label, target.metric_name)
             if not other.outcome.valid:
                 print(f"{label}: {other.detail}", file=sys.stderr, flush=True)
@@ -146,7 +147,7 @@ def search_report(
                 if one.record.planner == planner and one.screened == is_screened
             ]
             rate = success_rate(len(hits), trials)
-            robust: Optional[int] = sum(one.is_robust for one in hits) if perturbed else None
+            words = [one.robustness for one in hits]
             rates.append(
                 {
                     "planner": planner,
@@ -154,7 +155,10 @@ def search_report(
                     "trials": trials,
                     "found": len(hits),
                     "rate": [rate.value, rate.low, rate.high] if trials else None,
-                    "robust": robust,
+                    **{
+                        word: words.count(word) if perturbed else None
+                        for word in (ROBUST_WORD, UNDECIDED, FRAGILE)
+                    },
                 }
             )
     return {"rates": rates, "found": [one.to_dict() for one in findings]}

@@ -1,8 +1,9 @@
 """Measure the robustness of the failed trials of a campaign.
 
 Each trial is repeated with small changes, as with `gz_testauto replay --perturb`. An outcome is
-robust if at least 80 % of the repeats have it. The table, the report and the page of the results
-directory then state for each trial whether it is robust, fragile or not tested.
+robust if at least 80 % of such repeats have it, and otherwise fragile. It is undecided if the exact
+95 % interval of this share allows both. The table, the report and the page of the results directory
+then state for each trial whether it is robust, fragile, undecided or not tested.
 
 The answer of each repeat is stored in robustness.jsonl. The same command continues after a stop or
 a kill, and repeats nothing. A larger --count adds repeats.
@@ -12,7 +13,7 @@ SIGTERM.
 
 examples:
   gz_testauto perturb results/paper
-  gz_testauto perturb results/paper fgm --trials all --worlds 50 --count 5
+  gz_testauto perturb results/paper fgm --trials all --worlds 50 --count 40
 """
 
 import argparse
@@ -33,6 +34,7 @@ from gz_testauto.cli.workers import processors, whole_number, worker_count
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.stored_robustness import (
     ANSWERS,
+    REPEATS,
     answer_key,
     read_outcomes,
     section,
@@ -45,9 +47,6 @@ from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
-
-COUNT = 10
-"""Default number of repeats of each trial."""
 
 FAILED, ALL = "failed", "all"
 
@@ -64,9 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count",
         type=functools.partial(whole_number, least=1),
-        default=COUNT,
+        default=REPEATS,
         metavar="N",
-        help="repeats of each trial (default: %(default)s)",
+        help="repeats of each trial; at least 17 are necessary to find that an outcome is robust, "
+        "and at least 3 that it is fragile (default: %(default)s)",
     )
     parser.add_argument(
         "--trials",

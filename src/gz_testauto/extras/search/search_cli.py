@@ -3,7 +3,8 @@
 A quarter of the simulations are in the first worlds of the campaign, in which the failure rate is
 not biased. The others are in screened worlds: of each five further worlds, only the one with the
 longest shortest path is simulated. Each failure is repeated with small changes, as with
-`gz_testauto replay --perturb`, and is robust if at least 80 % of the repeats end in the same way.
+`gz_testauto replay --perturb`. It is robust if at least 80 % of such repeats end in the same way,
+otherwise fragile, and undecided if the exact 95 % interval of this share allows both.
 
 --for selects what is searched for:
   failed             failed trials (default)
@@ -56,7 +57,13 @@ from gz_testauto.extras.search.findings import (
 )
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
-from gz_testauto.extras.search.stored_robustness import OF_SEARCH
+from gz_testauto.extras.search.stored_robustness import (
+    FRAGILE,
+    OF_SEARCH,
+    REPEATS,
+    ROBUST_WORD,
+    UNDECIDED,
+)
 from gz_testauto.extras.search.target import FAILED, SearchTarget, read_target
 from gz_testauto.report.plain import number_text, plain_table, report_console
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -65,9 +72,6 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.worlds.manifest import read_worlds
-
-PERTURBED = 10
-"""Default number of perturbed trials per failure."""
 
 REPORT = "search.json"
 
@@ -109,15 +113,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--perturb",
         type=int,
-        default=PERTURBED,
+        default=REPEATS,
         metavar="N",
-        help="perturbed trials per found trial, which do not count for the budget; 0: none "
-        "(default: %(default)s)",
+        help="perturbed trials per found trial, which do not count for the budget; at least 17 are "
+        "necessary to find that a trial is robust; 0: none (default: %(default)s)",
     )
     parser.add_argument(
         "--simulator-confirm",
         metavar="NAME",
-        help="also run each robust found trial in this simulator, such as gazebo",
+        help="also run each found trial that is not fragile in this simulator, such as gazebo",
     )
     parser.add_argument("--json", action="store_true", help="print search.json instead of a table")
     add_trust_argument(parser)
@@ -231,7 +235,8 @@ def _print(
             table.add_row(*cells)
         console.print(table)
         console.print()
-    table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", "robust")
+    words = [ROBUST_WORD, UNDECIDED, FRAGILE] if arguments.perturb else []
+    table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", *words)
     for row in rates:
         if row["trials"]:
             value, low, high = (100 * one for one in row["rate"])
@@ -241,11 +246,11 @@ def _print(
                 str(row["trials"]),
                 str(row["found"]),
                 f"{value:.1f} [{low:.1f}, {high:.1f}]",
-                "-" if row["robust"] is None else str(row["robust"]),
+                *(str(row[word]) for word in words),
             )
     console.print(table)
-    noun = f"robust {target.noun}" if arguments.perturb else target.noun
-    for line in _ratios(rates, "robust" if arguments.perturb else "found", noun):
+    noun = f"{ROBUST_WORD} {target.noun}" if arguments.perturb else target.noun
+    for line in _ratios(rates, ROBUST_WORD if arguments.perturb else "found", noun):
         console.print(line)
     if ordered:
         best = ordered[0].record

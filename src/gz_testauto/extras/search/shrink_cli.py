@@ -26,7 +26,7 @@ from typing import Any, Dict
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import repeated_share
+from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
@@ -287,7 +287,7 @@ class _Shrinking:
 def _rate_text(rate: Repeats) -> str:
     if not rate.valid:
         return "unknown, since no trial is valid"
-    share = share_text(repeated_share(rate.same, rate.valid))
+    share = share_text(success_rate(rate.same, rate.valid))
     return f"{rate.same} of {rate.valid} trials have the failure ({share})"
 
 

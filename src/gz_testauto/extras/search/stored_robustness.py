@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.intervals import repeated_share
+from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.extras.search.journal import StoredTrial, read_journal
 from gz_testauto.report.plain import interval_text, number_text
@@ -17,6 +17,9 @@ from gz_testauto.trial.plan import trial_label
 ROBUST = 0.8
 """Least share of perturbed trials with the same outcome for a robust outcome."""
 
+REPEATS = 20
+"""Default number of perturbed trials. If all have the same outcome, 17 are enough to label it."""
+
 ANSWERS = "robustness.jsonl"
 """Name of the journal of `gz_testauto perturb` in a results directory."""
 
@@ -26,7 +29,7 @@ OF_SEARCH = "search.jsonl"
 SHOWN = 20
 """Largest number of trials that are listed in the terminal."""
 
-ROBUST_WORD, FRAGILE, UNTESTED = "robust", "fragile", "not tested"
+WORDS = ROBUST_WORD, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile", "not tested"
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,14 @@ class Counts:
 
     @property
     def word(self) -> str:
-        """Return whether the outcome is robust, fragile or not tested."""
+        """Return whether the outcome is robust or fragile, undecided if the interval of the share
+        contains :data:`ROBUST`, or not tested."""
         if not self.valid:
             return UNTESTED
-        return ROBUST_WORD if self.same >= ROBUST * self.valid else FRAGILE
+        share = success_rate(self.same, self.valid)
+        if share.low >= ROBUST:
+            return ROBUST_WORD
+        return FRAGILE if share.high < ROBUST else UNDECIDED
 
 
 def answer_key(label: str, number: int) -> str:
@@ -87,21 +94,23 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
         return None
     valid = [one for one in results.trials if one.outcome.valid]
     listed = [one for one in valid if one.trial in counts or not one.completed]
-    order = [FRAGILE, ROBUST_WORD, UNTESTED]
+    order = [FRAGILE, UNDECIDED, ROBUST_WORD, UNTESTED]
     listed.sort(key=lambda one: (one.completed, order.index(_word(counts, one)), one.trial))
     rows = tuple(_row(one, counts.get(one.trial, Counts(0, 0))) for one in listed)
     marks = {at: FRAGILE for at, one in counts.items() if one.word == FRAGILE}
     return Section(
         "Robustness of outcomes",
         (
-            f"An outcome is robust if at least {100 * ROBUST:.0f} % of the trials with small "
-            "changes have the same outcome, and otherwise fragile. The share of fragile outcomes "
-            "is that of the tested trials. Successes that were not tested are not listed.",
+            f"An outcome is robust if at least {100 * ROBUST:.0f} % of trials with small changes "
+            "have it, and otherwise fragile. It is undecided if the exact 95 % interval of this "
+            "share allows both. The share of fragile outcomes is that of the tested trials, "
+            "without and with the undecided ones; its interval contains the intervals of both. "
+            "Successes that were not tested are not listed.",
         ),
         (
             SectionTable(
                 "",
-                ("trials", "number", ROBUST_WORD, FRAGILE, UNTESTED, "fragile %", "95 % CI"),
+                ("trials", *WORDS, "fragile %", "95 % CI"),
                 tuple(_summaries(results.planners, valid, counts)),
             ),
             SectionTable(
@@ -128,28 +137,31 @@ def _summaries(
         for kind, completed in (("failures", False), ("successes", True)):
             of = [one for one in valid if one.planner == planner and one.completed == completed]
             words = [_word(counts, one) for one in of]
-            worlds: Dict[str, List[bool]] = {}
-            for one, word in zip(of, words):
-                if word != UNTESTED:
-                    worlds.setdefault(one.world, []).append(word == FRAGILE)
-            share = clustered_rate(
-                [sum(ended) for ended in worlds.values()], [len(ended) for ended in worlds.values()]
-            )
-            numbers = [str(words.count(word)) for word in (ROBUST_WORD, FRAGILE, UNTESTED)]
+            least, most = (_share(of, words, some) for some in ((FRAGILE,), (FRAGILE, UNDECIDED)))
+            shares = dict.fromkeys(number_text(100 * one.value, 0) for one in (least, most))
             rows.append(
                 (
                     f"{planner}, {kind}",
-                    str(len(of)),
-                    *numbers,
-                    number_text(100 * share.value, 0),
-                    interval_text(share, 0, 100) or "-",
+                    *(str(words.count(word)) for word in WORDS),
+                    " to ".join(shares),
+                    interval_text(least._replace(high=most.high), 0, 100) or "-",
                 )
             )
     return rows
 
 
+def _share(trials: Sequence[TrialRecord], words: Sequence[str], wanted: Sequence[str]) -> Estimate:
+    """Return the share of the tested trials whose word is ``wanted``."""
+    worlds: Dict[str, List[bool]] = {}
+    for one, word in zip(trials, words):
+        if word != UNTESTED:
+            worlds.setdefault(one.world, []).append(word in wanted)
+    counts = worlds.values()
+    return clustered_rate([sum(one) for one in counts], [len(one) for one in counts])
+
+
 def _row(record: TrialRecord, counts: Counts) -> Tuple[str, ...]:
     label = trial_label(record.world, record.planner, record.repetition)
-    share = interval_text(repeated_share(counts.same, counts.valid), 0, 100)
+    share = interval_text(success_rate(counts.same, counts.valid), 0, 100)
     same = f"{counts.same} of {counts.valid}" if counts.valid else "-"
     return label, record.outcome.label, same, share or "-", counts.word

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.analysis.repeatability import recording_bits
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
@@ -127,23 +127,10 @@ class ScoreCard:
         return max((len(one.trials) for one in self.classes.values()), default=0)
 
 
-def wilson(successes: int, trials: int) -> Estimate:
-    """Return a success rate with Wilson's score interval; unknown if there are no trials.
-
-    Source: E. B. Wilson, JASA 22 (1927), as scipy computes it.
-    """
-    if trials == 0:
-        return Estimate.unknown()
-    from scipy.stats import binomtest
-
-    interval = binomtest(successes, trials).proportion_ci(LEVEL, "wilson")
-    return Estimate(successes / trials, float(interval.low), float(interval.high), "Wilson")
-
-
 def success(trials: List[CardTrial]) -> Estimate:
-    """Return the success rate of the valid trials in ``trials``, with Wilson's interval."""
+    """Return the success rate of the valid trials in ``trials``, with its interval."""
     valid = [one for one in trials if one.is_valid]
-    return wilson(sum(one.outcome.success for one in valid), len(valid))
+    return success_rate(sum(one.outcome.success for one in valid), len(valid))
 
 
 @dataclass(frozen=True)

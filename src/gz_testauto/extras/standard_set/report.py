@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 from rich.console import Console
 from rich.text import Text
 
-from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.intervals import Estimate, success_rate
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.standard_set.card import (
     CardTrial,
@@ -21,7 +21,7 @@ from gz_testauto.report.plain import joined, number_text, p_text, plain_table
 
 TOTAL = "all classes"
 METHODS = (
-    "Success rates have 95 % Wilson intervals. SPL counts failures as 0; time and least clearance "
+    "Success rates have exact 95 % intervals. SPL counts failures as 0; time and least clearance "
     "are means over trials that reached the goal."
 )
 PAIRED = (
@@ -80,8 +80,7 @@ def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
 
 
 def _confirmation_text(confirmation: Dict[str, Any]) -> str:
-    value, low, high = confirmation["rate"]
-    same = Estimate(value, low, high, "Wilson")
+    same = success_rate(confirmation["same"], confirmation["trials"])
     of_classes = ", ".join(
         f"{name} {counts[0]} of {counts[1]}" for name, counts in confirmation["classes"].items()
     )

@@ -18,7 +18,7 @@ from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.campaign.simulator import simulator_options, with_simulator
 from gz_testauto.cli.campaigns import run_trials
 from gz_testauto.cli.workers import processors
-from gz_testauto.extras.standard_set.card import ClassRun, ScoreCard, card_of, wilson
+from gz_testauto.extras.standard_set.card import ClassRun, ScoreCard, card_of
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import LoadedCampaign, load_campaign
@@ -133,7 +133,6 @@ class SetRunner:
             "worlds": count,
             "same": same,
             "trials": trials,
-            "rate": list(wilson(same, trials)[:3]),
             "classes": classes,
         }
 
