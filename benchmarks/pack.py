@@ -28,6 +28,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.cli.main import main as command
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.extras.pack.archive import pack, unpack
 from gz_testauto.processes import map_in_processes
 from gz_testauto.results.directory import CampaignDirectory
@@ -62,7 +63,7 @@ class Replays:
         directory = CampaignDirectory(self._directory)
         counts = collections.Counter()
         with ResultStore.read(directory) as store:
-            campaign = open_for_replay(directory, store)
+            campaign = open_for_replay(directory, store, require_trust)
             records = {record.trial: record for record in store.results().trials}
             trials = campaign.trials
             if self._failures is not None:

@@ -30,6 +30,7 @@ from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial
 from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.cli.trust import require_trust
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
@@ -43,7 +44,7 @@ def measure(arguments, lines):
     """Append the missing lines, and return the simulator and whether all lines exist."""
     directory = CampaignDirectory(arguments.results)
     with ResultStore.read(directory) as store:
-        campaign = open_for_replay(directory, store)
+        campaign = open_for_replay(directory, store, require_trust)
         stored = {one.trial: one for one in store.results().trials}
     own = campaign.spec.simulator
     simulator = arguments.simulator or own
