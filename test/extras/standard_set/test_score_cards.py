@@ -90,7 +90,7 @@ def test_a_metric_of_a_card_must_be_finite(standard, tmp_path):
     write_card(path, card(clutter="rct"), standard)
 
     def edit(content):
-        content["classes"]["clutter"]["trials"]["world_1"]["metrics"]["time_s"] = -math.inf
+        content["classes"]["clutter"]["trials"]["world_1"]["metrics"]["time_s"] = float("-inf")
 
     edit_json(path, edit)
     with pytest.raises(ResultsError, match=r"world_1.*time_s is -inf; it must be a finite number"):
