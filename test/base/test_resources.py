@@ -175,3 +175,8 @@ def test_impossible_file_name_is_rejected(tmp_path, name):
         (tmp_path / "model.config").write_text(f"<model><sdf version='1.6'>{name}</sdf></model>")
         with pytest.raises(ResourceError, match="cannot be a file name"):
             resources.model_file(tmp_path)
+
+
+def test_home_of_an_unknown_user_is_rejected(tmp_path):
+    with pytest.raises(ResourceError, match="~nobody_here/x.world: .* write the path without ~"):
+        resources.resolve("~nobody_here/x.world", tmp_path)

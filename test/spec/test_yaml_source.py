@@ -36,6 +36,7 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         ("- " * 500, "x.yaml:1: is not YAML: is nested more than 50 levels"),
         ("a: &a [*a]\n", "x.yaml:1: is not YAML: an alias is inside"),
         (BOMB, "x.yaml:6: is not YAML: has more than 100000 values"),
+        ("a: " + "x" * MOST_BYTES, "x.yaml: has 1000003 characters; the limit is 1000000"),
         ('a: "\\ud800"\n', "x.yaml:1: is not YAML: '\\ud800' is not allowed in text"),
         ('a: "\\0"\n', "x.yaml:1: is not YAML: '\\x00' is not allowed in text"),
     ],

@@ -194,7 +194,11 @@ def _require_file_name(text: str) -> None:
 
 def _relative_path(path: str, relative_to: Path) -> Path:
     base = relative_to if os.path.isdir(relative_to) else relative_to.parent
-    return Path(os.path.normpath(base.absolute() / Path(path).expanduser()))
+    try:
+        expanded = Path(path).expanduser()
+    except RuntimeError as error:
+        raise ResourceError(f"{path}: {error}; write the path without ~") from error
+    return Path(os.path.normpath(base.absolute() / expanded))
 
 
 def _resolve_file(path: str, relative_to: Path) -> Path:

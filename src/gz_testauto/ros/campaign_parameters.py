@@ -7,6 +7,7 @@ from typing import Optional, Tuple
 from pydantic import BeforeValidator, Field
 from typing_extensions import Annotated
 
+from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.ros.interface import NodeParameters, OptionalPath, user_directory
@@ -68,7 +69,7 @@ class CampaignParameters(NodeParameters):
     def results_directory(self, spec: CampaignSpec) -> Path:
         """Return the path of the results directory. A relative path refers to the user's working
         directory."""
-        return user_directory() / Path(self.out or f"results/{spec.name}").expanduser()
+        return resources.resolve(self.out or f"results/{spec.name}", user_directory())
 
 
 def names_in(text: str) -> Optional[Tuple[str, ...]]:

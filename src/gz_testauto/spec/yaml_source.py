@@ -18,7 +18,7 @@ from gz_testauto.base.disk import read_text
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
-"""Largest size (bytes) of a YAML file. Larger files would take minutes to read."""
+"""Largest size (bytes) of YAML, in a file or as text. Larger YAML would take minutes to read."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
 """Largest number of values in a document after the expansion of all aliases."""
@@ -180,6 +180,8 @@ class YamlSource:
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
+        if len(text) > MOST_BYTES:
+            raise SpecError(f"{name}: has {len(text)} characters; the limit is {MOST_BYTES}")
         try:
             loader = _Loader(text)
         except yaml.reader.ReaderError as error:

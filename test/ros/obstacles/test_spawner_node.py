@@ -9,14 +9,17 @@ pytest.importorskip("rospy")
 
 import rospy
 
+from gz_testauto import srv
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.resources import share_directory
 from gz_testauto.ros.graph import get_service_class, respond
 from gz_testauto.ros.obstacles import node as spawner_node
-from gz_testauto.ros.obstacles.interface import SPAWNER
+from gz_testauto.ros.obstacles.interface import MULTIPLIER, SPAWNER
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.worlds.spawner import ObstacleSpawner
 
+ROOM = share_directory() / "worlds" / "room.world"
 SPEC = """
 obstacles:
   - {type: box, count: 3, size_x_m: [0.4, 0.8], size_y_m: [0.4, 0.8], size_z_m: 1.2}
@@ -175,6 +178,22 @@ def test_a_response_without_a_field_for_the_error_fails_the_call(node, world):
     with pytest.raises(rospy.ServiceException, match="gone"):
         call(node, "~list")
     assert not call(node, "~clear").success
+
+
+@pytest.mark.parametrize("path", ["~nobody_here/x.world", "a\0b", "x" * 300])
+def test_a_path_that_no_file_can_have_is_rejected(node, path):
+    response = call(node, "~save_world", path=path)
+    assert not response.success
+    assert repr(path[:5])[1:-1] in response.message
+
+
+def test_multiply_is_cancelled_at_shutdown_and_removes_its_worlds(monkeypatch, tmp_path):
+    monkeypatch.setattr(rospy, "is_shutdown", lambda: True)
+    request = srv.MultiplyWorldRequest(str(ROOM), SPEC, 1_000_000, 1, str(tmp_path / "out"))
+    (service,) = MULTIPLIER.services
+    response = respond(service, spawner_node.write_worlds, request)
+    assert response.message == "the node stopped after 1 of 1000000 worlds, which were removed"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_marker_shows_all_boxes_of_a_table(node):

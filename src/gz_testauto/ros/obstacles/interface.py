@@ -59,5 +59,6 @@ MULTIPLIER = Node("world_multiplier", "``gz_testauto multiply`` as a service.", 
 MULTIPLIER.serves(
     "~multiply",
     "gz_testauto/MultiplyWorld",
-    "writes variants of a world; ``spec`` as for the spawner, without scenarios",
+    "writes variants of a world; ``spec`` as for the spawner, without scenarios. When the node "
+    "stops, a running call is cancelled and its worlds are removed",
 )

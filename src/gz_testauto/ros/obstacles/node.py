@@ -11,7 +11,6 @@ import functools
 import threading
 import time
 import zlib
-from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import rospy
@@ -21,6 +20,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from gz_testauto import srv
+from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
@@ -38,6 +38,8 @@ from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
+_MULTIPLYING = threading.Lock()
+"""Held while worlds are written, so that the node stops only after they are removed."""
 
 
 def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -100,7 +102,7 @@ class ObstacleSpawnerNode:
     @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
         """Write a world file with the base world and the obstacles."""
-        path = user_directory() / Path(request.path).expanduser()
+        path = resources.resolve(request.path, user_directory())
         self._spawner.save_world(path)
         return srv.SaveWorldResponse(True, f"wrote {path}", str(path))
 
@@ -201,18 +203,35 @@ def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse
     """Write the worlds of a request and return their paths."""
     if not request.out:
         raise SpecError("the field 'out' is empty; set it to the directory for the worlds")
-    out = user_directory() / Path(request.out).expanduser()
+    out = resources.resolve(request.out, user_directory())
     world = existing_file(request.world, "world")
-    worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
+    with _MULTIPLYING:
+        worlds = multiply(
+            world,
+            read_spec(request.spec),
+            request.count,
+            request.seed,
+            out,
+            progress=_end_at_shutdown,
+        )
     paths = [str(entry.path) for entry in worlds]
     return srv.MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)
 
 
+def _end_at_shutdown(done: int, count: int) -> None:
+    if rospy.is_shutdown():
+        raise GzTestautoError(
+            f"the node stopped after {done} of {count} worlds, which were removed"
+        )
+
+
 def start_multiplier() -> int:
-    """Run the service of the node ``world_multiplier`` until shutdown."""
+    """Run the service of the node ``world_multiplier`` until shutdown. A call that is running then
+    is cancelled, and its worlds are removed."""
     offer(interface.MULTIPLIER.services, {"multiply": write_worlds}.__getitem__)
     rospy.spin()
-    return 0
+    with _MULTIPLYING:
+        return 0
 
 
 def multiplier_main() -> int:
