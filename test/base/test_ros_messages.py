@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gz_testauto.base import ros_messages
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import (
     Contact,
     ImuSample,
@@ -101,6 +102,31 @@ def test_occupancy_grid_message_preserves_the_map(resolution, rows, columns):
     back = grid_of(over_the_wire(grid_message(grid, ros_messages.time_message(0))))
     assert np.array_equal(back.occupied, occupied)
     assert (back.resolution_m, back.origin_x_m, back.origin_y_m) == (resolution, -15.05, -3.3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "match"),
+    [
+        ("data", [], "the map has 0 cells"),
+        ("data", [0] * 5, "the map has 5 cells; it must have width x height = 3 x 2 cells"),
+        ("info.resolution", 0.0, "the resolution of the map is 0.0 m"),
+        ("info.resolution", -0.1, "the resolution of the map is -0.1 m"),
+        ("info.resolution", math.nan, "the resolution of the map is nan m"),
+        ("info.resolution", math.inf, "the resolution of the map is inf m"),
+        ("info.origin.position.x", math.nan, "the origin of the map is .*nan"),
+        ("info.origin.orientation.w", math.inf, "the origin of the map is .*nan"),
+    ],
+)
+def test_invalid_occupancy_grid_message_is_rejected(field, value, match):
+    grid = OccupancyGrid(np.zeros((2, 3), dtype=bool), 0.1, 0.0, 0.0)
+    message = grid_message(grid, ros_messages.time_message(0))
+    *parents, name = field.split(".")
+    part = message
+    for parent in parents:
+        part = getattr(part, parent)
+    setattr(part, name, value)
+    with pytest.raises(SpecError, match=match):
+        grid_of(message)
 
 
 def cloud_of(message):

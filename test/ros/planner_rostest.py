@@ -9,7 +9,7 @@ from pathlib import Path
 import actionlib
 import rospy
 import rostest
-from actionlib_msgs.msg import GoalStatus
+from actionlib_msgs.msg import GoalStatus, GoalStatusArray
 from geometry_msgs.msg import PoseStamped, Twist
 from graph import Heard, assert_registered_as_declared, await_true, service
 from gz_testauto.msg import PlannerCycle, Snapshot
@@ -17,6 +17,7 @@ from gz_testauto.srv import LoadScene, LoadSceneRequest
 from move_base_msgs.msg import MoveBaseAction, MoveBaseGoal
 from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.msg import Path as PathMessage
+from std_srvs.srv import Empty
 from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import resources
@@ -159,6 +160,35 @@ class PlannerNodeTest(unittest.TestCase):
         self.send(2.0, 1.0)
         self.assertEqual(self.await_end(), GoalStatus.ABORTED)
         self.assertIn("no odometry", self.client.get_goal_status_text())
+
+    def test_a_goal_that_is_not_finite_is_aborted_with_the_reason(self):
+        for x in (math.nan, math.inf):
+            self.send(x, 1.0)
+            self.assertEqual(self.await_end(), GoalStatus.ABORTED)
+            self.assertIn("its numbers must be finite", self.client.get_goal_status_text())
+
+    def test_an_invalid_map_does_not_replace_the_map(self):
+        self.map.publish(OccupancyGrid())
+        self.send(0.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        self.map.publish(grid_message(map_of(read_scene(Path(ROOM)), 0.1), rospy.Time()))
+
+    def test_a_goal_after_ros_time_was_reset_is_reached(self):
+        statuses = Heard("/move_base/status", GoalStatusArray)
+        self.send(2.0, 1.0)
+        await_true(lambda: self.feedback, "the first feedback")
+        before = rospy.Time.now()
+        service("/gazebo/reset_simulation", Empty)()
+        self.assertEqual(self.await_end(), GoalStatus.ABORTED)
+        self.assertIn("ROS time has moved back", self.client.get_goal_status_text())
+        await_true(lambda: rospy.Time.now() < before, "the reset of ROS time")
+        self.scene.stamp = rospy.Time.now()
+        self.send(-1.0, 1.0)
+        self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
+        await_true(lambda: self.distance_to(-1.0, 1.0) <= 0.5, "the robot within the tolerance")
+        seen = len(statuses.messages)
+        self.send(2.0, 1.0)
+        await_true(lambda: len(statuses.messages) > seen + 5, "the periodic status")
 
     def test_a_planner_that_aborts_publishes_the_reason_with_its_cycle(self):
         cycles = Heard("/quitter/planner/cycle_time", PlannerCycle)

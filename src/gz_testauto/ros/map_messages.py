@@ -45,9 +45,19 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
     """Return the occupancy grid in a message. Unknown cells count as free, since a static map
-    contains the known obstacles. Raises ``SpecError`` for a rotated map."""
+    contains the known obstacles. Raises ``SpecError`` for a rotated map, and for a map whose size,
+    resolution or origin is invalid."""
     info = message.info
+    if len(message.data) != info.height * info.width or not message.data:
+        raise SpecError(
+            f"the map has {len(message.data)} cells; it must have width x height = {info.width} x "
+            f"{info.height} cells, and at least 1"
+        )
+    if not (math.isfinite(info.resolution) and info.resolution > 0.0):
+        raise SpecError(f"the resolution of the map is {info.resolution} m; it must be above 0")
     origin = pose_of(info.origin)
+    if not all(map(math.isfinite, (*origin.position, *origin.quaternion))):
+        raise SpecError(f"the origin of the map is {origin}; it must be finite")
     if not math.isclose(origin.yaw_rad, 0.0, abs_tol=1e-6):
         raise SpecError(f"the yaw of the map's origin is {origin.yaw_rad} rad, but must be 0")
     cells = np.asarray(message.data, dtype=np.int8).reshape(info.height, info.width)

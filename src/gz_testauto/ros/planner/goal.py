@@ -5,6 +5,7 @@ A goal is reached, aborted or preempted. At the end of each goal, the robot is s
 is published.
 """
 
+import math
 import threading
 from dataclasses import replace
 from typing import Callable, Optional, Tuple
@@ -102,8 +103,9 @@ class GoalNavigator:
         ``preempted`` returns True.
 
         ``grid`` is the static map. ``on_pose`` is called with the robot's pose in every cycle.
-        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the global
-        plan, the map, odometry or a transform is missing.
+        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the goal
+        is not finite, the global plan, the map, odometry or a transform is missing, or ROS time
+        moves back.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
@@ -115,6 +117,8 @@ class GoalNavigator:
             if self._roads is not None:
                 lanes = self._roads.lanes(target.header.stamp, parameters.startup_timeout)
             goal = self._observations.in_map(target).planar
+            if not all(map(math.isfinite, goal)):
+                raise NavigatorError(f"the goal is {goal}; its numbers must be finite")
             task = replace(self._make_task(grid, goal, observed, lanes), seed=seed)
             planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)

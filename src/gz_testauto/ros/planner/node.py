@@ -20,6 +20,41 @@ from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.goal import GoalNavigator
 
 
+class RewindableActionServer(actionlib.SimpleActionServer):
+    """An action server that also works after ROS time has moved back, as after
+    ``/gazebo/reset_simulation``. That of actionlib would cancel each goal until the time of the
+    previous goal, and stop to publish its status."""
+
+    def start(self) -> None:
+        """Start to accept goals."""
+        self._now = rospy.Time.now()
+        super().start()
+        server = self.action_server
+        if server.status_timer is not None:
+            server.status_timer.shutdown()
+            period = rospy.Duration(1.0 / server.status_frequency)
+            server.status_timer = rospy.Timer(period, self._publish_status, reset=True)
+
+    def internal_goal_callback(self, goal: actionlib.ServerGoalHandle) -> None:
+        """Accept or cancel a new goal."""
+        self._check_time()
+        super().internal_goal_callback(goal)
+
+    def _publish_status(self, event: rospy.timer.TimerEvent) -> None:
+        self._check_time()
+        self.action_server.publish_status_async(event)
+
+    def _check_time(self) -> None:
+        """Forget the times of earlier goals and cancel requests if ROS time has moved back."""
+        with self.action_server.lock, self.lock:
+            before, self._now = self._now, rospy.Time.now()
+            if self._now < before:
+                self.action_server.last_cancel = rospy.Time()
+                for goal in (self.current_goal, self.next_goal):
+                    if goal.get_goal() is not None:
+                        goal.get_goal_id().stamp = rospy.Time()
+
+
 class PlannerNode:
     """An action server that executes one goal at a time with one planner and one robot."""
 
@@ -27,7 +62,7 @@ class PlannerNode:
         self._grid = None if parameters.map is None else read_map(parameters.map)
         self._navigator = GoalNavigator(parameters)
         self._goals = advertise(interface.FORWARDED_GOAL)
-        self._server = actionlib.SimpleActionServer(
+        self._server = RewindableActionServer(
             interface.MOVE_BASE.name, MoveBaseAction, self._execute, auto_start=False
         )
         if self._grid is None:

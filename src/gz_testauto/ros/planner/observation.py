@@ -77,6 +77,7 @@ class ObservationSubscriber:
         self._scan_delay_ns = ros_messages.nanoseconds_of(scan_delay_s)
         self._changed = threading.Condition()
         self._odom: Optional[Odometry] = None
+        self._moved_back = False
         self._scan: Optional[LaserScan] = None
         self._mounts: Dict[str, Pose] = {}
         self._origin_ns = 0
@@ -99,6 +100,7 @@ class ObservationSubscriber:
         are accepted."""
         self._since_ns = self._next_ns = since.to_nsec()
         self._origin_ns = 0
+        self._moved_back = False
         if not 0 <= self._since_ns - self._last_ns <= 2 * self._control_period_ns:
             self._scene_ns = None  # the goal does not continue the scene of the previous one
         self._mounts.clear()
@@ -107,7 +109,8 @@ class ObservationSubscriber:
         """Return the next observation, or None if no odometry arrives within ``timeout_s`` of wall
         time. The first observation of a task requires a reading of each sensor that is up to date.
 
-        Raises ``NavigatorError`` if tf cannot provide the pose of the robot.
+        Raises ``NavigatorError`` if tf cannot provide the pose of the robot, or if ROS time has
+        moved back since the start of the task.
         """
         odom = self._await_odom(timeout_s)
         if odom is None:
@@ -164,6 +167,15 @@ class ObservationSubscriber:
 
     def _on_odom(self, message: Odometry) -> None:
         with self._changed:
+            stamp = message.header.stamp
+            if self._odom is not None and stamp < self._odom.header.stamp:
+                self._moved_back = True
+                if self._scan is not None and self._scan.header.stamp > stamp:
+                    self._scan = None
+                if self._objects is not None and self._objects.header.stamp > stamp:
+                    self._objects = None
+                for sensor in self._sensors:
+                    sensor.forget_after(stamp)
             self._odom = message
             self._changed.notify_all()
 
@@ -199,10 +211,18 @@ class ObservationSubscriber:
 
     def _await_odom(self, timeout_s: float) -> Optional[Odometry]:
         def due() -> bool:
-            return self._odom is not None and self._odom.header.stamp.to_nsec() >= self._next_ns
+            if self._odom is None:
+                return False
+            return self._moved_back or self._odom.header.stamp.to_nsec() >= self._next_ns
 
         with self._changed:
-            return self._odom if self._changed.wait_for(due, timeout_s) else None
+            odom = self._odom if self._changed.wait_for(due, timeout_s) else None
+            if self._moved_back:
+                raise NavigatorError(
+                    "ROS time has moved back, as after /gazebo/reset_simulation; send the goal "
+                    "again"
+                )
+            return odom
 
     def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
         """Wait until all readings that are due at ``stamp`` have been received. Return False after

@@ -44,6 +44,11 @@ class SensorSubscriber:
         """The newest message, or None."""
         return self._message
 
+    def forget_after(self, stamp: rospy.Time) -> None:
+        """Remove the message if it is newer than ``stamp``, to which ROS time has moved back."""
+        if self._message is not None and self._message.header.stamp > stamp:
+            self._message = None
+
     def is_up_to_date(self, now_ns: int, period_ns: int, origin_ns: Optional[int]) -> bool:
         """Return whether all messages that are due at the ROS time ``now_ns`` have been received.
         See :func:`is_newer_due` for the other arguments."""
