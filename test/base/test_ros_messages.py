@@ -45,6 +45,21 @@ def test_quaternion_is_normalized():
     assert ros_messages.pose_of(message).quaternion == (0.0, 0.0, 0.0, 1.0)
 
 
+def test_quaternion_of_huge_numbers_is_normalized():
+    message = ros_messages.pose_message(Pose((0, 0, 0), (1e300, 1e300, 0.0, 0.0)))
+    assert ros_messages.pose_of(message).quaternion == pytest.approx((0.5**0.5, 0.5**0.5, 0, 0))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_twist_of_a_request_is_never_omitted(axis):
+    """A simulator reports NaN if it does not report a twist; a request must be rejected."""
+    linear = [0.0, 0.0, 0.0]
+    linear[axis] = math.nan
+    twist = ros_messages.twist_message(linear, (0.0, 0.0, 0.0))
+    state = ros_messages.requested_state(ros_messages.pose_message(Pose()), twist)
+    assert math.isnan(state.linear_mps[axis])
+
+
 @given(number, number)
 def test_command_is_preserved_bit_for_bit(linear, angular):
     command = Twist2D(linear, angular)

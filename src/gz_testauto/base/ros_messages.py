@@ -66,7 +66,7 @@ def pose_of(message: PoseMessage) -> Pose:
     As in gazebo_ros, a quaternion of four zeros, the default of the message, means no rotation.
     """
     x, y, z, w = quaternion = _quaternion(message.orientation)
-    norm = math.sqrt(sum(value * value for value in quaternion))
+    norm = math.hypot(*quaternion)  # the squares of large numbers would be infinite
     if norm == 0.0:
         quaternion = (0.0, 0.0, 0.0, 1.0)
     elif abs(norm - 1.0) > 1e-9:
@@ -94,14 +94,18 @@ def command_of(message: Twist) -> Twist2D:
     return Twist2D(message.linear.x, message.angular.z)
 
 
+def requested_state(pose: PoseMessage, twist: Twist) -> ModelState:
+    """Return the pose and twist in a request, without checking the numbers."""
+    return ModelState(pose_of(pose), _vector(twist.linear), _vector(twist.angular))
+
+
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return the pose and twist of a model; a twist of NaN means that the simulator reports no
-    twist.
+    """Return the pose and twist of a model in a message of a simulator; a twist of NaN means that
+    the simulator reports no twist.
     """
-    linear = _vector(twist.linear)
-    if not math.isfinite(linear[0]):
+    if not math.isfinite(twist.linear.x):
         return ModelState(pose_of(pose))
-    return ModelState(pose_of(pose), linear, _vector(twist.angular))
+    return requested_state(pose, twist)
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:

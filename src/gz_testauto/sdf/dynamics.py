@@ -5,7 +5,7 @@ axes are in the frame of a link. Each simulator translates the values for its ph
 """
 
 from dataclasses import dataclass
-from typing import List, Optional, Set, Tuple
+from typing import Iterator, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ Vector = Tuple[float, float, float]
 
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
 """Default gravity of a world in SDF."""
+
+MAX_MASS_KG = 1e9
+"""Largest mass of a link. A physics engine becomes unstable if masses differ too much."""
 
 UNLIMITED = 1e15
 """Smallest absolute value of a joint limit that counts as unlimited. The default limits in SDF are
@@ -178,15 +181,16 @@ def _inertial(document: SdfDocument, link: Element) -> Optional[Element]:
 
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
     """Return the mass properties of a link from its ``<inertial>``. The defaults are 1 kg, and 1 kg
-    m² about each axis. Raises ``SdfError`` for a mass that is not greater than 0."""
+    m² about each axis. Raises ``SdfError`` for a mass that is not above 0, or is above
+    :data:`MAX_MASS_KG`."""
     element = _inertial(document, link)
     if element is None:
         return Inertial(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     mass = number(document, element, "mass", 1.0)
-    if mass <= 0:
+    if not 0 < mass <= MAX_MASS_KG:
         raise SdfError(
             f"{document.where(element)}: link {link.get('name')!r} has a mass of {mass} kg; it "
-            "must be above 0"
+            f"must be above 0 and at most {MAX_MASS_KG:g}"
         )
     pose = pose_value(document, element.find("pose"))
     moments = element.find("inertia")
@@ -230,12 +234,38 @@ def read_joints(robot: ModelNode) -> List[Joint]:
 
     Raises ``SdfError`` for an unsupported type or an unknown link.
     """
+    return [_read_joint(*joint) for joint in _joint_elements(robot)]
+
+
+def check_joint_links(robot: ModelNode) -> None:
+    """Raise ``SdfError`` if a joint of a model, of any type, has an unknown link."""
+    for joint in _joint_elements(robot):
+        _joint_links(*joint)
+
+
+def _joint_elements(robot: ModelNode) -> Iterator[Tuple[ModelNode, Element, str, Set[str]]]:
+    """Yield each joint of a model, with its nested model, the scope of this model, and the links of
+    the whole model."""
     links = {scope + link.name for scope, model, _ in robot.walk() for link in model.links}
-    return [
-        _read_joint(model, element, scope, links)
-        for scope, model, _ in robot.walk()
-        for element in model.element.findall("joint")
-    ]
+    for scope, model, _ in robot.walk():
+        for element in model.element.findall("joint"):
+            yield model, element, scope, links
+
+
+def _joint_links(
+    model: ModelNode, element: Element, scope: str, links: Set[str]
+) -> Tuple[str, str]:
+    """Return the parent and the child of a joint. Raises ``SdfError`` for an unknown link."""
+    document, name = model.document, name_of(model.document, element)
+    ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
+    for role, link in ends.items():
+        if scope + link not in links and (role, link) != ("parent", "world"):
+            raise SdfError(
+                f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is not "
+                "a link; write one of its links, or remove the joint. "
+                f"Known: {', '.join(sorted(links))}"
+            )
+    return ends["parent"], ends["child"]
 
 
 def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str]) -> Joint:
@@ -247,16 +277,9 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
             f"{document.where(element)}: joint {name!r} is of the type {kind!r}, which is not "
             f"supported{remedy}. Supported: {', '.join(sorted(_AXES))}"
         )
-    ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
-    for role, link in ends.items():
-        if scope + link not in links and (role, link) != ("parent", "world"):
-            raise SdfError(
-                f"{document.where(element)}: joint {name!r} has the {role} {link!r}, which is not "
-                "a link; write one of its links, or remove the joint. "
-                f"Known: {', '.join(sorted(links))}"
-            )
-    child = model.frames.pose(ends["child"], document.where(element))
-    joint = model.frames.of(element.find("pose"), ends["child"])
+    parent_link, child_link = _joint_links(model, element, scope, links)
+    child = model.frames.pose(child_link, document.where(element))
+    joint = model.frames.of(element.find("pose"), child_link)
     to_child = child.inverse()
     axes = tuple(
         _read_axis(model, required(document, element, tag), kind, joint, to_child)
@@ -268,8 +291,8 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     return Joint(
         name=scope + name,
         kind=kind,
-        parent=None if ends["parent"] == "world" else scope + ends["parent"],
-        child=scope + ends["child"],
+        parent=None if parent_link == "world" else scope + parent_link,
+        child=scope + child_link,
         anchor_m=(to_child * joint).position,
         axes=axes,
     )

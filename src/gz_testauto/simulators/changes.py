@@ -4,8 +4,9 @@ properties.
 :meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of changes. A change
 contains the new values and the scoped name of the changed part, as in Gazebo
 (``model::link::collision``). A property whose value is None does not change. The constructor raises
-``ValueError`` for an invalid value. The simulation checks that the named part exists. Positions are
-in m, angles in rad. Poses, twists and forces are in the world frame unless documented otherwise.
+``ValueError`` for an invalid value, which includes a value beyond :data:`LIMITS`. The simulation
+checks that the named part exists. Positions are in m, angles in rad. Poses, twists and forces are
+in the world frame unless documented otherwise.
 """
 
 import math
@@ -14,8 +15,21 @@ from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Type
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.appearance import COLORS, Color
+from gz_testauto.sdf.dynamics import MAX_MASS_KG
 
 Vector = Tuple[float, float, float]
+
+LIMITS: Dict[str, float] = {
+    "pose": 1e6,
+    "linear_mps": 1e3,
+    "angular_radps": 1e3,
+    "position": 1e6,
+    "velocity": 1e3,
+    "mps2": 1e3,
+    "force_n": 1e6,
+    "torque_nm": 1e6,
+}
+"""Largest absolute value of each number of a field. Beyond it, physics engines become unstable."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,9 @@ class Change:
             if isinstance(value, (tuple, list)) and len(value) != (4 if field in COLORS else 3):
                 what = "red, green, blue and alpha" if field in COLORS else "x, y and z"
                 self._refuse(field, f"must be {what}")
+            limit = LIMITS.get(field, math.inf)
+            if any(abs(number) > limit for number in _numbers(value)):
+                self._refuse(field, f"must be from {-limit:g} to {limit:g}")
 
     def _refuse(self, field: str, must: str) -> None:
         value = getattr(self, field)
@@ -97,7 +114,7 @@ class SetMass(Change):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("mass_kg", 0.0, above=True)
+        self._require("mass_kg", 0.0, above=True, most=MAX_MASS_KG)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
+import numpy as np
+
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.registry import unknown_name
@@ -26,6 +28,7 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.dynamics import (
     GRAVITY_MPS2,
     Inertial,
+    check_joint_links,
     read_gravity,
     read_inertial,
     read_joints,
@@ -34,9 +37,11 @@ from gz_testauto.sdf.dynamics import (
 from gz_testauto.sdf.edit import find_link, model_elements
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import WorldScene, placed_model
+from gz_testauto.sdf.shapes import Plane
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import ensure_child, set_numbers
 from gz_testauto.simulators.changes import (
+    LIMITS,
     Change,
     SetFriction,
     SetGravity,
@@ -45,6 +50,38 @@ from gz_testauto.simulators.changes import (
     SetVisual,
     set_fields,
 )
+
+MOST_SDF_BYTES = 1_000_000
+"""Largest size (bytes) of the SDF text of a model to spawn."""
+MOST_COLLISIONS = 1_000
+"""Largest number of collisions of a model to spawn. gzserver stalls for a minute on 10,000."""
+
+
+def check_model(name: str, sdf: str) -> None:
+    """Raise ``SdfError`` for a model that must not be given to a simulator: invalid or unsupported
+    SDF, a mesh that cannot be read, a mass out of range, a joint of an unknown link, or a size or
+    number beyond the limits of this module."""
+    size = len(sdf.encode())
+    if size > MOST_SDF_BYTES:
+        raise SdfError(f"its SDF text has {size} bytes; the limit is {MOST_SDF_BYTES}")
+    model = placed_model(sdf, name, Pose())
+    if len(model.collisions) > MOST_COLLISIONS:
+        raise SdfError(
+            f"it has {len(model.collisions)} collisions; the limit is {MOST_COLLISIONS}, so divide "
+            "it into several models"
+        )
+    for shape in model.collisions:
+        bounds = shape.geometry.bounds(shape.local_pose)  # reads the file of a mesh
+        if not (isinstance(shape.geometry, Plane) or np.abs(bounds).max() <= LIMITS["pose"]):
+            raise SdfError(
+                f"the collision {shape.scoped_name!r} extends more than {LIMITS['pose']:g} m from "
+                "the origin of its model; correct its size, its pose or the scale of its mesh"
+            )
+    for scope, nested, _ in model.node.walk():
+        for link in nested.links:
+            if scope + link.name not in model.static_links:
+                read_inertial(nested.document, link.element)
+    check_joint_links(model.node)
 
 
 @dataclass(frozen=True)

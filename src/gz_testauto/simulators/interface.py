@@ -28,11 +28,10 @@ from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.sensors import Sensor
-from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.changes import Change, ChangeKind
-from gz_testauto.simulators.description import DescribedWorld, Description
+from gz_testauto.simulators.changes import LIMITS, Change, ChangeKind, SetModel
+from gz_testauto.simulators.description import DescribedWorld, Description, check_model
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class Simulation(abc.ABC):
         ``robot`` is the name of a further robot. Without it, the command is for the first robot.
         This method does not limit the acceleration, so the caller must apply the limits. Raises
         ``SimulatorError`` if no robot has this name or this simulator cannot drive the robot, and
-        ``ValueError`` for a command that is not finite.
+        ``ValueError`` for an invalid command (:func:`check_command`).
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
@@ -149,8 +148,7 @@ class Simulation(abc.ABC):
                 f"this simulation has no robot named {named!r}; it has these robots: "
                 + (", ".join(robots) or "none")
             )
-        if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
-            raise ValueError(f"a velocity command must be finite, not {command}")
+        check_command(command)
         if named == first:
             self._drive(command)
         else:
@@ -180,15 +178,16 @@ class Simulation(abc.ABC):
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
         """Spawn models in one call. Raises ``SimulatorError``, and adds no model, for a name that
-        is in use or an SDF text without a model."""
+        is in use, a pose beyond the limits, and an invalid model (:func:`check_model`)."""
         self._check_usable()
         taken = set(self._model_names())
         for model in models:
             if model.name in taken:
                 raise SimulatorError(f"a model named {model.name!r} exists already")
             taken.add(model.name)
+            _check_state(model.name, ModelState(model.pose))
             try:
-                parse_model(model.sdf)
+                check_model(model.name, model.sdf)
             except SdfError as error:
                 raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
         self._spawn(models)
@@ -215,9 +214,13 @@ class Simulation(abc.ABC):
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
         """Set poses and twists of models in one call. Raises ``SimulatorError`` for an unknown
-        name. A state without a twist leaves the model at rest if ``Simulator.sets_twist``."""
+        name, and a state beyond the limits of
+        :class:`~gz_testauto.simulators.changes.SetModel`. A state without a twist leaves the model
+        at rest if ``Simulator.sets_twist``."""
         self._check_usable()
         self._check_known(states)
+        for name, state in states.items():
+            _check_state(name, state)
         self._set_states(states)
 
     def apply(self, changes: Sequence[Change]) -> None:
@@ -368,6 +371,27 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"there is no model named {name!r}")
 
 
+def check_command(command: Twist2D) -> None:
+    """Raise ``ValueError`` for a velocity command that is not finite, or is beyond the
+    :data:`~gz_testauto.simulators.changes.LIMITS` of a twist."""
+    for field, value in command._asdict().items():
+        if not math.isfinite(value):
+            raise ValueError(f"a velocity command must be finite, not {command}")
+        if abs(value) > LIMITS[field]:
+            raise ValueError(
+                f"a velocity command must be from {-LIMITS[field]:g} to {LIMITS[field]:g}, not "
+                f"{command}"
+            )
+
+
+def _check_state(name: str, state: ModelState) -> None:
+    """Raise ``SimulatorError`` for a state that a model must not have."""
+    try:
+        SetModel(name, state.pose, state.linear_mps, state.angular_radps)
+    except ValueError as error:
+        raise SimulatorError(str(error)) from error
+
+
 class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
@@ -414,11 +438,10 @@ class Simulator(abc.ABC):
 
     def load(self, scene: Scene) -> Simulation:
         """Load ``scene`` and return its simulation, paused at time zero. The previous simulation
-        ends, even if loading fails. Raises ``SimulatorError`` if the world cannot be loaded or the
-        simulator is closed."""
+        ends, even if the adaptor cannot load the scene. Raises ``SimulatorError`` if the world
+        cannot be loaded or the simulator is closed."""
         if self._closed:
             raise SimulatorError("this simulator has been closed")
-        self._end_current("another scene was loaded")
         if scene.others and (scene.robot is None or not self.several_robots):
             raise SimulatorError(
                 "a scene without a first robot cannot have others"
@@ -427,6 +450,7 @@ class Simulator(abc.ABC):
                 f"{scene.world} has {len(scene.robots)}; use another simulator"
             )
         for placed in scene.robots:
+            _check_state(placed.robot.name, ModelState(placed.start.to_pose()))
             if placed.simulated:
                 self.require_senses(placed.robot, placed.simulated)
         names = [model.name for model in scene.models]
@@ -436,6 +460,7 @@ class Simulator(abc.ABC):
                 raise SimulatorError(
                     f"two models of the scene are named {name!r}; rename one of them"
                 )
+        self._end_current("another scene was loaded")
         simulation = self._load(scene)
         self._current = simulation
         return simulation

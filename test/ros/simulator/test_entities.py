@@ -4,7 +4,6 @@ import pytest
 
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.ros.simulator import entities
 
 QUARTER = math.pi / 2
@@ -62,11 +61,3 @@ def test_a_state_in_a_frame_is_transformed_without_the_velocity_of_the_frame():
     assert placed.pose.yaw_rad == pytest.approx(QUARTER)
     assert placed.linear_mps == pytest.approx((0.0, 1.0, 0.0))
     assert placed.angular_radps == pytest.approx((0.0, 0.0, 0.1))
-
-
-def test_twist_that_is_not_finite_is_rejected_with_the_name():
-    state = ModelState(Pose(), (0.0, math.inf, 0.0))
-    with pytest.raises(RequestRejectedError, match=r"crate: .* inf"):
-        entities.require_finite(state, "crate")
-    sound = ModelState(Pose((1e6, 0.0, 0.0)), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    assert entities.require_finite(sound, "crate") is sound

@@ -97,16 +97,3 @@ def test_an_include_of_a_missing_model_is_rejected_with_the_searched_directories
     include = "<include><uri>model://no_such_model</uri></include>"
     with pytest.raises(RequestRejectedError, match="no_such_model was not found"):
         spawn(f"<sdf version='1.6'><world name='w'>{include}</world></sdf>")
-
-
-@pytest.mark.parametrize("x_m", [math.nan, math.inf, -math.inf, 1e308, -1.1e6])
-def test_pose_that_is_not_finite_or_too_far_is_rejected(x_m):
-    with pytest.raises(RequestRejectedError, match="box_7"):
-        spawn(SDF, Pose((x_m, 0.0, 0.0)))
-    with pytest.raises(RequestRejectedError, match=r"box_7|pose"):
-        spawn(SDF.replace("1 0 0 0 0 0", f"{x_m} 0 0 0 0 0"))
-
-
-def test_pose_with_an_undefined_rotation_is_rejected():
-    with pytest.raises(RequestRejectedError, match=r"box_7.*nan"):
-        spawn(SDF, Pose((0.0, 0.0, 0.0), (math.nan, 0.0, 0.0, 1.0)))

@@ -5,7 +5,6 @@ difference of the velocities of both origins, rotated into the axes of the entit
 of the entity's rotation is not included.
 """
 
-import math
 from typing import Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -15,8 +14,6 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.ros.graph import RequestRejectedError
 
 INERTIAL_FRAMES = ("", "world", "map", "/map")
-FARTHEST_M = 1e6
-"""Largest coordinate (m) of a model or link in a request."""
 Vector = Tuple[float, float, float]
 AT_REST: Vector = (0.0, 0.0, 0.0)
 
@@ -47,25 +44,6 @@ def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
     if frame in INERTIAL_FRAMES:
         return ModelState(Pose())
     raise RequestRejectedError(failure)
-
-
-def require_finite(state: ModelState, name: str) -> ModelState:
-    """Return ``state``. Raise ``RequestRejectedError``, with the name of the model or link, if one
-    of its numbers is not finite, or its position is farther than :data:`FARTHEST_M` from the
-    origin.
-    """
-    numbers = (*state.pose.values, *(state.linear_mps or ()), *(state.angular_radps or ()))
-    invalid = [number for number in numbers if not math.isfinite(number)]
-    if invalid:
-        raise RequestRejectedError(
-            f"{name}: pose or twist has the number {invalid[0]}; all numbers must be finite"
-        )
-    farthest_m = max(map(abs, state.pose.position))
-    if farthest_m > FARTHEST_M:
-        raise RequestRejectedError(
-            f"{name}: a coordinate is {farthest_m:g} m; it must be at most {FARTHEST_M:g} m"
-        )
-    return state
 
 
 def relative_to(state: ModelState, frame: ModelState) -> ModelState:

@@ -165,8 +165,7 @@ class GazeboServices:
             wanted.reference_frame,
             "SetModelState: specified reference frame entity does not exist",
         )
-        state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
-        entities.require_finite(state, wanted.model_name)
+        state = entities.in_world(ros_messages.requested_state(wanted.pose, wanted.twist), frame)
         moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
         if moving and not self._loop.simulator.sets_twist:
             raise RequestRejectedError(

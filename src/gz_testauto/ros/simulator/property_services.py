@@ -79,8 +79,7 @@ class PropertyServices:
                     f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
                     "empty or world"
                 )
-            state = ros_messages.state_of(one.pose, one.twist)
-            states[one.model_name] = entities.require_finite(state, one.model_name)
+            states[one.model_name] = ros_messages.requested_state(one.pose, one.twist)
         self._loop.set_states(states)
         return SetModelStatesResponse(True, f"{len(states)} models placed")
 
@@ -117,8 +116,7 @@ class PropertyServices:
         frame = entities.reference(
             snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
         )
-        state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
-        entities.require_finite(state, wanted.link_name)
+        state = entities.in_world(ros_messages.requested_state(wanted.pose, wanted.twist), frame)
         link = self._link(wanted.link_name)
         self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
         return srv.SetLinkStateResponse(True, "SetLinkState: success")

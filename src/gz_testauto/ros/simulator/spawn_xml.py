@@ -15,12 +15,10 @@ from lxml import etree
 from gz_testauto.base import resources
 from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import GzTestautoError, SdfError
-from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.ros.graph import RequestRejectedError
-from gz_testauto.ros.simulator.entities import require_finite
 from gz_testauto.sdf.urdf.converter import convert_urdf
 from gz_testauto.simulators.interface import NamedModel
 
@@ -46,7 +44,6 @@ def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> Nam
     if robot_namespace:
         _add_robot_namespace(model, robot_namespace)
     pose_in_world = pose * _remove_pose(model)
-    require_finite(ModelState(pose_in_world), name)
     return NamedModel(name, etree.tostring(root, encoding="unicode"), pose_in_world)
 
 
