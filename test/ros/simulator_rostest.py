@@ -4,6 +4,7 @@
 import importlib.util
 import math
 import sys
+import tempfile
 import unittest
 
 import rospy
@@ -377,6 +378,44 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertFalse(response.success)
         self.assertIn("/nowhere/lost.world", response.message)
         self.assertTrue(self.load().success)
+
+    def test_invalid_numbers_are_rejected_and_the_simulation_continues(self):
+        for x in (math.nan, math.inf, 1e300):
+            for field in ("linear", "angular"):
+                twist = Twist()
+                getattr(twist, field).x = x
+                state = ModelState("robot", pose(-3.0), twist, "")
+                self.assertFalse(self.set_model_state(state).success, (x, field))
+                self.assertFalse(self.set_model_states([state]).success, (x, field))
+            state = ModelState("robot", pose(x), Twist(), "")
+            self.assertFalse(self.set_model_state(state).success, x)
+            push = srv.ApplyBodyWrenchRequest(body_name="robot::base", duration=rospy.Duration(1))
+            push.wrench.force.x = x
+            self.assertFalse(self.apply_body_wrench(push).success, x)
+            self.assertFalse(self.set_link_properties(link_name="robot::base", mass=x).success, x)
+            now = self.get_physics_properties()
+            for step_s, rate_hz in ((x, 1000.0), (now.time_step, x)):
+                set_physics = self.set_physics_properties
+                changed = set_physics(step_s, rate_hz, now.gravity, now.ode_config)
+                self.assertFalse(changed.success, (step_s, rate_hz))
+            command = Twist()
+            command.linear.x = x
+            await_true(self.drive.get_num_connections, "/cmd_vel")
+            self.drive.publish(command)
+        self.run_for(2.0, speed=0.5)
+        self.assertGreater(self.position("robot").x, -2.9)
+
+    def test_a_rejected_world_does_not_end_the_present_scene(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".world") as damaged:
+            damaged.write(ROOM.read_text()[:-200])
+            damaged.flush()
+            self.run_for(1.0, speed=0.5)
+            before = self.position("robot").x
+            response = self.load(world=damaged.name)
+        self.assertIn(damaged.name, response.message)
+        self.assertFalse(response.success)
+        self.run_for(1.0, speed=0.5)
+        self.assertGreater(self.position("robot").x, before + 0.2)
 
     def test_the_update_rate_can_be_set_and_other_changes_are_rejected(self):
         now = self.get_physics_properties()

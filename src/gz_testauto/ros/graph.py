@@ -50,10 +50,10 @@ Handler = Callable[[Any], Any]
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
     """Register services. ``find_handler`` returns the handler with the specified name.
 
-    If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged, unless it is a
-    ``RequestRejectedError``. In the response, ``success`` is then False, and ``message`` or
-    ``status_message`` is the error. If the type of the response has neither field, the call fails
-    with the error.
+    If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, the error is logged,
+    unless it is a ``RequestRejectedError``. In the response, ``success`` is then False, and
+    ``message`` or ``status_message`` is the error. If the type of the response has neither field,
+    the call fails with the error.
     """
     for service in services:
         respond_to = functools.partial(respond, service, find_handler(service.handler))
@@ -64,7 +64,7 @@ def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
     """Return the response of a handler, or a response with the error that the handler raised."""
     try:
         return handler(request)
-    except (GzTestautoError, OSError) as error:
+    except (GzTestautoError, OSError, ValueError) as error:
         if not isinstance(error, RequestRejectedError):
             rospy.logerr("%s: %s", rospy.resolve_name(service.name), error)
             log_untruncated(getattr(error, "full", str(error)))

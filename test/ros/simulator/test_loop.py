@@ -6,12 +6,15 @@ import pytest
 from gz_testauto.actors.hook import Hook, HookResults
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
-from gz_testauto.base.pose import Pose
+from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
+from gz_testauto.ros.simulator.clock import SceneClock
+from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import SimulationLoop
+from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.step_scheduler import LockstepScheduler, RealTimeScheduler
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 
 FOREVER_S = 3600.0
@@ -301,10 +304,49 @@ def test_a_failed_simulation_is_reported_and_another_can_be_loaded(running):
     while not running.failures and time.monotonic() < deadline:
         time.sleep(0.01)
     assert [str(error) for error in running.failures] == ["the belt tore"]
-    with pytest.raises(SimulatorError, match="no world is loaded"):
+    with pytest.raises(SimulatorError, match="has ended: the belt tore; call /gazebo/reset_world"):
         running.loop.perform(running.loop.snapshot)
     running.load()
     running.await_periods(len(running.periods) + 1)
+
+
+@free
+def test_reset_world_loads_the_scene_of_a_failed_simulation_again(running):
+    services = GazeboServices(running.loop, SceneClock(), PhysicsProperties(0.1))
+    running.load()
+    running.loop.load_again = lambda: running.loop.load(running.loop.scene)
+    running.simulator.simulation.dead = True
+    deadline = time.monotonic() + PATIENCE_S
+    while not running.failures and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.loop.perform(lambda: services.reset_world(None))
+    running.await_periods(len(running.periods) + 1)
+    assert [scene.scene for scene in running.scenes] == [1, 2]
+
+
+@held()
+def test_a_call_that_ends_the_simulation_is_reported(running):
+    running.load()
+    with pytest.raises(SimulatorError, match="over: torn"):
+        running.loop.perform(
+            lambda: running.simulator.simulation.end("torn") or running.loop.snapshot()
+        )
+    assert running.loop.has_failed
+    assert len(running.failures) == 1
+
+
+@held()
+def test_a_scene_that_the_simulator_rejects_does_not_end_the_present_one(running):
+    running.load()
+    twice = (NamedModel("a", ""), NamedModel("a", ""))
+    with pytest.raises(SimulatorError, match="two models"):
+        running.loop.perform(lambda: running.loop.load(Scene("other.world", models=twice)))
+    with pytest.raises(SimulatorError, match=r"pose is .*nan"):
+        scene = Scene("other.world", ROBOT, Pose2D(float("nan"), 0.0))
+        running.loop.perform(lambda: running.loop.load(scene))
+    running.loop.command(Twist2D(1.0, 0.0))
+    running.await_periods(1)
+    assert running.loop.scene.world == "any.world"
 
 
 @free

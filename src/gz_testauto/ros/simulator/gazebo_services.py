@@ -216,7 +216,11 @@ class GazeboServices:
         return self._physics.set(self._loop, request)
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model to its initial pose, at rest. Simulated time continues."""
+        """Reset every model to its initial pose, at rest. Simulated time continues. If the
+        simulation has failed, load its scene again."""
+        if self._loop.has_failed and self._loop.load_again is not None:
+            self._loop.load_again()
+            return EmptyResponse()
         poses = {
             name: ModelState(self._initial[name])
             for name in self._loop.snapshot().models

@@ -20,6 +20,8 @@ from gz_testauto.trial.actors import TrialActors
 
 Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
+REMEDY = "call /gazebo/reset_world to load the same world again, or ~load_scene"
+"""What a client can do after a simulation has failed."""
 IDLE_POLL_S = 0.2
 """Longest time (s) after which an idle loop checks whether it must stop."""
 
@@ -63,6 +65,9 @@ class SimulationLoop:
         self._on_failure = on_failure
         self._calls: queue.Queue[Tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
         self._simulation: Optional[Simulation] = None
+        self._failure: Optional[SimulatorError] = None
+        self.load_again: Optional[Callable[[], object]] = None
+        """Function that loads the current scene again. The caller of :meth:`load` sets it."""
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
@@ -100,10 +105,18 @@ class SimulationLoop:
 
     @property
     def simulation(self) -> Simulation:
-        """The simulation of the current scene. Raises ``SimulatorError`` if no scene is loaded."""
+        """The simulation of the current scene. Raises ``SimulatorError`` if no scene is loaded, or
+        if the simulation has failed."""
+        if self._failure is not None:
+            raise SimulatorError(f"the simulation has ended: {self._failure}; {REMEDY}")
         if self._simulation is None:
             raise SimulatorError("no world is loaded; load one with the service ~load_scene")
         return self._simulation
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the simulation of the current scene has failed."""
+        return self._failure is not None
 
     @property
     def simulator(self) -> Simulator:
@@ -124,15 +137,19 @@ class SimulationLoop:
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
         """Load a scene with actors, paused at time 0 of the scene, and publish its first
-        snapshot."""
-        self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
-        self._placed = {}
+        snapshot. If the simulator rejects the scene before it ends the present one, the present
+        scene continues."""
+        try:
+            simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
+            snapshot = simulation.snapshot()
+        except Exception:
+            actors.close()
+            raise
         self._actors.close()
         self._actors = actors
-        simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
-        snapshot = simulation.snapshot()
         self._command_epoch += 1  # to ignore commands for the previous scene
-        self._simulation, self.scene = simulation, scene
+        self._simulation, self.scene, self._failure = simulation, scene, None
+        self._command, self._seen_early, self._placed = None, None, {}
         self.scene_number += 1
         self.paused = False
         self._scheduler.start_scene(time.monotonic())
@@ -157,10 +174,21 @@ class SimulationLoop:
                 try:
                     self._iterate()
                 except SimulatorError as error:
-                    self._simulation = None
-                    self._on_failure(error)
+                    self._fail(error)
         finally:
             self._ended = True
+
+    def _check_present(self) -> None:
+        """Report the failure of the present simulation if a call has ended it."""
+        if self._simulation is not None:
+            try:
+                self.snapshot()
+            except SimulatorError as error:
+                self._fail(error)
+
+    def _fail(self, error: SimulatorError) -> None:
+        self._simulation, self._failure = None, error
+        self._on_failure(error)
 
     def _iterate(self) -> None:
         """Execute a pending call. If there is none, step the simulation if a control period is
@@ -180,6 +208,8 @@ class SimulationLoop:
         try:
             future.set_result(call())
         except Exception as error:
+            if isinstance(error, SimulatorError):
+                self._check_present()
             future.set_exception(error)
 
     def _step(self) -> None:

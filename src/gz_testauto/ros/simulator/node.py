@@ -11,7 +11,7 @@ import inspect
 import math
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import rospy
 import yaml
@@ -20,6 +20,7 @@ from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
 
 from gz_testauto.actors.localization import PoseEstimator
+from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import (
     GzTestautoError,
@@ -39,7 +40,7 @@ from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
-from gz_testauto.ros.simulator.loop import Period, SimulationLoop
+from gz_testauto.ros.simulator.loop import REMEDY, Period, SimulationLoop
 from gz_testauto.ros.simulator.markers import ActorMarkers, ColliderMarkers
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.property_services import PropertyServices
@@ -48,7 +49,7 @@ from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler, make_sch
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotModel, read_robot
-from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.simulators import (
     AUTOMATIC,
     SIMULATORS,
@@ -57,7 +58,7 @@ from gz_testauto.simulators import (
     open_simulator,
 )
 from gz_testauto.simulators.gazebo.installation import find_gazebo
-from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.simulators.interface import Scene, Simulator, check_command
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.localization import LocalizationSpec
@@ -69,6 +70,14 @@ from gz_testauto.trial.setup import read_body
 
 ALL_SENSORS = "all"
 """The value of the parameter ``robot_sensors`` that selects all sensors of the robot."""
+
+
+class _SceneInputs(NamedTuple):
+    """The random numbers, the actors and the tracker of the scene that is loading."""
+
+    numbers: RandomNumbers
+    actors: TrialActors = TrialActors()
+    tracker: Optional[ObjectTracker] = None
 
 
 class SimulatorNode:
@@ -86,7 +95,10 @@ class SimulatorNode:
         self._localization = _localization(parameters, campaign)
         is_corrected = self._localization is not None and not self._localization.is_true
         self._publisher = ScenePublisher(self._clock, parameters, period_s, is_corrected)
-        self._numbers = RandomNumbers(seed=parameters.seed, world=0, repetition=0)
+        self._first = self._loading = _SceneInputs(
+            RandomNumbers(seed=parameters.seed, world=0, repetition=0)
+        )
+        self._numbers = self._first.numbers
         self._failures = advertise(interface.FAILURE, 10)
         self._loop = SimulationLoop(
             simulator,
@@ -113,7 +125,7 @@ class SimulatorNode:
         """Load the first scene, unless it is None, register all services, and run until
         shutdown."""
         if first is not None:
-            self._loop.load(first)
+            self._load_first(first)
         rospy.on_shutdown(self._loop.end)
         offer(interface.NODE.services, self._handler)
         subscribe(interface.CMD_VEL, self._on_command)
@@ -125,43 +137,41 @@ class SimulatorNode:
         loop."""
         owners = (self._services, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
-
-        def handle(request: object) -> object:
-            try:
-                return self._loop.perform(lambda: method(request))
-            except ValueError as error:  # a change with an invalid value
-                raise SimulatorError(str(error)) from error
-
-        return handle
+        return lambda request: self._loop.perform(lambda: method(request))
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
         """Load the world and the robot of a request, with the actors and the other settings of the
-        campaign."""
+        campaign. An invalid request does not end the present scene."""
         robot = self._robot(request)
         sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
         world = existing_file(request.world, "world")
         scene = Scene(world, robot, start, request.seed, sensors=sensors)
+        world_scene = read_scene(world)
         actors, tracker = TrialActors(), None
         if request.with_actors:
-            context = self._actor_context(scene, request)
+            context = self._actor_context(scene, world_scene, request)
             actors = prepare_actors(context)  # in this thread, as Scenic requires
             tracker = tracker_of(context, actors)
-        self._numbers = RandomNumbers(
+        numbers = RandomNumbers(
             seed=request.seed, world=request.world_index, repetition=request.repetition
         )
         if self._campaign is not None:
             numbers = self._campaign.random_numbers(request.world_index, request.repetition)
-            self._numbers = numbers
-        self._actors.start_scene(actors)
-        self._objects.start_scene(tracker)
+        self._loading = _SceneInputs(numbers, actors, tracker)
         self._loop.load(scene, actors)
+        self._loop.load_again = lambda: self.load_scene(request)
         return LoadSceneResponse(
             success=True,
             message=f"{scene.world.name} is loaded",
             scene=self._loop.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
+
+    def _load_first(self, scene: Scene) -> None:
+        self._loading = self._first
+        self._loop.load(scene)
+        self._loop.load_again = lambda: self._load_first(scene)
 
     def _robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
         """Return the robot of a request, with the wheels and the delays of sensors of the campaign
@@ -176,7 +186,9 @@ class SimulatorNode:
         name, lidar = request.robot_name or "robot", request.robot_lidar or None
         return read_robot(model, name, lidar=lidar)
 
-    def _actor_context(self, scene: Scene, request: LoadSceneRequest) -> ActorContext:
+    def _actor_context(
+        self, scene: Scene, world_scene: WorldScene, request: LoadSceneRequest
+    ) -> ActorContext:
         if self._campaign is None:
             raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
         assert scene.robot is not None, "a campaign's scene has a robot"
@@ -186,7 +198,7 @@ class SimulatorNode:
             scene.start,
             request.world_index,
             scene.world,
-            read_scene(scene.world),
+            world_scene,
             request.repetition,
         )
 
@@ -201,6 +213,9 @@ class SimulatorNode:
 
     def _start_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
+        self._numbers, actors, tracker = self._loading
+        self._actors.start_scene(actors)
+        self._objects.start_scene(tracker)
         self._services.start_scene({name: s.pose for name, s in snapshot.models.items()})
         self._colliders.start_scene(scene)
         self._publisher.start_scene(scene, period, self._estimator(scene))
@@ -215,12 +230,18 @@ class SimulatorNode:
         return make_estimator(self._localization, terms, scene.robot, self._numbers)
 
     def _report_failure(self, error: SimulatorError) -> None:
-        rospy.logerr("the simulation has ended: %s; call ~load_scene to start another one", error)
+        rospy.logerr("the simulation has ended: %s; %s", error, REMEDY)
         log_untruncated(error.full)
         self._failures.publish(str(error))
 
     def _on_command(self, message: Twist) -> None:
-        self._loop.command(ros_messages.command_of(message))
+        command = ros_messages.command_of(message)
+        try:
+            check_command(command)
+        except ValueError as error:
+            rospy.logerr_throttle(1.0, f"{rospy.resolve_name(interface.CMD_VEL.name)}: {error}")
+        else:
+            self._loop.command(command)
 
     def _on_model_state(self, message: ModelStateMessage) -> None:
         service = interface.SET_MODEL_STATE

@@ -19,12 +19,17 @@ from geometry_msgs.msg import Vector3
 from lxml import etree
 
 from gz_testauto.base.xml_file import read_xml
+from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.ros.simulator.loop import SimulationLoop
 from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler
 from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.simulators.world_file import PhysicsSettings
 
 SAME = 1e-9
+MOST_STEPS = 10_000
+"""Largest number of physics steps in a control period."""
+MOST_FACTOR = 1e6
+"""Largest real-time factor in a request."""
 
 
 class PhysicsProperties:
@@ -63,22 +68,39 @@ class PhysicsProperties:
         if _supports_gravity(loop):
             changeable = (*changeable, "gravity")
         rejected = [name for name in changed if name not in changeable]
-        if rejected or request.max_update_rate < 0.0 or request.time_step <= 0.0:
+        if rejected:
             return SetPhysicsPropertiesResponse(
                 False,
-                f"SetPhysicsProperties: {', '.join(rejected) or 'a negative number'} cannot be "
-                "changed at run time; set it in the <physics> of the world file",
+                f"SetPhysicsProperties: {', '.join(rejected)} cannot be changed at run time; set "
+                "it in the <physics> of the world file",
             )
+        if "time_step" in changed:
+            self._check_step(request.time_step)
+        rate_hz = request.max_update_rate
+        if not 0.0 <= rate_hz * request.time_step <= MOST_FACTOR:
+            raise RequestRejectedError(
+                f"SetPhysicsProperties: max_update_rate is {rate_hz} Hz; it must be 0 for no "
+                f"limit, or a real-time factor of at most {MOST_FACTOR:g}"
+            )
+        gravity = SetGravity(mps2=(request.gravity.x, request.gravity.y, request.gravity.z))
         if changed:
-            gravity = (request.gravity.x, request.gravity.y, request.gravity.z)
-            settings = PhysicsSettings(request.time_step, request.max_update_rate, gravity)
+            settings = PhysicsSettings(request.time_step, rate_hz, gravity.mps2)
             if isinstance(loop.simulation, _ChangeablePhysics):
                 loop.simulation.set_physics(settings)
             else:
-                loop.simulation.apply([SetGravity(mps2=gravity)])
-        self._factor = request.max_update_rate * request.time_step or math.inf
+                loop.simulation.apply([gravity])
+        self._factor = rate_hz * request.time_step or math.inf
         loop.set_scheduler(RealTimeScheduler(self._factor, self._period_s))
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
+
+    def _check_step(self, step_s: float) -> None:
+        """Raise ``RequestRejectedError`` for a step that does not divide the control period."""
+        steps = self._period_s / step_s if step_s > 0.0 else 0.0
+        if not (1 <= steps <= MOST_STEPS and math.isclose(steps, round(steps), rel_tol=1e-9)):
+            raise RequestRejectedError(
+                f"SetPhysicsProperties: time_step is {step_s} s; the control period of "
+                f"{self._period_s} s must be from 1 to {MOST_STEPS} times the step"
+            )
 
 
 def _supports_gravity(loop: SimulationLoop) -> bool:
@@ -147,4 +169,4 @@ def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
 
 
 def _differ(first: float, second: float) -> bool:
-    return abs(first - second) > SAME
+    return not abs(first - second) <= SAME
