@@ -178,5 +178,5 @@ def test_impossible_file_name_is_rejected(tmp_path, name):
 
 
 def test_home_of_an_unknown_user_is_rejected(tmp_path):
-    with pytest.raises(ResourceError, match="~nobody_here/x.world: .* write the path without ~"):
+    with pytest.raises(ResourceError, match=r"~nobody_here/x.world: .* write the path without ~"):
         resources.resolve("~nobody_here/x.world", tmp_path)

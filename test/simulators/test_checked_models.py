@@ -3,12 +3,13 @@
 import math
 
 import pytest
-from simulators.embedded_scenes import box, model, wheelchair, write_world
+from embedded_scenes import box, model, wheelchair, write_world
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.simulators import SIMULATORS, Scene
+from gz_testauto.simulators.changes import SetJoint
 from gz_testauto.simulators.description import MOST_COLLISIONS, MOST_SDF_BYTES
 from gz_testauto.simulators.interface import NamedModel
 
@@ -69,6 +70,16 @@ def test_invalid_state_is_not_set(simulation, state, match):
     with pytest.raises(SimulatorError, match=match):
         simulation.set_states({"robot": ModelState(Pose((1.0, 1.0, 0.1))), "crate": state})
     assert simulation.snapshot().models["robot"].pose == before
+
+
+def test_joint_of_a_static_model_is_not_set(tmp_path):
+    hinge = '<link name="wing"/><joint name="hinge" type="revolute"><parent>link</parent>'
+    hinge += "<child>wing</child><axis><xyz>0 0 1</xyz></axis></joint>"
+    gate = model("gate", "<box><size>1 1 1</size></box>", more=hinge)
+    with SIMULATORS.get("embedded")() as simulator:
+        simulation = simulator.load(Scene(write_world(tmp_path, gate)))
+        with pytest.raises(SimulatorError, match="'gate::hinge' is a joint of a static link"):
+            simulation.apply([SetJoint("gate::hinge", 0.5)])
 
 
 def test_command_beyond_the_limits_is_rejected(simulation):

@@ -203,8 +203,15 @@ class DescribedWorld:
                 f"{type(change).__name__}: {change.name!r} is static, so it cannot move and has "
                 "no mass"
             )
-        if change.part == "joint" and self.now.joints[change.name].axes != 1:
-            joint = self.now.joints[change.name]
+        if change.part != "joint":
+            return
+        joint = self.now.joints[change.name]
+        if self.now.links[joint.child].static:
+            raise SimulatorError(
+                f"{type(change).__name__}: {change.name!r} is a joint of a static link, so it "
+                "cannot move"
+            )
+        if joint.axes != 1:
             raise SimulatorError(
                 f"{type(change).__name__}: {change.name!r} is a joint of the type {joint.kind!r} "
                 f"with {joint.axes} axes; only a joint with one axis can be set"
