@@ -81,6 +81,16 @@ def test_ended_threads_count_as_asleep(process_busy_until, tmp_path):
     assert states.wait_until_asleep(60.0, 60.0)
 
 
+def test_close_closes_the_files_of_all_threads(process_busy_until, tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    process = process_busy_until(tmp_path / "never")
+    pipe = set(os.listdir("/proc/self/fd")) - before
+    states = ThreadStates(process.pid)
+    assert len(os.listdir("/proc/self/fd")) == len(before | pipe) + 2
+    states.close()
+    assert set(os.listdir("/proc/self/fd")) == before | pipe
+
+
 def test_missing_process_has_no_threads(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path)
     process.kill()

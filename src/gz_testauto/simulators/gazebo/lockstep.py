@@ -20,7 +20,6 @@ until the next step.
 import contextlib
 import os
 import time
-import weakref
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Set
 
@@ -156,6 +155,12 @@ class LockStep:
         self._await_sensor_threads()
         self._rest(self.sensors)
 
+    def close(self) -> None:
+        """Close the files of the server's threads. Must be called after the scene."""
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
+
     def answered(self, topic: str) -> None:
         """Record that a message has arrived on the topic of a sensor."""
         self._answers[topic] = self._measured_ns
@@ -201,7 +206,7 @@ class LockStep:
         if self._threads is None:
             return
         if not self._threads.wait_until_asleep(SETTLING_CPU_S, SETTLING_S):
-            self._threads = None
+            self.close()
 
     def _wait_for_clock(self, doing: str) -> None:
         self._link.wait_for(lambda: self._clock_ns >= self.gazebo_ns, doing)
@@ -255,13 +260,12 @@ class ThreadStates:
     threads that exist when the object is created.
 
     Gazebo's sensor threads set an alarm after they have measured, but publish no message about it.
-    A thread that has set its alarm sleeps. One file per thread is open for the lifetime of the
-    object. If the kernel does not provide these files, no thread is monitored.
+    A thread that has set its alarm sleeps. One file per thread is open until :meth:`close`. If the
+    kernel does not provide these files, no thread is monitored.
     """
 
     def __init__(self, pid: int) -> None:
         self._files: List[int] = []
-        weakref.finalize(self, _close, self._files)
         with contextlib.suppress(OSError):
             for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
                 with contextlib.suppress(OSError):  # the thread has ended since it was listed
@@ -281,10 +285,11 @@ class ThreadStates:
             awake = _awake(awake)
         return not awake
 
-
-def _close(files: List[int]) -> None:
-    for file in files:
-        os.close(file)
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            os.close(file)
+        self._files.clear()
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:

@@ -106,6 +106,7 @@ class GazeboSimulator(Simulator):
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
         self._server: Optional[ServerProcess] = None
         self._link: Optional[WorldLink] = None
+        self._clock: Optional[LockStep] = None
         self._client: Optional[GuiClient] = None
         self._base: Optional[str] = None
         self._last: Optional[GazeboSimulation] = None
@@ -248,13 +249,17 @@ class GazeboSimulator(Simulator):
 
     def _new_clock(self, split: SplitWorld) -> LockStep:
         assert self._link is not None
-        return LockStep(self._link, self._period_ns, round(split.physics.step_size_s * 1e9))
+        if self._clock is not None:
+            self._clock.close()
+        step_ns = round(split.physics.step_size_s * 1e9)
+        self._clock = LockStep(self._link, self._period_ns, step_ns)
+        return self._clock
 
     def _stop(self) -> None:
-        for part in (self._client, self._link, self._server):
+        for part in (self._client, self._clock, self._link, self._server):
             if part is not None:
                 part.close()
-        self._client = self._link = self._server = None
+        self._client = self._clock = self._link = self._server = None
         self._base = None
         self._loaded = []
         self._served = 0
