@@ -1,4 +1,5 @@
-"""Further groups of inputs of the fuzzer: those of the extras, and packages of ROS.
+"""Further groups of inputs of the fuzzer: those of the extras, packages of ROS, and requests to
+the services of the nodes.
 
 The valid files come from the tests of the extras. A group whose library is not installed is
 omitted.
@@ -222,6 +223,23 @@ def urdf(directory, edits):
     return guarded(lambda: read_body(directory / "thing.urdf"))
 
 
+def services(simulator):
+    """Return a function that sends the requests of a seed to the services of a simulator node."""
+
+    def make(directory, request_seed):
+        from service_requests import check_responses, launched
+
+        uri = launched(simulator, directory.parent)
+
+        def call():
+            os.environ["ROS_MASTER_URI"] = uri
+            return check_responses(request_seed, directory)
+
+        return call
+
+    return make
+
+
 def compare(directory, edits):
     one = damaged_results(directory, edits)
     shutil.copytree(directory.parent / "seeds" / "results", directory / "other", dirs_exist_ok=True)
@@ -257,4 +275,9 @@ EXTRA_GROUPS = (
     Group("package.xml", 3, package, few, ([],)),
     Group("compare", 3, compare, _results, ()),
     Group("gate", 4, gate, _results, ()),  # undecided without damage
+    *(
+        Group(name, 0.1, services(simulator), st.integers(0, 2**32), ())
+        for name, simulator in (("services", "embedded"), ("services-gazebo", "gazebo"))
+        if importlib.util.find_spec("rospy") is not None
+    ),
 )  # fmt: skip
