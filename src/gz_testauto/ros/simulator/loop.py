@@ -21,7 +21,7 @@ from gz_testauto.trial.actors import TrialActors
 Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
 REMEDY = "call /gazebo/reset_world to load the same world again, or ~load_scene"
-"""What a client can do after a simulation has failed."""
+"""Remedy in the messages of a failed simulation."""
 IDLE_POLL_S = 0.2
 """Longest time (s) after which an idle loop checks whether it must stop."""
 
