@@ -84,7 +84,14 @@ def main():
         if (record.world, record.planner) in known:
             continue
         out = arguments.out / f"{record.world}--{record.planner}"
-        command = [sys.executable, "-m", "gz_testauto.cli.main", "shrink", str(arguments.results)]
+        command = [
+            sys.executable,
+            "-m",
+            "gz_testauto.cli.main",
+            "shrink",
+            str(arguments.results),
+            "--trust",
+        ]
         command += [record.world, record.planner, "--out", str(out), "--perturb", arguments.perturb]
         command += ["--simulator-confirm", arguments.confirm] if arguments.confirm else []
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

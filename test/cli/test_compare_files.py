@@ -74,7 +74,7 @@ def test_csv_of_two_campaigns_has_a_row_for_each_trial_with_its_campaign(two, ca
 
 def test_latex_of_two_campaigns_compares_equal_planners(two, tmp_path):
     assert main(["compare", *two, "--latex", str(tmp_path / "t.tex")]) == 0
-    assert "fgm (a) $-$ fgm (b) & success (points)" in (tmp_path / "t.tex").read_text()
+    assert "fgm (a) $-$ fgm (b) & success (\\%, points)" in (tmp_path / "t.tex").read_text()
 
 
 def test_page_names_a_world_as_its_own_campaign_does_in_replay_commands(run, smoke, tmp_path):

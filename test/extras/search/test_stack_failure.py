@@ -50,7 +50,7 @@ def stack(monkeypatch):
 
 
 def shrink(results, out, *options):
-    return main(["shrink", str(results), "0", "straight", "--out", str(out), *options])
+    return main(["shrink", str(results), "0", "straight", "--out", str(out), "--trust", *options])
 
 
 def test_only_the_necessary_obstacle_is_left_with_the_rate_of_new_trials(
