@@ -1,5 +1,6 @@
 """Which worlds of a campaign are copies of each other."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -83,8 +84,19 @@ def test_a_report_on_copies_is_one_on_a_single_world(copied, capsys):
 
 def test_a_gate_and_a_comparison_of_copies_have_one_world(copied, capsys):
     assert main(["gate", copied, "--baseline-planner", "a"]) == 2
-    assert "; 1 world)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "; 1 world)" in printed
+    assert "note: Worlds with the same file, start and goal count as repetitions" in printed
     results = load_campaign(Path(copied)).results.without_copies
     assert [world.name for world in results.worlds] == ["w0"]
     assert [t.repetition for t in results.of("a")] == list(range(8))
     assert main(["power", "--pilot", copied, "--worlds", "20"]) == 2
+
+
+def test_a_comparison_of_campaigns_states_copies(copied, tmp_path, capsys):
+    other = str(tmp_path / "other")
+    shutil.copytree(copied, other)
+    assert main(["compare", copied, other]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "count as repetitions of one world: w0: w1, w2" in text
+    assert "1 world with both" in text

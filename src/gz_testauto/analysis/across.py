@@ -253,6 +253,11 @@ def _merged(
             for campaign in campaigns
             if campaign.results.selection
         ),
+        copies={
+            copy: original
+            for copy, original in first.results.copies.items()
+            if keys[first.label].get(original) in common
+        },
         judged=tuple(called[key] for key in _evaluated(campaigns, keys, common)),
         stopped=tuple(one.label for one in campaigns if one.results.is_sequential),
         declared=tuple(

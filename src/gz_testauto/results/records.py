@@ -210,9 +210,9 @@ class CampaignResults:
     @property
     def without_copies(self) -> "CampaignResults":
         """The results for statistics: trials in copies of a world are further repetitions in this
-        world.
+        world. ``copies`` remains, so that a report can state them.
         """
-        if not self.copies:
+        if not any(world.name in self.copies for world in self.worlds):
             return self
         repetitions: Counter[Tuple[str, str]] = Counter()
         trials = []
@@ -226,7 +226,6 @@ class CampaignResults:
             worlds=tuple(world for world in self.worlds if world.name not in self.copies),
             trials=tuple(trials),
             judged=tuple(world for world in self.judged if world not in self.copies),
-            copies={},
         )
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:

@@ -26,6 +26,7 @@ from gz_testauto.extras.explain.features import DEFAULT, KnownFeatures
 from gz_testauto.extras.explain.model import PER_FEATURE, explain
 from gz_testauto.extras.explain.stored import EXPLANATION, ExplanationFile, section_of
 from gz_testauto.extras.explain.tree import failure_tree
+from gz_testauto.report.notes import copies_notes
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.sections import print_section
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -116,4 +117,4 @@ def _restrictions(results: CampaignResults) -> List[str]:
             "The number of worlds depends on their outcomes, since the campaign has an early stop. "
             "The intervals assume a fixed number of worlds."
         )
-    return notes
+    return [*notes, *map(str, copies_notes(results))]

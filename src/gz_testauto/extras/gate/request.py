@@ -34,6 +34,7 @@ from gz_testauto.extras.gate.questions import (
     gate_metrics,
 )
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.notes import copies_notes
 from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign, load_campaign
@@ -170,6 +171,7 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
         )
     notes = (
         *compared.notes,
+        *map(str, copies_notes(campaign.results)),
         *repetition_notes(compared.sides),
         *_unneeded(request.allowances, compared.not_judged, option),
     )

@@ -38,7 +38,7 @@ from gz_testauto.extras.gate.power import (
     stopping_worlds,
     worlds_for,
 )
-from gz_testauto.report.plain import interval_text
+from gz_testauto.report.plain import count_text, interval_text
 from gz_testauto.results.store import load_campaign
 
 MOST_WORLDS = 2000
@@ -204,7 +204,10 @@ def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
             f"{arguments.pilot}: {names[0]} and {names[1]} have no world in common; name two "
             "planners that were run in the same worlds, or state --rates and --discordant"
         )
-    compared = f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
+    compared = f"{names[0]} and {names[1]} in {count_text(pair.worlds, 'world')} of "
+    compared += str(arguments.pilot)
+    if results.copies:
+        compared += f", not counting {len(results.copies)} copies of worlds"
     discordant = len(pair.first_won) + len(pair.second_won)
     if not discordant:
         most = share_upper_bound(pair.worlds)
