@@ -122,7 +122,7 @@ def test_failed_gate_prints_the_reason(rostest, tmp_path):
     assert "/the success rate of mine is at least 90 percent][FAILURE]" in printed
     assert "FAILED: the success rate of mine is 60.0 %; at least 90 % is required" in printed
     assert "FAILED: the success rate of mine is 30.0 percentage points lower than that" in printed
-    assert "worse in w003" in printed
+    assert "worse in w002" in printed
     assert "RESULT: FAIL" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 2)
 
