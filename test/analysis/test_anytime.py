@@ -94,7 +94,7 @@ def test_worlds_that_contradict_each_other_leave_no_interval():
 @pytest.mark.parametrize("alpha", [0.05, 0.0167])
 def test_test_and_interval_agree_in_simulated_campaigns(alpha):
     generator = np.random.default_rng(2)
-    for _ in range(60):
+    for _ in range(25):
         chances = generator.dirichlet([1.0, 3.0, 1.0])
         values = generator.choice([-1.0, 0.0, 1.0], p=chances, size=generator.integers(1, 90))
         interval = anytime.interval(values, DIFFERENCE, alpha)

@@ -82,7 +82,7 @@ class Verb:
     def run(self, arguments):
         stream = getattr(sys, sys.argv[1])
         output = report_console(stream).print if sys.argv[3:] else partial(print, file=stream)
-        for number in range(20000):
+        for number in range(3000):
             output("progress", number)
             stream.flush()
         open(sys.argv[2], "w").close()

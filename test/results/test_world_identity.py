@@ -82,15 +82,10 @@ def test_a_report_on_copies_is_one_on_a_single_world(copied, capsys):
     assert "did not differ significantly" in text
 
 
-def test_a_gate_and_a_comparison_of_copies_have_one_world(copied, capsys):
-    assert main(["gate", copied, "--baseline-planner", "a"]) == 2
-    printed = capsys.readouterr().out
-    assert "; 1 world)" in printed
-    assert "note: Worlds with the same file, start and goal count as repetitions" in printed
+def test_trials_in_copies_are_repetitions_in_the_first_world(copied):
     results = load_campaign(Path(copied)).results.without_copies
     assert [world.name for world in results.worlds] == ["w0"]
-    assert [t.repetition for t in results.of("a")] == list(range(8))
-    assert main(["power", "--pilot", copied, "--worlds", "20"]) == 2
+    assert [trial.repetition for trial in results.of("a")] == list(range(8))
 
 
 def test_a_comparison_of_campaigns_states_copies(copied, tmp_path, capsys):

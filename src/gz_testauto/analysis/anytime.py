@@ -73,7 +73,8 @@ def capital_over_time(bets: np.ndarray) -> np.ndarray:
 
 def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
     """Return the logarithm of the mean of ``exp(bets)`` over the last axis."""
-    return np.logaddexp.reduce(bets, axis=-1) - math.log(bets.shape[-1])
+    largest = bets.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(bets - largest).mean(axis=-1)) + largest[..., 0])
 
 
 def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:

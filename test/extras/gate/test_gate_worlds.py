@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 from gate_tables import gate_results, table
+from table_results import store_table
 
 from gz_testauto.cli.main import main
 
@@ -66,3 +67,17 @@ def test_junit_of_worlds_without_a_baseline_states_outcomes(results, tmp_path):
     cases = list(ElementTree.parse(xml).getroot().iter("testcase"))
     assert [case.get("name") for case in cases] == ["fgm in w000", "fgm in w001"]
     assert cases[1].find("failure").get("type") == "failed"
+
+
+def test_copies_of_a_world_are_one_world_for_gate_and_power(tmp_path, capsys):
+    files = tmp_path / "files"
+    files.mkdir()
+    for index in range(8):
+        (files / f"w{index:03d}.world").write_text("<sdf/>")
+    text = table(a="1" * 8, b="0" * 8)
+    copied = str(store_table(text, tmp_path / "copied", files))
+    assert main(["gate", copied, "--baseline-planner", "a"]) == 2
+    printed = capsys.readouterr().out
+    assert "; 1 world)" in printed
+    assert "note: Worlds with the same file, start and goal count as repetitions" in printed
+    assert main(["power", "--pilot", copied, "--worlds", "20"]) == 2
