@@ -102,6 +102,11 @@ class MetricComparison:
         return self.test == METHOD
 
     @property
+    def statistic(self) -> str:
+        """``mean`` or ``median``: the statistic over worlds that ``difference`` estimates."""
+        return "mean" if self.is_of_means else "median"
+
+    @property
     def mean_contradicts(self) -> bool:
         """Return whether mean and median difference have opposite signs."""
         return (self.first_mean - self.second_mean) * self.difference.value < 0.0
@@ -215,7 +220,7 @@ def _compare(
     metrics: Sequence[Metric],
 ) -> Comparison:
     common = [world for world in of_first if world in of_second]
-    rates = [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
+    rates = _world_rates(of_first, of_second, common)
     ahead = rounding.differences(*rates)
     single = all(len(of_first[world]) == len(of_second[world]) == 1 for world in common)
     counts: Optional[PairedCounts] = None
@@ -273,8 +278,7 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
     """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
-    rates = [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
-    return rounding.differences(*rates)
+    return rounding.differences(*_world_rates(of_first, of_second, common))
 
 
 def metric_differences(
@@ -288,6 +292,12 @@ def metric_differences(
     means = _world_means(metric, of_first, of_second, common)
     pairs = np.array(list(means.values())).reshape(-1, 2)
     return dict(zip(means, rounding.differences(pairs[:, 0], pairs[:, 1]).tolist()))
+
+
+def _world_rates(
+    of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
+) -> List[List[float]]:
+    return [[rate(trials[world]) for world in common] for trials in (of_first, of_second)]
 
 
 def _compare_metric(

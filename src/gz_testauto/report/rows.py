@@ -158,7 +158,7 @@ def metric_differences(
                 notation.number(found.first_mean * factor, decimals),
                 notation.number(found.second_mean * factor, decimals),
             ),
-            "mean" if found.is_of_means else "median",
+            found.statistic,
             notation.number(found.difference.value * factor, decimals, "+"),
             notation.interval(found.difference, decimals, factor, "+"),
             *_tested(found, notation),

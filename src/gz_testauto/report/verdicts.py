@@ -235,7 +235,7 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
         lead += ", which is better"
     shown_means = " and ".join(text(mean * metric.shown_factor) for mean in means)
     evidence = (
-        f"The {'mean' if found.is_of_means else 'median'} difference {subject} − {other} was "
+        f"The {found.statistic} difference {subject} − {other} was "
         f"{text(value, '+')}{unit} in {count_text(found.worlds, 'world')} ({interval}; "
         f"{found.test}, {p_text(found.p_value)}, Holm-adjusted {p_text(found.p_adjusted)}). The "
         f"means in these worlds were {shown_means}{unit}."

@@ -148,7 +148,7 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
             compared.append(
                 {
                     "metric": places[found.name],
-                    "statistic": "mean" if found.is_of_means else "median",
+                    "statistic": found.statistic,
                     "estimate": [short(number) for number in found.difference[:3]],
                     "unbounded": FEW if found.difference.has_interval else found.difference.method,
                     "worlds": [at[world] for world in differences],
