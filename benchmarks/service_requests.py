@@ -10,7 +10,9 @@ import math
 import os
 import random
 import re
+import tempfile
 import time
+from pathlib import Path
 
 import rosgraph
 import rospy
@@ -274,6 +276,17 @@ def check_response(seed, directory):
     if require_steps():
         print("the simulation had failed, and was loaded again")
     return 2 if message else 0
+
+
+def check_many_responses(test, requests):
+    """Check the responses to some requests in a ``unittest.TestCase``. The physics properties are
+    then those of before."""
+    physics = present_physics()
+    for seed in range(requests):
+        with test.subTest(seed=seed), tempfile.TemporaryDirectory() as directory:
+            check_response(seed, Path(directory))
+    set_physics = proxy("/gazebo/set_physics_properties", SetPhysicsProperties)
+    test.assertTrue(set_physics(physics).success)
 
 
 @functools.lru_cache(maxsize=None)
