@@ -117,7 +117,8 @@ class JitterInFreeSpace(Wrapped):
     def after(self, command, observation):
         if np.isfinite(observation.scan.ranges_m).any():
             return command
-        return command._replace(linear_mps=command.linear_mps * (1 - 1e-6 * hash(object()) % 7))
+        share = 1 - 1e-6 * np.random.default_rng().random()
+        return command._replace(linear_mps=command.linear_mps * share)
 
 
 class JitterInNoise(Wrapped):
