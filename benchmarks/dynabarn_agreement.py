@@ -44,7 +44,8 @@ from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 
 SHIFTS_M = (1e-6, 1e-4, 1e-3, 1e-2)
 """Shifts (m) of the robot's start to the left and to the right."""
@@ -114,9 +115,9 @@ class Bench:
             spec = load(file, CampaignSpec)
             robot = read_body(spec)
             worlds = gather_worlds(spec, robot, Path(folder))
-        prepared = prepare(spec, robot, worlds)
+        prepared = PreparedCampaign(bed_of(spec, robot), worlds)
         self.trials = prepared.trials
-        self.executor = LockstepExecutor(prepared, lambda _: open_simulator(options.simulator))
+        self.executor = LockstepExecutor(prepared.bed, lambda _: open_simulator(options.simulator))
 
     def __enter__(self):
         self.executor.open()
@@ -136,7 +137,8 @@ def alone(options):
     for level, (change, value) in itertools.product(options.levels, changes):
         with Bench(level, options, **{change: value} if change else {}) as bench:
             for trial in bench.trials:
-                name = f"{options.simulator} {level} {options.seed} {trial.world} {trial.planner}"
+                place = f"{trial.world.name} {trial.planner.name}"
+                name = f"{options.simulator} {level} {options.seed} {place}"
                 row = {"key": f"{name} {change} {value}", "trial": name, "change": change}
                 if row["key"] in done:
                     continue

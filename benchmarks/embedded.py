@@ -103,17 +103,17 @@ class TwiceDriving(LockstepExecutor):
     def execute(self, trial, should_stop):
         result = super().execute(trial, should_stop)
         began_s = time.process_time()
-        campaign, recording = self._campaign, result.recording
-        simulation = self._require_simulator().load(campaign.scene(trial))
+        bed, recording = self._bed, result.recording
+        simulation = self._require_simulator().load(bed.scene(trial))
         commands = [Twist2D(*command) for command in recording.command.tolist()]
         steps_began_s = time.process_time()
         for command in commands:
             if math.isnan(command.linear_mps):
                 break
             simulation.drive(command)
-            snapshot = simulation.step(campaign.spec.control_period_s)
+            snapshot = simulation.step(bed.spec.control_period_s)
         TwiceDriving.steps_s += time.process_time() - steps_began_s
-        pose = snapshot.models[campaign.robot.name].pose.planar
+        pose = snapshot.models[bed.robot.name].pose.planar
         assert pose == tuple(recording.pose[-1].tolist()), "the same commands, the same drive"
         TwiceDriving.again_s += time.process_time() - began_s
         return result

@@ -14,6 +14,7 @@ import multiprocessing
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from gz_testauto.extras.learning.navigation import NavigationEnv, vector_env
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
 from gz_testauto.extras.learning.policies.policy import MirroredPolicy
 from gz_testauto.trial.lockstep import LockstepExecutor
-from gz_testauto.trial.setup import prepare
+from gz_testauto.trial.testbed import bed_of
 
 SHARE = Path(__file__).resolve().parents[1]
 WORLDS = 6
@@ -49,18 +50,14 @@ def measure(folder, rounds):
     ]
     file = folder / "policy.npz"
     write_policy(file, policy, PolicyCard(kind="mirrored", observations=observations))
-    spec = prepared.campaign.spec
+    spec = prepared.bed.spec
     planner = spec.planners[0].model_copy(
         update={"plugin": "policy", "parameters": {"file": str(file)}}
     )
-    campaign = prepare(
-        spec.model_copy(update={"planners": (planner,)}),
-        prepared.campaign.robot,
-        prepared.campaign.worlds,
-    )
-    executor = LockstepExecutor(campaign, start_simulator)
+    bed = bed_of(spec.model_copy(update={"planners": (planner,)}), prepared.bed.robot)
+    executor = LockstepExecutor(bed, start_simulator)
     executor.open()
-    trials = [prepared.trial(world) for world in range(WORLDS)]
+    trials = [replace(prepared.trial(world), planner=planner) for world in range(WORLDS)]
     for trial in trials:
         executor.execute(trial, lambda: False)
     ratios, resets = [], []

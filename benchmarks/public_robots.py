@@ -26,7 +26,7 @@ from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 POSES, CLEARANCE_M, TOLERANCE_M, LIMIT = 10, 0.3, 0.1, 0.01
 HALF_SIZE_M = 12.0

@@ -17,6 +17,7 @@ status 1 if --minutes are over before the last simulation.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -27,10 +28,10 @@ import numpy as np
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.campaign.resume import open_for_replay
-from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial
 from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.trust import require_trust
+from gz_testauto.extras.search.perturbation import Perturbation
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
@@ -51,31 +52,32 @@ def measure(arguments, lines):
     spec = with_simulator(campaign.spec, simulator)
     known = {(one["world"], one["planner"], one["simulator"], one["number"]) for one in lines}
     names = [world.name for world in campaign.worlds[: arguments.worlds]]
-    trials = [t for t in campaign.trials if t.planner in arguments.planners]
+    trials = [t for t in campaign.trials if t.planner.name in arguments.planners]
     own_trials = by_trial(lines, own)
     trials = [
         t
         for t in trials
-        if t.world in names or (arguments.and_failures and _selected(own_trials, t))
+        if t.world.name in names or (arguments.and_failures and _selected(own_trials, t))
     ]
     until = time.monotonic() + arguments.minutes * 60
-    with TrialRunner(spec) as runner, Perturbation(spec) as perturbation, open(
+    perturbation = Perturbation(spec)
+    with TrialRunner(spec) as runner, contextlib.closing(perturbation), open(
         arguments.out, "a"
     ) as file:
         for number in range(UNCHANGED, arguments.repeats):
             for trial in trials:
-                key = (trial.world, trial.planner, simulator, number)
+                key = (trial.world.name, trial.planner.name, simulator, number)
                 if key in known:
                     continue
                 if time.monotonic() > until:
                     return own, False
-                one = PerturbedTrial.of_trial(campaign, trial)
                 if number != UNCHANGED:
-                    outcome = perturbation.outcome(one, number)
+                    result = perturbation.run(trial, number)
+                    outcome = None if result is None else result.outcome
                 elif simulator == own:
                     outcome = stored[trial.index].outcome
                 else:
-                    outcome = _unchanged(runner, one)
+                    outcome = _unchanged(runner, trial)
                 word = None if outcome is None or not outcome.valid else outcome.value
                 line = dict(zip(("world", "planner", "simulator", "number"), key), outcome=word)
                 lines.append(line)
@@ -86,18 +88,15 @@ def measure(arguments, lines):
 
 def _selected(own_trials, trial):
     """Return whether a trial failed, or has a fragile outcome."""
-    outcome, repeats = own_trials.get((trial.world, trial.planner), ("reached", []))
+    outcome, repeats = own_trials.get((trial.world.name, trial.planner.name), ("reached", []))
     return outcome != "reached" or any(one != outcome for one in repeats)
 
 
 def _unchanged(runner, trial):
     try:
-        content = trial.world.content(list(trial.world.obstacles), {})
-        return runner.run(
-            content, trial.planner, seed=trial.seed, start=trial.start, goals=trial.goals
-        ).outcome
+        return runner.measure(trial).outcome
     except GzTestautoError as error:
-        print(f"{trial.planner}: no valid trial: {error}")
+        print(f"{trial.label}: no valid trial: {error}")
         return None
 
 

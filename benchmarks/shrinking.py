@@ -22,13 +22,13 @@ import numpy as np
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.extras.search.shrink import PLACE_M, place_of
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.worlds.edited import EditedWorld
 
 
 def run_stored(spec, out):
@@ -54,7 +54,7 @@ def checked(out, place):
             trial = runner.run(
                 rest,
                 record.planner,
-                seed=TrialSeed.of_trial(spec, 0),
+                seed=spec.random_numbers(0, 0),
                 start=entry.start.pose,
                 goals=[*(one.pose for one in entry.via), entry.goal.pose],
             )

@@ -32,7 +32,7 @@ from gz_testauto.extras.standard_set.report import markdown
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "config" / "standard"

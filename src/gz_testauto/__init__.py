@@ -29,7 +29,7 @@ __version__ = "1.0.0"
 _NAMES = {
     "GzTestautoError": "gz_testauto.base.errors",
     "TrialRunner": "gz_testauto.campaign.trial_runner",
-    "TrialSeed": "gz_testauto.campaign.trial_runner",
+    "RandomNumbers": "gz_testauto.spec.worlds",
     "Results": "gz_testauto.notebook.results",
     "compare": "gz_testauto.notebook.results",
     "load": "gz_testauto.notebook.results",

@@ -12,7 +12,8 @@ from gz_testauto.planners import make_planner
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 
 CAMPAIGNS = sorted((share_directory() / "config" / "benchmarks").glob("*.yaml"))
 ROOTS = ("BARN_ROOT", "MRPB_ROOT")
@@ -71,9 +72,9 @@ def test_world_with_static_obstacles_moved_by_a_plugin_is_rejected(
     spec = smoke.model_copy(update={"worlds": worlds})
     robot = read_body(spec)
     records = gather_worlds(spec, robot, tmp_path / "none")
-    campaign = prepare(spec, robot, records)
+    campaign = PreparedCampaign(bed_of(spec, robot), records)
     if not moved:
-        check_trials(campaign, campaign.trials)
+        check_trials(campaign.bed, campaign.trials)
         return
     with pytest.raises(SpecError, match=r"libeasy_1\.so.* 3 static models"):
-        check_trials(campaign, campaign.trials)
+        check_trials(campaign.bed, campaign.trials)

@@ -17,7 +17,8 @@ from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.source import Missions
 
 MODEL = (
@@ -71,18 +72,18 @@ def test_one_world_file_can_be_used_twice_with_different_missions(spec):
     }
     chosen = spec(files=["world_6.world", there, back])
     worlds = records(chosen)
-    campaign = prepare(chosen, read_body(chosen), worlds)
-    trials = {trial.world: trial for trial in campaign.trials}
+    campaign = PreparedCampaign(bed_of(chosen, read_body(chosen)), worlds)
+    trials = {trial.world.name: trial for trial in campaign.trials}
     for world, start, goal in (
         ("world_6", (-3.0, 0.0), (3.0, 0.0)),
         ("there", (-3.0, 0.0), (2.0, -1.0)),
         ("back", (2.0, -1.0), (-3.0, 0.0)),
     ):
         trial = trials[world]
-        scene, task = campaign.scene(trial), campaign.task(trial)
+        scene, task = campaign.bed.scene(trial), campaign.bed.task(trial)
         assert (scene.start.x_m, scene.start.y_m) == start
         assert (task.goal.x_m, task.goal.y_m) == goal
-        assert campaign.rules(trial).goal == task.goal
+        assert campaign.bed.rules(trial).goal == task.goal
         assert tuple(task.waypoints_m[0]) == start
         assert tuple(task.waypoints_m[-1]) == goal
     assert worlds[1].shortest_path_m == pytest.approx(np.hypot(5, 1), rel=1e-3)
@@ -95,14 +96,14 @@ def test_world_can_have_intermediate_goals_that_differ_from_those_of_the_campaig
     via = [PoseSpec(x_m=-4.0, y_m=-3.0)]
     chosen = chosen.model_copy(update={"goal": chosen.goal.model_copy(update={"via": via})})
     goals = {
-        name: [goal[:2] for goal in Missions(chosen).goals_in(name)]
+        name: [goal[:2] for goal in Missions(chosen).of(name).goals]
         for name in ("world_6", "around")
     }
     assert goals == {
         "world_6": [(-4.0, -3.0), (3.0, 0.0)],
         "around": [(0.0, -3.0), (3.0, 0.0)],
     }
-    assert len(Missions(chosen).goals_in("alone")) == 1
+    assert len(Missions(chosen).of("alone").goals) == 1
     worlds = records(chosen)
     assert worlds[1].shortest_path_m == pytest.approx(2 * np.hypot(3, 3))  # clear of the cylinder
     inputs = campaign_inputs(chosen)
@@ -116,9 +117,9 @@ def test_world_can_have_intermediate_goals_that_differ_from_those_of_the_campaig
 
 def test_obstacle_names_of_the_campaign_apply_to_static_map_and_simulator(spec):
     def free(spec):
-        known = prepare(spec, read_body(spec), records(spec)).static_map
+        known = bed_of(spec, read_body(spec)).static_map
         world = records(spec)[0]
-        return known.grid(known.inputs(world)).is_free(0, 1)
+        return known.grid(known.inputs(world, Missions(spec).of(world.name))).is_free(0, 1)
 
     named = spec(obstacle_names=r"unit_cylinder_\d+")
     assert free(named)
@@ -163,7 +164,7 @@ def test_robot_faster_than_the_drive_plugin_turns_is_rejected_before_trials(spec
     robot = spec().robot.model_copy(update={"max_angular_radps": 4.0})
     fast = spec().model_copy(update={"robot": robot})
     with pytest.raises(SpecError, match=r"max_angular_radps is 4; .* less than 3\.142 rad/s"):
-        simulator.start_simulator(prepare(fast, read_body(fast), records(fast)))
+        simulator.start_simulator(bed_of(fast, read_body(fast)))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def endless(smoke, tmp_path_factory):
 
 def fgm_wins(trial):
     """In two worlds of three; both succeed in the others."""
-    lost = trial.planner == "straight" and trial.world_index % 3
+    lost = trial.planner.name == "straight" and trial.world.world_index % 3
     return Outcome.COLLIDED if lost else Outcome.REACHED
 
 
@@ -100,7 +100,7 @@ def test_copies_of_a_world_are_not_evaluated(smoke, tmp_path):
         (folder / f"w{number:02d}.world").write_bytes(smoke.worlds.base.read_bytes())
     worlds = type(smoke.worlds)(directory=folder)
     spec = smoke.model_copy(update={"worlds": worlds, "stop": StopSpec(when="decided")})
-    results, _ = run(spec, tmp_path / "out", lambda trial: REACHED_BY_FGM[trial.planner])
+    results, _ = run(spec, tmp_path / "out", lambda trial: REACHED_BY_FGM[trial.planner.name])
     assert results.judged == ("w00",)
     assert len(results.trials) == 24
     assert not early_stop(results).decided
@@ -183,7 +183,7 @@ def test_a_campaign_stops_at_a_difference_within_the_equivalence_margin(endless,
 @pytest.mark.slow
 def test_early_stop_evaluates_a_world_with_an_invalid_trial_after_its_repetition(endless, tmp_path):
     def broken(trial):
-        return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
+        return SimulatorError("died") if trial.world.world_index == 1 else fgm_wins(trial)
 
     spec = endless(max_worlds=40)
     part = TrialSelection(worlds=5)

@@ -551,7 +551,7 @@ def test_second_ctrl_c_while_the_simulator_is_closed_does_not_prevent_its_closin
     assert executor.calls == ["open", "close", "close"]
 
 
-@pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "prepare"])
+@pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "bed_of"])
 def test_campaign_resumes_if_the_runner_was_killed_during_its_start(run, monkeypatch, place):
     def killed(*arguments):
         raise KeyboardInterrupt

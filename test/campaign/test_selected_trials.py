@@ -18,7 +18,12 @@ from gz_testauto.trial.plan import TrialSelection
 
 def ends(**outcomes):
     """A script that ends the trials of ``world_planner`` as given, and all others at the goal."""
-    return lambda trial: outcomes.get(f"w{trial.world_index}_{trial.planner}", Outcome.REACHED)
+
+    def script(trial):
+        key = f"w{trial.world.world_index}_{trial.planner.name}"
+        return outcomes.get(key, Outcome.REACHED)
+
+    return script
 
 
 def seeds(results):

@@ -10,7 +10,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.testbed import bed_of, read_body
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +116,7 @@ def test_companion_robot_with_a_separate_model_has_the_outline_of_that_model(tmp
     data["robot"].update(footprint_m=given, height_m=[0.0, 1.5])
     file.write_text(yaml.safe_dump(data))
     spec = load(file, CampaignSpec)
-    guest, east = prepare(spec, read_body(spec), ()).companions
+    guest, east = bed_of(spec, read_body(spec)).companions
     assert guest.limits.footprint_m == tuple(map(tuple, given))
     assert guest.robot.height_m == (0.0, 1.5)
     own = read_robot(jackal, "east")

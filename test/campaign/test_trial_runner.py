@@ -10,13 +10,14 @@ from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.testbed import bed_of, read_body
 
 WALL = ("cycle", "real_time")
 NOISE = [{"name": "noise", "term": "scan_noise", "set": [0.01, 0.1]}]
@@ -70,7 +71,7 @@ def test_trial_has_the_bits_of_the_campaign(noisy, tmp_path):
     results = stored(noisy, tmp_path / "out")
     with TrialRunner(noisy) as runner:
         for (world, planner, repetition), (record, recording) in results.items():
-            seed = TrialSeed(noisy.seed, record.world_index, repetition)
+            seed = noisy.random_numbers(record.world_index, repetition)
             assert has_bits(runner.run(world, planner, seed=seed), record, recording)
         other = runner.run("world_0001", "fgm", seed=noisy.seed + 1)
     assert not compare_recordings(other.recording, results["world_0001", "fgm", 0][1]).identical
@@ -98,7 +99,7 @@ def test_random_numbers_of_several_copies_are_rejected(smoke, tmp_path):
 
 def test_results_are_cached_by_content_and_not_by_name(runner):
     one, other = runner.worlds
-    seed = TrialSeed(1)
+    seed = RandomNumbers(seed=1)
     first = runner.run(one, "straight", seed=seed)
     renamed = replace(other, name=one.name)
     assert runner.run(renamed, "straight", seed=seed).key != first.key
@@ -109,10 +110,10 @@ def test_results_are_cached_by_content_and_not_by_name(runner):
 
 def test_obstacles_belong_to_the_content_of_a_world_and_not_to_its_name(runner):
     one, other = runner.worlds
-    campaign = prepare(runner.spec, read_body(runner.spec), runner.worlds)
-    expected = campaign.world_scene(other).models["obstacle_box_0"].pose
-    assert campaign.world_scene(one).models["obstacle_box_0"].pose != expected
-    renamed = campaign.world_scene(replace(other, name=one.name))
+    bed = bed_of(runner.spec, read_body(runner.spec))
+    expected = bed.world_scene(other).models["obstacle_box_0"].pose
+    assert bed.world_scene(one).models["obstacle_box_0"].pose != expected
+    renamed = bed.world_scene(replace(other, name=one.name))
     assert renamed.models["obstacle_box_0"].pose == expected
 
 

@@ -19,7 +19,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.record import WorldRecord, unmeasured_notice
 
 BOX = (

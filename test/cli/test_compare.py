@@ -22,7 +22,7 @@ def unwrapped(text):
 def test_comparison_of_two_equal_campaigns_compares_each_planner_with_itself(run, tmp_path, capsys):
     monday = run(out=tmp_path / "monday")
     tuesday = run(
-        lambda t: Outcome.COLLIDED if t.planner == "fgm" else Outcome.REACHED,
+        lambda t: Outcome.COLLIDED if t.planner.name == "fgm" else Outcome.REACHED,
         out=tmp_path / "tuesday",
     )
     assert main(["compare", str(monday.out), str(tuesday.out)]) == 0

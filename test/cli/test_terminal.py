@@ -3,10 +3,10 @@
 import dataclasses
 import io
 import re
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from trial_values import trial_value
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.campaign.progress import Progress
@@ -51,7 +51,7 @@ def test_progress_escapes_control_characters_in_names(colors):
     console = Console(file=stream, highlight=False, width=200, no_color=not colors)
     listener = BarListener(console) if colors else LineListener(stream)
     listener.trial_ended(record(), Progress(2, 1, 0, 1.0))
-    listener.attempt_failed(SimpleNamespace(index=0, world=CONTROL, planner=CONTROL), 1, CONTROL)
+    listener.attempt_failed(trial_value(world=CONTROL, planner=CONTROL), 1, CONTROL)
     assert stream.getvalue().count(ESCAPED) == 6
     assert "\x1b" not in stream.getvalue()
 
@@ -61,7 +61,7 @@ def test_repeated_cause_of_invalid_attempts_is_printed_once(colors):
     stream = io.StringIO()
     listener = BarListener(Console(file=stream, width=200)) if colors else LineListener(stream)
     for attempt, cause in enumerate(("no scan", "no scan", "no clock", "no scan", "no scan"), 1):
-        listener.attempt_failed(SimpleNamespace(index=0, world="w", planner="p"), attempt, cause)
+        listener.attempt_failed(trial_value(world="w", planner="p"), attempt, cause)
     lost = dataclasses.replace(record(), outcome=Outcome.INVALID, detail="no scan", attempts=5)
     listener.trial_ended(lost, Progress(2, 1, 0, 1.0))
     assert re.findall(r"(?:attempt \d is )?invalid.*", stream.getvalue()) == [

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from scripted import record
+from trial_values import trial_value
 
 from gz_testauto.base.errors import (
     ConfigurationError,
@@ -15,7 +16,6 @@ from gz_testauto.base.errors import (
 from gz_testauto.results.attempts import Attempts, run_attempts
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 from gz_testauto.workers.interface import Attempt
 
 
@@ -89,7 +89,7 @@ def attempts_of(store, most=2, deaths=3, **options):
 
 
 def trial(index):
-    return Trial(index, f"w{index}", index, "fgm", 0, 1)
+    return trial_value(index, f"w{index}", index)
 
 
 VALID = record(0, outcome=Outcome.REACHED)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scripted import record, short_recording
+from trial_values import trial_value
 
 from gz_testauto.base.errors import LostTrialsError, ResultsError
 from gz_testauto.results import manifest as manifests
@@ -25,7 +26,6 @@ from gz_testauto.results.manifest import PATIENCE, Manifest, campaign_inputs
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 
 SHA256_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 """FIPS 180-4."""
@@ -263,7 +263,7 @@ def test_the_error_names_the_first_abandoned_trial_and_causes_differ_only_in_tex
     for trial, causes in ((5, ("fell at 3.5 m", "fell at 12 m")), (6, ("late", "late"))):
         for number, cause in enumerate(causes, start=1):
             failed(found, trial, number, cause, died=number == 2)
-        found.abandon(Trial(trial, f"w{trial}", trial, "fgm", 0, 1))
+        found.abandon(trial_value(trial, f"w{trial}", trial))
     assert found.is_hopeless and not found.has_valid_trial
     with pytest.raises(LostTrialsError, match=r"w5 .*fell at 12 m"):
         found.raise_if_hopeless()
@@ -273,7 +273,7 @@ def test_the_error_names_the_first_abandoned_trial_and_causes_differ_only_in_tex
 
 def test_a_trial_without_attempts_does_not_make_the_campaign_hopeless():
     found, _ = attempts()
-    found.abandon(Trial(5, "w5", 5, "fgm", 0, 1))
+    found.abandon(trial_value(5, "w5", 5))
     assert not found.is_hopeless
     assert not will_recur(ResultsError("x"))
 

@@ -13,7 +13,7 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.robot import DriveSpec, XacroSpec
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 MASS = (
     '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">'

@@ -5,12 +5,12 @@ import threading
 import time
 
 import pytest
+from trial_values import trial_value
 
 from gz_testauto.results import running
 from gz_testauto.results.schema import create_tables
-from gz_testauto.trial.plan import Trial
 
-TRIALS = [Trial(index, f"w{index}", index, "fgm", 0, 5) for index in range(3)]
+TRIALS = [trial_value(index, f"w{index}", index) for index in range(3)]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from trial_values import trial_value
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
@@ -19,9 +20,8 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import STALE_S
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 
-TRIAL = Trial(3, "world_0001", 1, "fgm", 0, 5)
+TRIAL = trial_value(3, "world_0001", 1)
 
 
 def seen(directory, until=lambda runner: True, limit_s=60.0):

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 from scripted import record
+from trial_values import trial_value
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS
@@ -15,7 +16,6 @@ from gz_testauto.results.records import AttemptRecord, TrialRecord
 from gz_testauto.results.store import ResultStore, connect
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 WORLDS = [
@@ -259,9 +259,14 @@ def test_rows_are_selected_by_a_condition_and_ordered():
 
 
 def test_a_trial_becomes_a_record_with_its_index_and_the_current_time():
-    trial = Trial(4, "w", 2, "fgm", 1, 9)
+    trial = trial_value(4, "w", 2, "fgm", 1)
     fields = {"outcome": Outcome.REACHED, "detail": "", "attempts": 1, "wall_s": 2.0}
     found = TrialRecord.of(trial, **fields)
     assert (found.trial, found.world, found.world_index, found.planner) == (4, "w", 2, "fgm")
-    assert (found.repetition, found.seed, found.trajectory, found.metrics) == (1, 9, "", {})
+    assert (found.repetition, found.seed, found.trajectory, found.metrics) == (
+        1,
+        trial.seed,
+        "",
+        {},
+    )
     assert found.finished_at.endswith("+00:00") and len(found.finished_at) == 25

@@ -203,7 +203,7 @@ def test_reading_as_an_ordinary_user_runs_no_program_either(tmp_path):
 
 RUNNING = (
     ("replay", "{}", "0", "straight"),
-    ("replay", "{}", "0", "straight", "--perturb", "1"),
+    ("perturb", "{}", "0", "straight"),
     ("shrink", "{}", "0", "straight"),
     ("perturb", "{}", "--workers", "1"),
     ("doctor", "{}/campaign.json"),

@@ -24,13 +24,13 @@ class TestOverRos(ExecutorConformance):
         self.monkeypatch = monkeypatch
         monkeypatch.setenv(MARK, self.mark)
 
-    def make_executor(self, campaign, directory):
-        return RosTrialExecutor(campaign, directory, lambda: False)
+    def make_executor(self, bed, directory):
+        return RosTrialExecutor(bed, directory, lambda: False)
 
-    def make_broken_executor(self, campaign, directory):
+    def make_broken_executor(self, bed, directory):
         self.monkeypatch.setattr(executor_module, "SERVER_TIMEOUT_S", 0.5)
         self.monkeypatch.setattr(executor_module, "SIMULATOR", "/not_there")
-        return self.make_executor(campaign, directory)
+        return self.make_executor(bed, directory)
 
     def harm(self):
         for pid, command in marked_processes(self.mark).items():

@@ -22,11 +22,11 @@ class Executor(LockstepExecutor):
 
     can_open = True
 
-    def __init__(self, campaign):
-        super().__init__(campaign, self.start)
+    def __init__(self, bed):
+        super().__init__(bed, self.start)
         self.simulators = []
 
-    def start(self, campaign):
+    def start(self, bed):
         if not self.can_open:
             raise SimulatorError("the simulator cannot be started")
         self.simulators.append(KinematicSimulator())
@@ -163,8 +163,11 @@ class DriftsFromTrialToTrial(Recorded):
 
 
 class RunsAnotherTrial(Executor):
+    first = None
+
     def execute(self, trial, should_stop):
-        return super().execute(self._campaign.trials[0], should_stop)
+        self.first = self.first or trial
+        return super().execute(self.first, should_stop)
 
 
 class SeedsPlannersAlike(Executor):
@@ -324,13 +327,13 @@ class Suite(ExecutorConformance):
     ending_timeout_s = 0.3
     kind = Executor
 
-    def make_executor(self, campaign, directory):
-        executor = self.kind(campaign)
+    def make_executor(self, bed, directory):
+        executor = self.kind(bed)
         type(self).made = executor
         return executor
 
-    def make_broken_executor(self, campaign, directory):
-        executor = self.kind(campaign)
+    def make_broken_executor(self, bed, directory):
+        executor = self.kind(bed)
         executor.can_open = False
         return executor
 

@@ -25,9 +25,9 @@ class Died(BaseException):
 class ThreadWorkers(Workers):
     """Workers that are threads of this process, each with its own executor."""
 
-    def __init__(self, make_executor, campaign, size=2):
+    def __init__(self, make_executor, bed, size=2):
         self.size = size
-        self.executors = [RenewableExecutor(make_executor(campaign)) for _ in range(size)]
+        self.executors = [RenewableExecutor(make_executor(bed)) for _ in range(size)]
         self.free = list(self.executors)
         self.ended = queue.Queue()
         self.stopping = threading.Event()
@@ -172,8 +172,8 @@ class OfNoSimulator(ThreadWorkers):
 class OneAfterTheOther(ThreadWorkers):
     """Workers that report a size of two and run one trial at a time."""
 
-    def __init__(self, make_executor, campaign):
-        super().__init__(make_executor, campaign)
+    def __init__(self, make_executor, bed):
+        super().__init__(make_executor, bed)
         self.turn = threading.Lock()
 
     def run(self, executor, trial):
@@ -182,8 +182,8 @@ class OneAfterTheOther(ThreadWorkers):
 
 
 class AnotherSize(ThreadWorkers):
-    def __init__(self, make_executor, campaign):
-        super().__init__(make_executor, campaign, size=3)
+    def __init__(self, make_executor, bed):
+        super().__init__(make_executor, bed, size=3)
 
 
 # invalid trials, bugs
@@ -368,9 +368,9 @@ class NeverReplacesTheDead(ThreadWorkers):
 class GrowingThreads(ThreadWorkers):
     """Workers that start with one thread; a second thread can join."""
 
-    def __init__(self, make_executor, campaign):
-        super().__init__(make_executor, campaign, size=1)
-        self.joining = RenewableExecutor(make_executor(campaign))
+    def __init__(self, make_executor, bed):
+        super().__init__(make_executor, bed, size=1)
+        self.joining = RenewableExecutor(make_executor(bed))
         self.has_joined = False
 
     def next_ended(self, should_stop):
@@ -432,15 +432,15 @@ class Suite(WorkersConformance):
     can_die, ends_processes = True, False
     limit_s = workers_conformance.WAIT_TIMEOUT_S
 
-    def make_workers(self, make_executor, campaign):
-        return self.kind(make_executor, campaign)
+    def make_workers(self, make_executor, bed):
+        return self.kind(make_executor, bed)
 
     @contextlib.contextmanager
     def growing(self):
         made = []
 
-        def factory(make_executor, campaign):
-            made.append(self.grown(make_executor, campaign))
+        def factory(make_executor, bed):
+            made.append(self.grown(make_executor, bed))
             return made[0]
 
         yield factory, lambda: setattr(made[0], "has_joined", True)

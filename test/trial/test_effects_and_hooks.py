@@ -16,8 +16,8 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.effects import HOOKS
 from gz_testauto.spec.loader import parse
 from gz_testauto.trial.actors import TrialActors, check_actors
-from gz_testauto.trial.plan import plan_trials
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.record import WorldRecord
 
 SMOKE = share_directory() / "config" / "smoke_campaign.yaml"
@@ -79,8 +79,8 @@ def check(spec):
     """Check a campaign as before its first trial."""
     check_actors(spec)
     room = WorldRecord(0, "room", ROOM, "")
-    prepared = prepare(spec, read_body(spec), (room,))
-    prepared.actors(plan_trials(spec, ("room",))[0])
+    prepared = PreparedCampaign(bed_of(spec, read_body(spec)), (room,))
+    prepared.bed.actors(prepared.trials[0])
 
 
 ACTORS = "[{name: door, behavior: door, pose: {x_m: 0, y_m: 3}, tags: [doors]}]"

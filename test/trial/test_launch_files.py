@@ -15,7 +15,8 @@ from gz_testauto.trial.launch_files import (
     launch_files,
     placeholder_values,
 )
-from gz_testauto.trial.setup import prepare, read_body, require_builtin
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body, require_builtin
 from gz_testauto.worlds.record import WorldRecord
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -136,17 +137,17 @@ def test_arguments_of_a_launch_have_the_format_of_roslaunch(tmp_path):
 def test_placeholders_of_launch_arguments_have_the_values_of_the_trial(stack, tmp_path):
     spec = stack()
     world = WorldRecord(0, "w0", tmp_path / "w0.world", "")
-    campaign = prepare(spec, read_body(spec), (world,))
+    campaign = PreparedCampaign(bed_of(spec, read_body(spec)), (world,))
     trial = campaign.trials[-1]
-    values = placeholder_values(campaign, trial, tmp_path / "map.yaml", tmp_path / "logs")
+    values = placeholder_values(spec, trial, tmp_path / "map.yaml", tmp_path / "logs")
     places = {name: values[name] for name in ("start_x", "start_y", "goal_x", "goal_y")}
     assert places == {"start_x": -3.0, "start_y": 0.0, "goal_x": 3.0, "goal_y": 0.0}
     assert (values["world"], values["world_name"]) == (str(world.path), "w0")
     assert (values["seed"], values["trial"]) == (trial.seed, trial.label)
-    assert (values["planner"], values["goal_tolerance"]) == (trial.planner, 0.5)
+    assert (values["planner"], values["goal_tolerance"]) == (trial.planner.name, 0.5)
     assert (values["map"], values["logs"]) == (tmp_path / "map.yaml", tmp_path / "logs")
     assert values["control_period"] == spec.control_period_s
     assert values["robot_model"] == spec.robot.model
-    assert campaign.navigation(trial).args == {}
+    assert campaign.bed.navigation(trial).args == {}
     with pytest.raises(SpecError):
-        require_builtin(campaign)
+        require_builtin(campaign.bed)

@@ -25,7 +25,7 @@ from gz_testauto.spec.model import PoseSpec
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.testbed import bed_of, read_body
 
 
 class Scripted(LocalPlanner):
@@ -365,8 +365,8 @@ def test_control_period_between_two_physics_steps_is_rejected(drive):
 
 
 @pytest.fixture
-def campaign(smoke):
-    return prepare(smoke, read_body(smoke), ())
+def bed(smoke):
+    return bed_of(smoke, read_body(smoke))
 
 
 class ClosedAtTheSecondTime(KinematicSimulator):
@@ -381,9 +381,9 @@ class ClosedAtTheSecondTime(KinematicSimulator):
         super()._close()
 
 
-def test_interrupted_closing_of_the_simulator_is_finished_by_the_next_call(campaign):
+def test_interrupted_closing_of_the_simulator_is_finished_by_the_next_call(bed):
     simulator = ClosedAtTheSecondTime()
-    executor = LockstepExecutor(campaign, lambda _: simulator)
+    executor = LockstepExecutor(bed, lambda _: simulator)
     executor.open()
     with pytest.raises(KeyboardInterrupt):
         executor.close()
@@ -402,9 +402,9 @@ class FailsToClose(KinematicSimulator):
         raise SimulatorError("cannot be closed")
 
 
-def test_simulator_that_cannot_be_closed_is_closed_once(campaign):
+def test_simulator_that_cannot_be_closed_is_closed_once(bed):
     simulator = FailsToClose()
-    executor = LockstepExecutor(campaign, lambda _: simulator)
+    executor = LockstepExecutor(bed, lambda _: simulator)
     executor.open()
     with pytest.raises(SimulatorError, match="cannot be closed"):
         executor.close()

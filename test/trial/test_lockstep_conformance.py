@@ -6,7 +6,7 @@ from gz_testauto.testing.executor_conformance import ExecutorConformance
 from gz_testauto.trial.lockstep import LockstepExecutor
 
 
-def cannot_start(campaign):
+def cannot_start(bed):
     raise SimulatorError("the simulator cannot be started")
 
 
@@ -14,13 +14,13 @@ class TestLockstep(ExecutorConformance):
     cause = "this simulation is over"
     simulators = ()
 
-    def make_executor(self, campaign, directory):
-        return LockstepExecutor(campaign, self.open_simulator)
+    def make_executor(self, bed, directory):
+        return LockstepExecutor(bed, self.open_simulator)
 
-    def make_broken_executor(self, campaign, directory):
-        return LockstepExecutor(campaign, cannot_start)
+    def make_broken_executor(self, bed, directory):
+        return LockstepExecutor(bed, cannot_start)
 
-    def open_simulator(self, campaign):
+    def open_simulator(self, bed):
         simulator = KinematicSimulator()
         type(self).simulators = (*self.simulators, simulator)
         return simulator

@@ -14,8 +14,8 @@ from gz_testauto.sampling.site import OPEN_MARGIN_M
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.trial.static_maps import MapInputs, StaticMaps
+from gz_testauto.trial.testbed import read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
@@ -58,7 +58,8 @@ def known(smoke, tmp_path):
         spec = smoke.model_copy(update={**update, "worlds": worlds, "goal": goal})
         body = read_body(spec)
         limits = robot_limits(spec, body)
-        return StaticMaps(spec, body, limits, Missions(spec)), WorldRecord(0, "g", path, ""), limits
+        world, mission = WorldRecord(0, "g", path, ""), Missions(spec).of("g")
+        return StaticMaps(spec, body, limits), world, mission, limits
 
     return make
 
@@ -69,12 +70,12 @@ def test_path_around_a_wall_is_the_shorter_one_on_each_side(known, smoke, quarte
     size = (0.2, 8) if quarter % 2 == 0 else (8, 0.2)
     wall = box("wall", *turned(0, -2, quarter), *size)
     ends = turned(-3, 0, quarter), turned(3, 0, quarter)
-    map_, world, limits = known(wall, *ends)
-    (way,) = map_.waypoints(world)
+    map_, world, mission, limits = known(wall, *ends)
+    (way,) = map_.waypoints(world, mission)
     back = np.array([turned(x, y, -quarter % 4) for x, y in way])
     assert 2 < back[:, 1].max() < 4
     assert back[:, 1].min() > -1
-    x_min, y_min, x_max, y_max = map_.grid(map_.inputs(world)).bounds
+    x_min, y_min, x_max, y_max = map_.grid(map_.inputs(world, mission)).bounds
     reach = {
         turned(1, 0, quarter): 3 + limits.circumscribed_radius_m + 0.2,
         turned(0, 1, quarter): 2 + 0.2,
@@ -88,32 +89,32 @@ def test_path_around_a_wall_is_the_shorter_one_on_each_side(known, smoke, quarte
 
 
 def test_map_is_computed_once_for_equal_inputs(known):
-    map_, world, _ = known("", (-4, 0), (4, 0))
-    first = map_.waypoints(world)
-    assert map_.waypoints(dataclasses.replace(world, name="again"))[0] is first[0]
+    map_, world, mission, _ = known("", (-4, 0), (4, 0))
+    first = map_.waypoints(world, mission)
+    assert map_.waypoints(dataclasses.replace(world, name="again"), mission)[0] is first[0]
     assert not first[0].flags.writeable
 
 
 def test_height_of_the_map_is_that_of_the_campaign_or_of_the_lidar(known, smoke):
-    map_, _, _ = known("", (-4, 0), (4, 0), scan_height_m=0.7)
+    map_, _, _, _ = known("", (-4, 0), (4, 0), scan_height_m=0.7)
     assert map_.scan_height_m == 0.7
-    map_, _, _ = known("", (-4, 0), (4, 0))
+    map_, _, _, _ = known("", (-4, 0), (4, 0))
     assert map_.scan_height_m == read_body(smoke).lidar.mount.position[2]
 
 
 def test_model_below_the_height_of_the_lidar_is_not_on_the_map(known):
     low = box("low", 0, 0, 0.2, 8)
-    map_, world, _ = known(low, (-3, 0), (3, 0), scan_height_m=0.99)
-    assert abs(map_.waypoints(world)[0][:, 1]).max() > 4
-    map_, world, _ = known(low, (-3, 0), (3, 0), scan_height_m=1.01)
-    assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
+    map_, world, mission, _ = known(low, (-3, 0), (3, 0), scan_height_m=0.99)
+    assert abs(map_.waypoints(world, mission)[0][:, 1]).max() > 4
+    map_, world, mission, _ = known(low, (-3, 0), (3, 0), scan_height_m=1.01)
+    assert abs(map_.waypoints(world, mission)[0][:, 1]).max() == 0
 
 
 def test_error_without_a_path_contains_the_nearest_model(known):
     crates = box("far", 3.9, 0, 1, 1) + box("near", 3, 0.8, 1, 1) + box("other", 3, -0.95, 1, 1)
-    map_, world, _ = known(crates, (-3, 0), (3, 0))
+    map_, world, mission, _ = known(crates, (-3, 0), (3, 0))
     with pytest.raises(SpecError, match=r"\(3, 0\) .* 0\.30 m .*near"):
-        map_.waypoints(world)
+        map_.waypoints(world, mission)
 
 
 def test_messages_name_start_and_goal_poses_by_their_campaign_keys():
@@ -136,9 +137,10 @@ def test_map_of_a_stack_contains_the_areas_of_actors(tmp_path):
     def reach(*grounds):
         actors = tuple(SimpleNamespace(name="a", ground=ground) for ground in grounds)
         own = spec.model_copy(update={"worlds": worlds, "actors": actors})
-        map_ = StaticMaps(own, body, robot_limits(own, body), Missions(own))
+        map_ = StaticMaps(own, body, robot_limits(own, body))
+        mission = Missions(own).of("given")
         world = WorldRecord(0, "given", path, "")
-        return map_.grid(map_.inputs(world)).bounds
+        return map_.grid(map_.inputs(world, mission)).bounds
 
     alone = reach()
     assert reach(None, shapely.Polygon()) == alone

@@ -1,10 +1,17 @@
+from pathlib import Path
+
 import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection, plan_trials
+from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 
-WORLDS = ["world_0000", "world_0001", "world_0002"]
+WORLDS = [
+    WorldRecord(index, f"world_000{index}", Path(f"world_000{index}.world"), "")
+    for index in range(3)
+]
 
 
 def campaign(**changes):
@@ -22,9 +29,13 @@ def campaign(**changes):
     )
 
 
+def plan(spec, worlds):
+    return plan_trials(spec, worlds, Missions(spec))
+
+
 def test_all_planners_run_in_a_world_before_the_next_one():
-    trials = plan_trials(campaign(), WORLDS)
-    assert [(t.world, t.repetition, t.planner) for t in trials[:5]] == [
+    trials = plan(campaign(), WORLDS)
+    assert [(t.world.name, t.repetition, t.planner.name) for t in trials[:5]] == [
         ("world_0000", 0, "fgm"),
         ("world_0000", 0, "straight"),
         ("world_0000", 1, "fgm"),
@@ -35,27 +46,27 @@ def test_all_planners_run_in_a_world_before_the_next_one():
 
 
 def test_only_planners_in_the_same_world_and_repetition_share_a_seed():
-    trials = plan_trials(campaign(), WORLDS)
+    trials = plan(campaign(), WORLDS)
     seeds = {}
     for trial in trials:
-        seeds.setdefault((trial.world, trial.repetition), set()).add(trial.seed)
+        seeds.setdefault((trial.world.name, trial.repetition), set()).add(trial.seed)
     assert all(len(shared) == 1 for shared in seeds.values())
     assert len({next(iter(shared)) for shared in seeds.values()}) == len(seeds)
 
 
 def test_seed_of_a_trial_depends_neither_on_other_worlds_nor_on_planners():
-    many = {t.label: t.seed for t in plan_trials(campaign(), WORLDS)}
-    few = plan_trials(campaign(planners=["straight"]), WORLDS[:1])
+    many = {t.label: t.seed for t in plan(campaign(), WORLDS)}
+    few = plan(campaign(planners=["straight"]), WORLDS[:1])
     assert all(many[t.label] == t.seed for t in few)
-    assert plan_trials(campaign(seed=8), WORLDS)[0].seed != plan_trials(campaign(), WORLDS)[0].seed
+    assert plan(campaign(seed=8), WORLDS)[0].seed != plan(campaign(), WORLDS)[0].seed
 
 
 def test_trial_seeds_fit_a_signed_32_bit_integer():
-    assert all(0 <= t.seed < 2**31 for t in plan_trials(campaign(repetitions=50), WORLDS))
+    assert all(0 <= t.seed < 2**31 for t in plan(campaign(repetitions=50), WORLDS))
 
 
 def test_selection_of_trials_keeps_their_indices():
-    trials = plan_trials(campaign(), WORLDS)
+    trials = plan(campaign(), WORLDS)
     chosen = [t.index for t in trials if TrialSelection(worlds=1, planners=("straight",)).covers(t)]
     assert chosen == [1, 3]
 

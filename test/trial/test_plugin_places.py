@@ -15,7 +15,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.lockstep import LockstepExecutor
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.testbed import bed_of, read_body
 
 SMOKE = share_directory() / "config" / "smoke_campaign.yaml"
 PARTS = {
@@ -65,7 +65,7 @@ def rest(parts):
 
 
 def drive(spec):
-    LockstepExecutor(prepare(spec, read_body(spec), ()), open_simulator=None)
+    LockstepExecutor(bed_of(spec, read_body(spec)), open_simulator=None)
 
 
 def actors(spec):

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from trial_values import trial_value
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.sampling import seeds
@@ -11,9 +12,9 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.robot import CompanionSpec, SteeringSpec
 from gz_testauto.trial.checks import check_trials, require_drivable
-from gz_testauto.trial.plan import Trial, TrialSelection
-from gz_testauto.trial.setup import (
-    prepare,
+from gz_testauto.trial.plan import PreparedCampaign, TrialSelection
+from gz_testauto.trial.testbed import (
+    bed_of,
     read_body,
     require_builtin,
     require_stack,
@@ -41,13 +42,13 @@ def prepared(smoke, tmp_path):
                 f'<sdf version="1.6"><world name="w">{before}{FLOOR}{models}</world></sdf>'
             )
             records.append(WorldRecord(index, f"w{index}", path, f"sha{index}"))
-        return prepare(spec, read_body(spec), tuple(records))
+        return PreparedCampaign(bed_of(spec, read_body(spec)), records)
 
     return make
 
 
 def check(campaign):
-    return check_trials(campaign, campaign.trials)
+    return check_trials(campaign.bed, campaign.trials)
 
 
 def test_world_without_obstacles_on_the_path_is_accepted_without_a_notice(prepared):
@@ -128,17 +129,18 @@ def test_robots_that_overlap_at_their_starts_are_rejected(prepared):
 
 def test_companion_robot_has_a_separate_start_goal_planner_and_seed(prepared, smoke):
     campaign = prepared("", "", robots=(companion("guest", 2.0, planner="straight"),))
-    mine, guest = campaign.robots
+    mine, guest = campaign.bed.robots
     trial = campaign.trials[-1]
     assert (mine.robot.name, guest.robot.name) == (smoke.robot.name, "guest")
     assert guest.task(trial).goal.y_m == 2.0
     assert guest.planner(trial).plugin == "straight"
     assert mine.planner(trial).plugin == "fgm"
     assert guest.planner_seed(trial) != mine.planner_seed(trial)
-    scene = campaign.scene(trial)
+    scene = campaign.bed.scene(trial)
     assert (scene.start.y_m, scene.seed) == (0.0, trial.seed)
     assert [(one.robot.name, one.start.y_m) for one in scene.others] == [("guest", 2.0)]
-    assert [model.name for model in campaign.robots_as_models(trial, "guest")] == [smoke.robot.name]
+    (robot,) = campaign.bed.robots_as_models(trial, "guest")
+    assert robot.name == smoke.robot.name
 
 
 def test_rules_and_tasks_have_the_values_of_the_campaign(prepared, smoke):
@@ -146,12 +148,12 @@ def test_rules_and_tasks_have_the_values_of_the_campaign(prepared, smoke):
     limits = smoke.limits.model_copy(update={"max_tilt_rad": None})
     campaign = prepared("", goal=goal, limits=limits)
     trial = campaign.trials[0]
-    rules = campaign.rules(trial)
+    rules = campaign.bed.rules(trial)
     assert (rules.goal.y_m, [pose.x_m for pose in rules.further]) == (1.0, [3.0])
     assert (rules.timeout_s, rules.stuck_window_s, rules.tolerance_m) == (30.0, 10.0, 0.5)
     assert math.isinf(rules.max_tilt_rad)
-    assert prepared("").rules(trial).max_tilt_rad == smoke.limits.max_tilt_rad
-    first, second = campaign.task(trial), campaign.task(trial, 1)
+    assert prepared("").bed.rules(trial).max_tilt_rad == smoke.limits.max_tilt_rad
+    first, second = campaign.bed.task(trial), campaign.bed.task(trial, 1)
     assert (first.goal.y_m, second.goal.x_m) == (1.0, 3.0)
     assert tuple(first.waypoints_m[0]) == (-3.0, 0.0)
     assert tuple(second.waypoints_m[0]) == (0.0, 1.0)
@@ -193,13 +195,13 @@ def test_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
 
 def test_campaign_without_launch_files_is_rejected_by_a_stack_executor(prepared):
     campaign = prepared("")
-    assert require_builtin(campaign) is campaign
+    assert require_builtin(campaign.bed) is campaign.bed
     with pytest.raises(SpecError, match="stack"):
-        require_stack(campaign)
+        require_stack(campaign.bed)
 
 
 def test_selection_covers_worlds_planners_and_trials():
-    trial = Trial(5, "w1", 1, "fgm", 0, 7)
+    trial = trial_value(5, "w1", 1)
     assert TrialSelection().covers(trial)
     for covers, selection in [
         (True, TrialSelection(worlds=2)),
@@ -272,7 +274,7 @@ def test_selected_lidar_is_reported_with_the_unused_ray_sensors(prepared, change
 def test_further_robot_uses_the_lidar_of_its_own_entry(prepared, changed_robot):
     robot = changed_robot(CLIFF, lidar="lidar")
     entry = companion("porter", 3.0, lidar="cliff")
-    first, second = prepared(robot=robot, robots=(entry,)).robots
+    first, second = prepared(robot=robot, robots=(entry,)).bed.robots
     assert (first.robot.lidar.sensor, second.robot.lidar.sensor) == ("lidar", "cliff")
     own = companion("porter", 3.0, model=str(robot.model), lidar="base::lidar")
     assert prepared(robot=robot, robots=(own,)).robots[1].robot.lidar.sensor == "lidar"

@@ -6,8 +6,8 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.trial.static_maps import StaticMaps
+from gz_testauto.trial.testbed import read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 from gz_testauto.worlds.static_map import map_of
@@ -41,61 +41,61 @@ def known(smoke, tmp_path):
         robot = smoke.robot.model_copy(update={"start": start})
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
         model = read_body(spec)
-        map_ = StaticMaps(spec, model, robot_limits(spec, model), Missions(spec))
-        return map_, WorldRecord(0, "given", path, "", None)
+        map_ = StaticMaps(spec, model, robot_limits(spec, model))
+        return map_, WorldRecord(0, "given", path, "", None), Missions(spec).of("given")
 
     return make
 
 
 def test_each_of_several_goals_has_a_path_on_one_map(known):
-    map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (-12, 3)])
-    ways = map_.waypoints(world)
+    map_, world, mission = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (-12, 3)])
+    ways = map_.waypoints(world, mission)
     assert [(tuple(way[0]), tuple(way[-1])) for way in ways] == [
         ((-9, 0), (0, 0)),
         ((0, 0), (-12, 3)),
         ((-12, 3), (12, 1)),
     ]
-    grid = map_.grid(map_.inputs(world))
+    grid = map_.grid(map_.inputs(world, mission))
     assert grid.is_free(-12, 3)
     assert grid.is_free(12, 1)
 
 
 def test_unreachable_intermediate_goal_is_rejected_with_its_number(known):
-    map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
+    map_, world, mission = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
     with pytest.raises(SpecError, match=r"goal 2 of 3 \(0, 2\) is 0\.00 m from model left"):
-        map_.waypoints(world)
+        map_.waypoints(world, mission)
 
 
 WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
 
 
 def test_start_and_goal_can_be_outside_the_bounds_of_the_models(known):
-    map_, world = known(WALLS, (-9, 0), (12, 1))
-    (way,) = map_.waypoints(world)
+    map_, world, mission = known(WALLS, (-9, 0), (12, 1))
+    (way,) = map_.waypoints(world, mission)
     assert way[0].tolist() == [-9, 0]
     assert way[-1].tolist() == [12, 1]
-    grid = map_.grid(map_.inputs(world))
+    grid = map_.grid(map_.inputs(world, mission))
     assert grid.is_free(-9, 0)
     assert grid.is_free(12, 1)
 
 
 def test_path_between_walls_is_preferred_to_a_path_around_the_world(known):
     crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
-    map_, world = known(WALLS + crate, (-9, 0), (9, 0))
-    assert abs(map_.waypoints(world)[0][:, 1]).max() < 2
+    map_, world, mission = known(WALLS + crate, (-9, 0), (9, 0))
+    assert abs(map_.waypoints(world, mission)[0][:, 1]).max() < 2
 
 
 def test_path_leads_around_a_world_that_blocks_the_direct_path(known):
-    map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
-    (way,) = map_.waypoints(world)
+    map_, world, mission = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
+    (way,) = map_.waypoints(world, mission)
     assert abs(way[:, 1]).max() > 1
-    assert map_.grid(map_.inputs(world)).is_free(*way[len(way) // 2])
+    assert map_.grid(map_.inputs(world, mission)).is_free(*way[len(way) // 2])
 
 
 def test_empty_world_has_a_static_map(known):
-    map_, world = known("", (-4, 0), (4, 0))
-    assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
-    assert not map_.grid(map_.inputs(world)).occupied.any()
+    map_, world, mission = known("", (-4, 0), (4, 0))
+    assert abs(map_.waypoints(world, mission)[0][:, 1]).max() == 0
+    assert not map_.grid(map_.inputs(world, mission)).occupied.any()
 
 
 def test_map_contains_the_regions_of_random_obstacles(known):
@@ -103,20 +103,22 @@ def test_map_contains_the_regions_of_random_obstacles(known):
         {"type": "box", "count": 1, "region": {"circle": {"x_m": 30, "y_m": 0, "radius_m": 2}}},
         {"type": "sphere", "count": 1, "x_m": 0, "y_m": {"choice": [-40, 5]}},
     ]
-    map_, world = known(WALLS, (-3, 0), (3, 0), {"obstacles": groups})
-    grid = map_.grid(map_.inputs(world))
+    map_, world, mission = known(WALLS, (-3, 0), (3, 0), {"obstacles": groups})
+    grid = map_.grid(map_.inputs(world, mission))
     assert grid.is_free(31.9, 0)
     assert grid.is_free(0, -40)
 
 
 def test_static_map_has_the_bounds_of_the_models_if_they_contain_all_regions(known, smoke):
-    map_, world = known(WALLS, (-3, 0), (3, 0))
-    assert map_.grid(map_.inputs(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
+    map_, world, mission = known(WALLS, (-3, 0), (3, 0))
+    assert (
+        map_.grid(map_.inputs(world, mission)).bounds == map_of(read_scene(world.path), 0.1).bounds
+    )
     spec = smoke.model_copy()
     model = read_body(spec)
-    map_ = StaticMaps(spec, model, robot_limits(spec, model), Missions(spec))
+    map_ = StaticMaps(spec, model, robot_limits(spec, model))
     resolution = spec.global_plan.resolution_m
-    drive = map_.inputs(world)
+    drive = map_.inputs(world, mission)
     assert map_.grid(drive).bounds == map_of(read_scene(spec.worlds.base), resolution).bounds
 
 
@@ -149,9 +151,9 @@ def closed(side):
     ],
 )
 def test_static_map_without_a_path_is_rejected_with_cause_and_remedy(known, models, goal, says):
-    map_, world = known(models, (-2, 0), goal)
+    map_, world, mission = known(models, (-2, 0), goal)
     with pytest.raises(SpecError, match=says):
-        map_.waypoints(world)
+        map_.waypoints(world, mission)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +164,6 @@ def test_static_map_without_a_path_is_rejected_with_cause_and_remedy(known, mode
     ],
 )
 def test_goal_too_far_away_for_a_search_is_rejected(known, goal, said):
-    map_, world = known(WALLS, (-3, 0), goal)
+    map_, world, mission = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
-        map_.waypoints(world)
+        map_.waypoints(world, mission)

@@ -7,7 +7,8 @@ from gz_testauto.planners.interface import Provenance
 from gz_testauto.spec.actors import TrackingSpec
 from gz_testauto.trial import checks
 from gz_testauto.trial.checks import check_trials
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -31,21 +32,21 @@ def campaign(smoke, tmp_path, monkeypatch):
             trained_in=trained.get(plugin, frozenset()), needs_objects=plugin in needing
         ),
     )
-    return prepare(spec, read_body(spec), tuple(records)), trained, needing
+    return PreparedCampaign(bed_of(spec, read_body(spec)), tuple(records)), trained, needing
 
 
 def test_only_trials_of_a_trained_planner_in_its_training_worlds_are_rejected(campaign):
     prepared, trained, _ = campaign
     for trial in prepared.trials:
-        if (trial.planner, trial.world) == ("b", "w1"):
+        if (trial.planner.name, trial.world.name) == ("b", "w1"):
             with pytest.raises(SpecError, match=r"w1.*'b'"):
-                check_trials(prepared, [trial])
+                check_trials(prepared.bed, [trial])
         else:
-            check_trials(prepared, [trial])
+            check_trials(prepared.bed, [trial])
     with pytest.raises(SpecError):
-        check_trials(prepared, prepared.trials)
+        check_trials(prepared.bed, prepared.trials)
     trained.clear()
-    check_trials(prepared, prepared.trials)
+    check_trials(prepared.bed, prepared.trials)
 
 
 def test_planner_trained_with_tracked_objects_needs_tracking(campaign):
@@ -53,6 +54,6 @@ def test_planner_trained_with_tracked_objects_needs_tracking(campaign):
     trained.clear()
     needing.add("fgm")
     with pytest.raises(SpecError, match=r"'b' .* 'tracking'"):
-        check_trials(prepared, prepared.trials)
-    prepared.spec = prepared.spec.model_copy(update={"tracking": TrackingSpec()})
-    check_trials(prepared, prepared.trials)
+        check_trials(prepared.bed, prepared.trials)
+    prepared.bed.spec = prepared.spec.model_copy(update={"tracking": TrackingSpec()})
+    check_trials(prepared.bed, prepared.trials)

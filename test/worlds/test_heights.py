@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.campaign.world_source import gather_worlds, mission_in
+from gz_testauto.campaign.world_source import gather_worlds, mission_of_robot
 from gz_testauto.sampling.naming import obstacle_name
 from gz_testauto.sampling.site import RequiredMission
 from gz_testauto.sdf.floor import obstructing_heights
@@ -18,7 +18,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
-from gz_testauto.trial.setup import read_body, robot_limits
+from gz_testauto.trial.testbed import read_body, robot_limits
 from gz_testauto.worlds.multiply import multiply, required_mission
 from gz_testauto.worlds.source import Missions
 
@@ -120,7 +120,7 @@ def test_shortest_paths_for_other_heights_are_computed_again(tmp_path, campaign)
     spec = campaign(LOW)
     directory = spec.worlds.directory
     robot = read_body(spec)
-    mission = mission_in(spec, robot, Missions(spec), "bar")
+    mission = mission_of_robot(spec, robot, Missions(spec).of("bar"))
     text = "obstacles: [{type: box, count: 1, x_m: 8, y_m: 3}]"
     multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", mission=mission)
     manifest = tmp_path / "out" / "worlds.json"

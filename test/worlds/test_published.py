@@ -14,6 +14,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import PATH_M, PublishedSpec
 from gz_testauto.worlds.published import PublishedNumbers
 from gz_testauto.worlds.record import WorldRecord, unmeasured_in, unmeasured_notice
+from gz_testauto.worlds.source import Mission
 from gz_testauto.worlds.static_map import bounds_of, heights_m, map_of
 
 START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
@@ -21,7 +22,7 @@ START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
 
 def published_numbers(world="world_3", path=None, goals=(GOAL,), **published):
     spec = SimpleNamespace(worlds=SimpleNamespace(published=published))
-    missions = SimpleNamespace(start_in=lambda name: START, goals_in=lambda name: list(goals))
+    missions = SimpleNamespace(of=lambda name: Mission(START, goals))
     return PublishedNumbers(spec, missions).of(world, path)
 
 

@@ -18,7 +18,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.worlds import WORLD_SOURCES
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, world_source
@@ -67,9 +67,8 @@ def test_missing_worlds_of_a_campaign_are_reported(tmp_path):
 
 def test_a_base_world_has_no_source_and_uses_the_missions_of_the_campaign(smoke, tmp_path):
     assert world_source(smoke) is None
-    found, own = missions_of(smoke, tmp_path), Missions(smoke)
-    assert found.start_in("world_0000") == own.start_in("world_0000")
-    assert found.goals_in("world_0000") == own.goals_in("world_0000")
+    mission = missions_of(smoke, tmp_path).of("world_0000")
+    assert mission == Missions(smoke).of("world_0000")
 
 
 @pytest.fixture

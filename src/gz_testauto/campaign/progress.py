@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Dict, Optional
 
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.model import STORED
-from gz_testauto.trial.plan import may_be_run
-from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body, robot_limits
+from gz_testauto.trial.plan import PreparedCampaign, may_be_run
 from gz_testauto.trial.static_maps import scan_height_m
+from gz_testauto.trial.testbed import TestBed, bed_of, read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions, missions_of, world_source
 
@@ -72,7 +72,8 @@ def open_or_create_campaign(
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
-        campaign = prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
+        missions = missions_of(spec, directory.worlds)
+        campaign = PreparedCampaign(bed_of(spec, robot), worlds, missions)
         if store is None:
             names = [planner.name for planner in spec.planners]
             planned = sum(may_be_run(spec, trial) for trial in campaign.trials)
@@ -106,7 +107,8 @@ def open_for_replay(
     robot = read_body(spec)
     now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
-    return prepare(spec, robot, worlds, missions_of(spec, directory.worlds))
+    missions = missions_of(spec, directory.worlds)
+    return PreparedCampaign(bed_of(spec, robot), worlds, missions)
 
 
 def open_for_reading(
@@ -127,7 +129,8 @@ def open_for_reading(
         )
     robot = spec.robot.model_copy(update=dataclasses.asdict(extent))
     body = RobotBody(robot.name, extent.footprint_m, extent.height_m)
-    return PreparedCampaign(spec.model_copy(update={"robot": robot}), body, worlds, missions)
+    bed = TestBed(spec.model_copy(update={"robot": robot}), body)
+    return PreparedCampaign(bed, worlds, missions)
 
 
 def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
@@ -160,7 +163,7 @@ def not_followed_notice(directory: CampaignDirectory) -> str:
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
     """Return the names of planner plug-ins whose code has changed since the trials were run."""
-    now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.robot))
+    now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.bed.robot))
     names = now.differing_inputs(Manifest.read(directory))
     found = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
     return sorted({name.partition(MODULE)[0] for name in found})

@@ -29,9 +29,10 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped, close_completely
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import ALL, Trial, TrialSelection, may_be_run
+from gz_testauto.trial.plan import ALL, TrialSelection, may_be_run
 from gz_testauto.trial.real_time_factor import low_factor_cause, low_real_time_factor
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import (
     Attempt,
     ExecutorFactory,
@@ -93,18 +94,18 @@ def run_campaign(
             if pending and chosen:
                 store.select(chosen)
             decision = EarlyStopMonitor(spec, store, plan, pending)
-            log = CampaignLog(directory.log, campaign.missions.goals_in)
+            log = CampaignLog(directory.log, lambda world: campaign.missions.of(world).goals)
             log.rewrite(_without_pending(store.results().trials, pending))
             listener = listener or CampaignListener()
             if pending and not (decision.is_decided or should_stop()):
                 notices = (unmeasured_notice(campaign.worlds), not_followed_notice(directory))
                 for notice in filter(None, notices):
                     listener.noticed(notice)
-                for warning in check_trials(campaign, pending):
+                for warning in check_trials(campaign.bed, pending):
                     listener.noticed(warning)
-                workers = make_workers(make_executor, campaign)
+                workers = make_workers(make_executor, campaign.bed)
                 run = _Run(
-                    campaign,
+                    campaign.bed,
                     directory,
                     store,
                     attempts,
@@ -145,7 +146,7 @@ class EarlyStopMonitor:
         self._copies = results.copies
         self._waiting: Dict[str, Set[int]] = {}
         for trial in trials:
-            self._waiting.setdefault(trial.world, set()).add(trial.index)
+            self._waiting.setdefault(trial.world.name, set()).add(trial.index)
         for world in self._judged:
             self._waiting.pop(world, None)
         self._update_decision()
@@ -185,7 +186,7 @@ class _Run:
     created.
     """
 
-    _campaign: PreparedCampaign
+    _bed: TestBed
     _directory: CampaignDirectory
     _store: ResultStore
     _attempts: Attempts
@@ -249,7 +250,7 @@ class _Run:
             if not self._should_stop():  # the simulator can report a stop as a failure
                 self._handle_failure(attempt)
             return
-        slow = low_factor_cause(self._campaign.spec, result.recording)
+        slow = low_factor_cause(self._bed.spec, result.recording)
         if slow:
             self._record_failure(replace(attempt, cause=slow))
             (self._postponed if self._is_parallel else self._waiting).appendleft(trial)
@@ -257,7 +258,7 @@ class _Run:
         self._attempts.succeeded(trial.index)
         factor = None
         if self._is_parallel:
-            factor = low_real_time_factor(self._campaign.spec, result.recording)
+            factor = low_real_time_factor(self._bed.spec, result.recording)
         if factor is not None:
             self._listener.trial_postponed(trial, factor)
             self._postponed.append(trial)
@@ -271,7 +272,7 @@ class _Run:
             self._abandon(trial, attempt.scene_at_fault)
         elif not attempt.worker_died:
             waiting.appendleft(trial)
-        elif self._campaign.spec.stop is None:  # other trials first: the cause can be temporary
+        elif self._bed.spec.stop is None:  # other trials first: the cause can be temporary
             waiting.append(trial)
         else:
             waiting.insert(min(len(waiting), OTHERS_FIRST), trial)
@@ -306,9 +307,7 @@ class _Run:
             attempts=self._attempts.count(trial.index) + 1,
             wall_s=attempt.wall_s,
             trajectory=f"{trial.label}.npz",
-            metrics=measure(
-                result.recording, self._campaign.metric_context, self._campaign.metrics
-            ),
+            metrics=measure(result.recording, self._bed.metric_context, self._bed.metrics),
         )
         self._store.finish(record, result.recording)
         self._notify_finished(record)

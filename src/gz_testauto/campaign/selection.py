@@ -13,7 +13,8 @@ from gz_testauto.base.truncation import join_truncated
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign, load_campaign
-from gz_testauto.trial.plan import Trial, TrialSelection
+from gz_testauto.trial.plan import TrialSelection
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 Identity = Tuple[str, str, int]
@@ -116,13 +117,13 @@ def selected_trials(
     again = [
         trial
         for trial in chosen
-        if (trial.world, trial.planner, trial.repetition) in failures
+        if (trial.world.name, trial.planner.name, trial.repetition) in failures
         or (
-            trial.planner not in failed_in.results.planners
-            and (trial.world, trial.repetition) in failed_places
+            trial.planner.name not in failed_in.results.planners
+            and (trial.world.name, trial.repetition) in failed_places
         )
     ]
-    _require_equal(again, worlds, failed_in, failures)
+    _require_equal(again, failed_in, failures)
     return again
 
 
@@ -146,7 +147,6 @@ def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
 
 def _require_equal(
     again: Sequence[Trial],
-    worlds: Sequence[WorldRecord],
     earlier: LoadedCampaign,
     failures: Set[Identity],
 ) -> None:
@@ -158,17 +158,17 @@ def _require_equal(
             f"--failed-of {label}: the selected worlds and planners of this campaign include none "
             f"of the failed trials, which are in {failed}"
         )
-    files = {world.name: world.sha256 for world in worlds}
     earlier_files = {world.name: world.sha256 for world in earlier.results.worlds}
     seeds = {(one.world, one.repetition): one.seed for one in earlier.results.trials}
     for trial in again:
-        if files[trial.world] != earlier_files[trial.world]:
+        world = trial.world
+        if world.sha256 != earlier_files[world.name]:
             raise SpecError(
-                f"--failed-of {label}: the file of {trial.world} has a different content in this "
+                f"--failed-of {label}: the file of {world.name} has a different content in this "
                 "campaign, so its trials would not be the same; use the 'worlds' and the 'seed' of "
                 f"{label}"
             )
-        seed = seeds[trial.world, trial.repetition]
+        seed = seeds[world.name, trial.repetition]
         if seed != trial.seed:
             raise SpecError(
                 f"--failed-of {label}: {trial.label} has the seed {seed} in {label} and "

@@ -15,7 +15,7 @@ from gz_testauto.simulators import check_options, chosen_simulator, open_simulat
 from gz_testauto.simulators.interface import Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.lockstep import LockstepExecutor
-from gz_testauto.trial.setup import PreparedBuiltin
+from gz_testauto.trial.testbed import BuiltinTestBed
 from gz_testauto.workers.interface import ExecutorFactory
 
 
@@ -81,22 +81,22 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     return options
 
 
-def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
+def start_simulator(bed: BuiltinTestBed, **more: Any) -> Simulator:
     """Open the simulator of a campaign with the campaign's ``simulator_options``; ``more`` override
     them.
 
     Raises ``SpecError`` if the simulator cannot turn the robot at ``robot.max_angular_radps``.
     """
-    spec = campaign.spec
+    spec = bed.spec
     options = simulator_options(spec, **more)
     with spec.locating("simulator", "simulator_options"):
         simulator = open_simulator(spec.simulator, **options)
-    limit_radps = simulator.turn_limit_radps(campaign.robot)
+    limit_radps = simulator.turn_limit_radps(bed.robot)
     if spec.robot.max_angular_radps >= limit_radps:
         simulator.close()
         raise SpecError(
             f"robot.max_angular_radps is {spec.robot.max_angular_radps:g}; it must be less than "
-            f"{limit_radps:.3f} rad/s, the limit of the drive plugin of {campaign.robot.name} in "
+            f"{limit_radps:.3f} rad/s, the limit of the drive plugin of {bed.robot.name} in "
             f"the simulator {simulator.name!r}"
         )
     return simulator

@@ -32,12 +32,18 @@ from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
-from gz_testauto.trial.setup import robot_limits
+from gz_testauto.trial.testbed import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_of
 from gz_testauto.worlds.multiply import mission_record, multiply
 from gz_testauto.worlds.published import PublishedNumbers
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import Missions, generated_worlds, missions_of, world_source
+from gz_testauto.worlds.source import (
+    Mission,
+    Missions,
+    generated_worlds,
+    missions_of,
+    world_source,
+)
 
 ROBOT_ROOM_M = 0.3
 """Free distance (m) around the start and the goal of a companion robot."""
@@ -67,7 +73,7 @@ def gather_worlds(
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds = copy_worlds(chosen, spec.worlds, folder)
     else:
-        mission = mission_in(spec, robot, Missions(spec), "")
+        mission = mission_of_robot(spec, robot, Missions(spec).of(""))
         worlds = chosen = _generated(spec, mission, folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
@@ -82,7 +88,7 @@ def gather_worlds(
     records: List[WorldRecord] = []
     models: List[Tuple[str, ...]] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
-        mission = mission_in(spec, robot, missions, entry.name)
+        mission = mission_of_robot(spec, robot, missions.of(entry.name))
         has_path = _has_path_lengths(worlds, mission)
         if not (has_path and records and of_one_base):
             scene = read_scene(entry.path)
@@ -105,15 +111,12 @@ def gather_worlds(
     return tuple(records)
 
 
-def mission_in(
-    spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str
-) -> RequiredMission:
+def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> RequiredMission:
     """Return the start, the goals and the robot radius for which the shortest path is computed."""
-    start, goals = missions.start_in(world), missions.goals_in(world)
-    *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
+    start, *via, goal = ((pose.x_m, pose.y_m) for pose in (mission.start, *mission.goals))
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
-    return RequiredMission((start.x_m, start.y_m), goal, radius_m, heights, tuple(via))
+    return RequiredMission(start, goal, radius_m, heights, tuple(via))
 
 
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:

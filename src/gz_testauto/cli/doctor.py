@@ -133,7 +133,7 @@ def examine_campaign(path: Path) -> Iterator[Finding]:
     from gz_testauto.results.directory import CampaignDirectory
     from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
     from gz_testauto.spec.loader import load
-    from gz_testauto.trial.setup import read_body
+    from gz_testauto.trial.testbed import read_body
 
     try:
         spec = load(path, CampaignSpec)

@@ -14,7 +14,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener, CauseTexts
 from gz_testauto.campaign.progress import Progress as CampaignProgress
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 
 def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
@@ -51,15 +51,15 @@ class LineListener(CampaignListener):
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Print the cause of an invalid attempt."""
-        name = f"{trial.world} {trial.planner}"
+        name = f"{trial.world.name} {trial.planner.name}"
         text = self._causes.of_attempt(trial, cause)
         self._show(f"{name}: attempt {attempt} is ", ("invalid", "yellow"), f": {text}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
         """Print that a trial was too slow and will be repeated."""
         self._show(
-            f"{trial.world} {trial.planner}: real-time factor {real_time_factor:.1f}; will be "
-            "repeated alone"
+            f"{trial.world.name} {trial.planner.name}: real-time factor {real_time_factor:.1f}; "
+            "will be repeated alone"
         )
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
@@ -92,7 +92,7 @@ class BarListener(LineListener):
 
     def trial_began(self, trial: Trial, progress: CampaignProgress) -> None:
         """Show the name of the running trial."""
-        self._update(f"{trial.world} {trial.planner}", progress)
+        self._update(f"{trial.world.name} {trial.planner.name}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
         """Print the trial above the bar and advance the bar."""

@@ -3,8 +3,7 @@
 The trial runs with the campaign, world, robot, seed and simulator of the results directory. If one
 of these has changed, the difference is printed and no trial runs. If the code of the planner has
 changed, a line reports the change, and the trial shows its effect. The results do not change.
-With --perturb N, the outcome is repeated N times with small changes instead, which shows whether
-it is robust.
+`gz_testauto perturb` measures whether the outcome is robust.
 
 Exit status 0: the outcome and the trajectory are identical, bit by bit; 1: they differ.
 
@@ -33,7 +32,6 @@ from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
-from gz_testauto.campaign.robustness import PerturbedTrial, measure_robustness
 from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
@@ -43,12 +41,12 @@ from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators import options_taken
-from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped, close_completely
-from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.real_time_factor import low_factor_cause
-from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial, trial_label
 from gz_testauto.workers.interface import ExecutorFactory
 
 
@@ -75,14 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FACTOR",
         help="highest real-time factor (default: 1 with --gui, otherwise unlimited)",
     )
-    parser.add_argument(
-        "--perturb",
-        type=int,
-        metavar="N",
-        help="instead of a comparison, run N repeats with small changes, and print the share with "
-        "the stored outcome: obstacles and start move by 1 to 10 mm, the lidar has noise of 10 mm, "
-        "and every second repeat has half of the physics step, if the simulator has this option",
-    )
     add_trust_argument(parser)
 
 
@@ -100,29 +90,29 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None
-    on_stack = isinstance(campaign, PreparedStack)
+    bed, on_stack = campaign.bed, isinstance(campaign.spec, StackCampaignSpec)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
-    if arguments.perturb is not None:
-        return _print_robustness(campaign, trial, stored, arguments)
     stop = StopSignals()
     with stop:
         try:
             if on_stack:
-                result = run_once(campaign, trial, _on_stack(campaign, arguments), stop)
+                result = run_once(bed, trial, _on_stack(bed.spec, arguments), stop)
             else:
                 if arguments.gui:
                     _require_window(campaign, opened, trial)
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
                 executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
-                result = run_once(campaign, trial, executor, _paced(stop, campaign, speed))
+                result = run_once(
+                    bed, trial, executor, _paced(stop, bed.spec.control_period_s, speed)
+                )
         except TrialStopped:
             return stop.exit_status
     slow = low_factor_cause(campaign.spec, result.recording)
     if slow:
-        raise SimulatorError(f"{trial.world} {trial.planner}: not comparable: {slow}")
+        raise SimulatorError(f"{trial.world.name} {trial.planner.name}: not comparable: {slow}")
     detail = escape_text(result.detail)
-    print(f"{escape_text(trial.world)} {trial.planner}: {result.outcome.value}, {detail}")
+    print(f"{escape_text(trial.world.name)} {trial.planner.name}: {result.outcome.value}, {detail}")
     if stored is None or recording is None:
         print("the campaign has no valid result of this trial to compare with")
         return 0
@@ -145,28 +135,6 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     return 0 if on_stack and stored.outcome is result.outcome else 1
 
 
-def _print_robustness(
-    campaign: PreparedCampaign,
-    trial: Trial,
-    stored: Optional[TrialRecord],
-    arguments: argparse.Namespace,
-) -> int:
-    """Run perturbed repeats of a trial and print the share with the stored outcome."""
-    where = f"{escape_text(trial.world)} {trial.planner}"
-    if arguments.gui or arguments.speed:
-        raise SpecError("--gui and --speed are not supported with --perturb; remove them")
-    outcome = require_result(stored, trial).outcome
-    perturbed = PerturbedTrial.of_trial(campaign, trial)
-
-    def report(number: int, outcome: Optional[Outcome]) -> None:
-        word = "no valid scene" if outcome is None else outcome.value
-        print(f"{number} of {arguments.perturb}: {word}", file=sys.stderr, flush=True)
-
-    found = measure_robustness(campaign.spec, perturbed, outcome, arguments.perturb, report)
-    print(f"{where}: {found.summary}")
-    return 0
-
-
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
     """Return the requested trial.
 
@@ -177,7 +145,7 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     if planner not in planners:
         raise ResultsError(unknown_name("planner", planner, planners))
     for trial in campaign.trials:
-        if (trial.world, trial.planner, trial.repetition) == (world, planner, repetition):
+        if trial.label == trial_label(world, planner, repetition):
             return trial
     raise ResultsError(
         f"--repetition is {repetition}; it must be less than the number of repetitions, "
@@ -189,8 +157,8 @@ def require_result(stored: Optional[TrialRecord], trial: Trial) -> TrialRecord:
     """Return the stored result of a trial. Raises ``ResultsError`` if there is no valid one."""
     if stored is None or not stored.outcome.valid:
         raise ResultsError(
-            f"{escape_text(trial.world)} {trial.planner}: the campaign has no valid result of this "
-            "trial; run it first, or choose another trial"
+            f"{escape_text(trial.world.name)} {trial.planner.name}: the campaign has no valid "
+            "result of this trial; run it first, or choose another trial"
         )
     return stored
 
@@ -213,30 +181,30 @@ def _require_window(campaign: PreparedCampaign, opened: OpenedResults, trial: Tr
     command = f"gz_testauto report {shlex.quote(str(typed))} --html {shlex.quote(str(page))}"
     written = "" if page.is_file() else f" (written by `{command}`)"
     raise SpecError(
-        f"{reason}; instead, open the page {page}#w{trial.world_index}{written} in a browser and "
-        "press 'play'"
+        f"{reason}; instead, open the page {page}#w{trial.world.world_index}{written} in a "
+        "browser and press 'play'"
     )
 
 
-def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:
+def _on_stack(spec: CampaignSpec, arguments: argparse.Namespace) -> ExecutorFactory:
     if arguments.gui or arguments.speed:
         raise SpecError(
             "--gui and --speed are not supported with stack; set stack.max_real_time_factor or "
             "arguments of the launch files instead"
         )
-    out = Path(tempfile.mkdtemp(prefix=f"gz_testauto_replay_{campaign.spec.name}_"))
+    out = Path(tempfile.mkdtemp(prefix=f"gz_testauto_replay_{spec.name}_"))
     print(f"the output of the stack is in {out}", file=sys.stderr)
-    return chosen_executor(campaign.spec, out)
+    return chosen_executor(spec, out)
 
 
 def run_once(
-    campaign: PreparedCampaign,
+    bed: TestBed,
     trial: Trial,
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
     """Run one trial in an executor that is used for nothing else, and return its result."""
-    executor = make_executor(campaign)
+    executor = make_executor(bed)
     try:
         executor.open()
         return executor.execute(trial, should_stop)
@@ -244,15 +212,13 @@ def run_once(
         close_completely(executor.close)
 
 
-def _paced(
-    stop: Callable[[], bool], campaign: PreparedCampaign, speed: float
-) -> Callable[[], bool]:
+def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
     """Return a function that delays each call of ``stop``, so that the real-time factor is
     ``speed``.
     """
     if speed <= 0.0:
         return stop
-    period_s = campaign.spec.control_period_s / speed
+    period_s /= speed
     due_s = time.monotonic()
 
     def paced() -> bool:

@@ -38,7 +38,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import lidar_notices, require_drivable
 from gz_testauto.trial.motion_check import MeasuredMotion, measure_motions, motion_problems
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 IMAGE_PX = 900
 """Width and height (pixels) of the picture."""

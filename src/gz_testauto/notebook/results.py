@@ -179,10 +179,10 @@ class Results:
             allowed = functools.partial(require_trust, is_trusted=trust)
             campaign = open_for_replay(directory, store, allowed)
         trial = find_trial(campaign, world, planner, repetition)
-        stored = self.trajectories.of(trial.world, planner, repetition)
+        stored = self.trajectories.of(trial.world.name, planner, repetition)
         with StopSignals() as stop:
             executor = chosen_executor(campaign.spec, directory.path)
-            result = run_once(campaign, trial, executor, stop)
+            result = run_once(campaign.bed, trial, executor, stop)
         same = compare_recordings(stored, result.recording).identical
         return Replay(result.outcome, result.detail, result.recording, same)
 

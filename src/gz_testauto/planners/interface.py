@@ -29,7 +29,7 @@ class RobotLimits:
     ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise and not
     closed. It consists of nested tuples, so that the object is hashable. In a campaign, it is
     ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
-    (:func:`gz_testauto.trial.setup.robot_limits`). In the planner node, it is the parameter
+    (:func:`gz_testauto.trial.testbed.robot_limits`). In the planner node, it is the parameter
     ``~footprint_m``. Speeds are magnitudes. A base with car-like steering has its rear axle at the
     origin of the base frame. The distance between its axles is ``wheelbase_m``, and its front
     wheels turn by up to ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.

@@ -56,7 +56,7 @@ def write_animation(
         drawn = [(record, read(record)) for record in trials]
     axes = figure.add_subplot()
     draw_scene(axes, campaign, world, drawn[0][1])
-    body = np.asarray(campaign.limits.footprint_m)
+    body = np.asarray(campaign.bed.limits.footprint_m)
     moving: List[_AnimatedTrial] = []
     for record, recording in drawn:
         color = COLORS[planners.index(record.planner) % len(COLORS)]

@@ -34,7 +34,7 @@ from gz_testauto.results.directory import reporting_disk
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 SIZE_INCHES = 6.0
@@ -212,7 +212,7 @@ def _draw(
     """Draw one world; ``drawn`` contains its trials, each with its recording."""
     draw_scene(axes, campaign, world, drawn[0][1] if drawn else None)
     labeled = set()
-    body = np.asarray(campaign.limits.footprint_m)
+    body = np.asarray(campaign.bed.limits.footprint_m)
     for record, recording in drawn:
         path = recording.pose
         color = COLORS[planners.index(record.planner) % len(COLORS)]
@@ -237,11 +237,12 @@ def draw_scene(
     for lane in lanes_of(recording) if recording is not None else ():
         for patch in _patches(surface_of(lane), LANE_COLOR):
             axes.add_artist(patch)  # does not change the limits of the axes
-    for outline in campaign.obstacles(world).outlines().values():
+    for outline in campaign.bed.obstacles(world).outlines().values():
         for patch in _patches(outline, OBSTACLE_COLOR):
             axes.add_patch(patch)
-    known = "route" if campaign.static_map.lanes(world) else "path on the static map"
-    waypoints = np.concatenate(campaign.static_map.waypoints(world))
+    mission, static_map = campaign.missions.of(world.name), campaign.bed.static_map
+    known = "path on the static map" if mission.road is None else "route"
+    waypoints = np.concatenate(static_map.waypoints(world, mission))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
 
 
@@ -249,7 +250,8 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
     """Draw start and goals, the labels of the axes and the legend."""
     from matplotlib.patches import Circle
 
-    start, goals = campaign.missions.start_in(world.name), campaign.missions.goals_in(world.name)
+    mission = campaign.missions.of(world.name)
+    start, goals = mission.start, mission.goals
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m
     for number, goal in enumerate(goals, 1):

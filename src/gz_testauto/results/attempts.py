@@ -24,7 +24,7 @@ from gz_testauto.base.errors import (
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import LimitsSpec
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 FAILURES = (SimulatorError, NavigatorError)
 """Errors that make an attempt invalid, so that it does not count as a measurement."""
@@ -155,8 +155,8 @@ class Attempts:
             tried = "the attempt" if count == 1 else f"each of {count} attempts"
             cause = attempts[-1].cause.rstrip(".")
             raise LostTrialsError(
-                f"no trial is valid: {tried} at {self._lost.world} "
-                f"{self._lost.planner} was invalid: {cause}. The campaign stops: "
+                f"no trial is valid: {tried} at {self._lost.world.name} "
+                f"{self._lost.planner.name} was invalid: {cause}. The campaign stops: "
                 "remove the cause and run the same command again"
             )
 

@@ -14,7 +14,7 @@ from gz_testauto.metrics.interface import METRICS, RELEVANT_SUCCESS, Metric, bui
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 STALE_S = 30.0
@@ -58,8 +58,12 @@ class TrialRecord:
         """
         return cls(
             trial=trial.index,
+            world=trial.world.name,
+            world_index=trial.world.world_index,
+            planner=trial.planner.name,
+            repetition=trial.repetition,
+            seed=trial.seed,
             finished_at=utc_now(),
-            **{name: value for name, value in vars(trial).items() if name != "index"},
             **fields,
         )
 

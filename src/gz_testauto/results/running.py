@@ -19,7 +19,7 @@ from typing import Dict, Optional, Type
 
 from gz_testauto.results.records import Runner, RunningTrial, age_s, utc_now
 from gz_testauto.results.schema import RUNNER, RUNNING
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 BEAT_S = 5.0
 """Wall time (s) between two heartbeats."""
@@ -76,7 +76,12 @@ class Heartbeat:
     def began(self, trial: Trial, worker: str) -> None:
         """Record that a trial has started; ``worker`` describes the worker that executes it."""
         entry = RunningTrial(
-            trial.index, trial.world, trial.planner, trial.repetition, worker, utc_now()
+            trial.index,
+            trial.world.name,
+            trial.planner.name,
+            trial.repetition,
+            worker,
+            utc_now(),
         )
         self._note({**self._trials, trial.index: entry})
 

@@ -31,7 +31,7 @@ from gz_testauto.processes.remote import (
 from gz_testauto.results.directory import TRIALS_FILE
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.trial.executor import StopRequest, TrialExecutor, TrialStopped
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 LOGGER = logging.getLogger(__name__)
 DEATH_TIMEOUT_S = 5.0

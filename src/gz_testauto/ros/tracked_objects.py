@@ -28,8 +28,8 @@ from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.markers import publish
 from gz_testauto.ros.simulator.odometry import Odometry
 from gz_testauto.trial.actors import TrialActors
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedStack
+from gz_testauto.trial.testbed import StackTestBed
+from gz_testauto.trial.trial import Trial
 
 try:
     from costmap_converter.msg import ObstacleArrayMsg, ObstacleMsg
@@ -105,9 +105,9 @@ class TrackedObjectsPublisher:
 class TrafficPublisher:
     """The publisher of tracked objects and of the road on the topics of a navigation stack."""
 
-    def __init__(self, campaign: PreparedStack) -> None:
-        self._campaign = campaign
-        spec = campaign.spec
+    def __init__(self, bed: StackTestBed) -> None:
+        self._bed = bed
+        spec = bed.spec
         names, self._frame = spec.stack.names, spec.stack.frames.map
         self._objects: Optional[TrackedObjectsPublisher] = None
         if spec.tracking is not None:
@@ -124,9 +124,9 @@ class TrafficPublisher:
     def begin(self, trial: Trial, actors: TrialActors) -> None:
         """Publish the road of a trial, before the goal is sent."""
         if self._objects is not None:
-            self._objects.start_scene(self._campaign.tracker(trial, actors))
+            self._objects.start_scene(self._bed.tracker(trial, actors))
         if self._road is not None:
-            lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
+            lanes = self._bed.lanes(trial)
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))
 
     def publish(self, snapshot: Snapshot) -> None:

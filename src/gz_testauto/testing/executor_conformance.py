@@ -5,8 +5,8 @@ Subclass the suite in a pytest file and create the executor in ``make_executor``
     from gz_testauto.testing.executor_conformance import ExecutorConformance
 
     class TestMyExecutor(ExecutorConformance):
-        def make_executor(self, campaign, directory):
-            return MyExecutor(campaign, logs=directory)
+        def make_executor(self, bed, directory):
+            return MyExecutor(bed, logs=directory)
 
 One executor runs all trials of the suite in succession, as in a campaign. The planner drives
 straight to the goal, in a world with a free path and in a world with a box on the path
@@ -45,8 +45,9 @@ from gz_testauto.trial.executor import (
     TrialStopped,
 )
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
@@ -80,7 +81,7 @@ class _SharedExecutor:
     ) -> Tuple[TrialResult, int]:
         """Run the trial in a world, and repeat it while its outcome is invalid, which a busy
         machine can cause. Return the result and the number of calls of the stop request."""
-        trial = next(trial for trial in self.campaign.trials if trial.world == world)
+        trial = next(trial for trial in self.campaign.trials if trial.world.name == world)
         return _attempted(self.executor, trial, answer)
 
 
@@ -104,14 +105,12 @@ class ExecutorConformance:
     cause = ""
     """Text that the error message must contain after a process of the executor was killed."""
 
-    def make_executor(self, campaign: PreparedCampaign, directory: Path) -> TrialExecutor:
+    def make_executor(self, bed: TestBed, directory: Path) -> TrialExecutor:
         """Return the executor under test, without opening it. The executor can write files to
         ``directory``, which is empty."""
         raise NotImplementedError("override make_executor()")
 
-    def make_broken_executor(
-        self, campaign: PreparedCampaign, directory: Path
-    ) -> Optional[TrialExecutor]:
+    def make_broken_executor(self, bed: TestBed, directory: Path) -> Optional[TrialExecutor]:
         """Return an executor that cannot be opened, or None if opening an executor cannot fail."""
         return None
 
@@ -132,7 +131,7 @@ class ExecutorConformance:
         if suite._shared is None:
             directory = tmp_path_factory.mktemp("campaign")
             campaign = two_worlds(directory, self.planners, several=True)
-            executor = self.make_executor(campaign, tmp_path_factory.mktemp("executor"))
+            executor = self.make_executor(campaign.bed, tmp_path_factory.mktemp("executor"))
             suite._shared = shared = _SharedExecutor(campaign, executor)
             executor.open()
             for world in (CLEAR, BLOCKED):
@@ -284,7 +283,7 @@ class ExecutorConformance:
         mark = uuid.uuid4().hex
         monkeypatch.setenv(MARK, mark)
         campaign = two_worlds(tmp_path / "campaign", self.planners)
-        executor = self.make_executor(campaign, tmp_path / "executor")
+        executor = self.make_executor(campaign.bed, tmp_path / "executor")
         try:
             executor.open()
             with contextlib.suppress(TrialStopped, *FAILURES):
@@ -301,13 +300,13 @@ class ExecutorConformance:
 
     def test_an_executor_that_was_never_opened_can_be_closed(self, tmp_path: Path) -> None:
         campaign = two_worlds(tmp_path / "campaign", self.planners)
-        self.make_executor(campaign, tmp_path / "executor").close()
+        self.make_executor(campaign.bed, tmp_path / "executor").close()
 
     def test_an_executor_that_fails_to_open_raises_an_error_and_can_be_closed(
         self, tmp_path: Path
     ) -> None:
         campaign = two_worlds(tmp_path / "campaign", self.planners)
-        executor = self.make_broken_executor(campaign, tmp_path / "executor")
+        executor = self.make_broken_executor(campaign.bed, tmp_path / "executor")
         if executor is None:
             pytest.skip("opening this executor cannot fail")
         with pytest.raises(FAILURES) as raised:
@@ -325,8 +324,8 @@ class ExecutorConformance:
         if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():
             pytest.skip("the planner sst is not installed")
         campaign = two_worlds(tmp_path / "campaign", self.stochastic, repetitions=2)
-        first, second = [trial for trial in campaign.trials if trial.world == CLEAR]
-        executor = self.make_executor(campaign, tmp_path / "executor")
+        first, second = [trial for trial in campaign.trials if trial.world.name == CLEAR]
+        executor = self.make_executor(campaign.bed, tmp_path / "executor")
         executor.open()
         try:
             drive = functools.partial(_attempted, executor, answer=lambda number: False)

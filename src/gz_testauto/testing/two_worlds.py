@@ -14,7 +14,8 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
-from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 
 CLEAR, BLOCKED, SEVERAL = "clear", "blocked", "several"
 PLACES = ((-1.0, 0.0), (1.0, 0.0), (3.0, 0.0))
@@ -66,4 +67,4 @@ def two_worlds(
     spec = parse(text, CampaignSpec, directory / "conformance.yaml")
     robot = read_body(spec)
     records = gather_worlds(spec, robot, directory / "copies")
-    return prepare(spec, robot, records)
+    return PreparedCampaign(bed_of(spec, robot), records)

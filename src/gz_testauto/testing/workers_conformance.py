@@ -6,7 +6,7 @@ from gz_testauto.testing.workers_conformance import WorkersConformance
 
 class TestMyWorkers(WorkersConformance): size = 3
 
-def make_workers(self, make_executor, campaign): return MyWorkers(make_executor, campaign, size=3)
+def make_workers(self, make_executor, bed): return MyWorkers(make_executor, bed, size=3)
 
 The trials run in the simulator ``kinematic``, in a world with a free path and in a world with a
 blocked path. A test can trigger events in an executor, such as a failure of the simulator, an exit
@@ -41,8 +41,8 @@ from gz_testauto.testing.two_worlds import CLEAR, two_worlds
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult, TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
+from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
 WAIT_TIMEOUT_S = 120.0
@@ -58,7 +58,7 @@ EVENTS = ("die", *ERRORS, "wait", "meet")
 """Events that a test can trigger in an executor by creating a file."""
 
 
-def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
+def kinematic(bed: BuiltinTestBed) -> KinematicSimulator:
     """Return the simulator in which the trials of the suite run."""
     return KinematicSimulator()
 
@@ -68,8 +68,8 @@ class OrderedExecutor(LockstepExecutor):
     example, the file ``die-2`` makes the process exit in trial 2. The executor also creates a file
     in ``directory`` for each of its actions."""
 
-    def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
-        super().__init__(campaign, kinematic)
+    def __init__(self, bed: TestBed, directory: Path) -> None:
+        super().__init__(bed, kinematic)
         self._directory = directory
 
     def open(self) -> None:
@@ -173,7 +173,7 @@ class Bench:
         self.directory = directory / "orders"
         self.directory.mkdir()
         make_executor = functools.partial(OrderedExecutor, directory=self.directory)
-        self.workers = factory(make_executor, self.campaign)
+        self.workers = factory(make_executor, self.campaign.bed)
 
     def open(self, size: int = 1) -> None:
         """Open the workers, and wait until ``size`` workers are available."""
@@ -211,7 +211,7 @@ class WorkersConformance:
     """True if the processes exit when the workers are closed, False if another program owns the
     processes."""
 
-    def make_workers(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
+    def make_workers(self, make_executor: ExecutorFactory, bed: TestBed) -> Workers:
         """Return the workers under test, without opening them."""
         raise NotImplementedError("override make_workers()")
 
@@ -255,7 +255,7 @@ class WorkersConformance:
         assert reported == [0, 1, 2, 3], f"attempts at these trials were reported: {reported}"
         assert [attempt.trial for attempt in attempts] == list(serving.campaign.trials)
         for attempt in attempts:
-            clear = attempt.trial.world == CLEAR
+            clear = attempt.trial.world.name == CLEAR
             assert attempt.result is not None
             assert attempt.result.outcome is (Outcome.REACHED if clear else Outcome.COLLIDED)
             assert attempt.wall_s > 0.0
@@ -264,7 +264,7 @@ class WorkersConformance:
 
     def test_results_are_bit_identical_to_those_of_one_executor(self, serving: Bench) -> None:
         attempts = serving.run()
-        alone = LockstepExecutor(serving.campaign, kinematic)
+        alone = LockstepExecutor(serving.campaign.bed, kinematic)
         alone.open()
         try:
             expected = [alone.execute(trial, never) for trial in serving.campaign.trials]

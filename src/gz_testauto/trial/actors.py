@@ -45,6 +45,7 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simu
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.effects import PushEffect
 from gz_testauto.spec.randomize import FaultTerm, PushTerm
+from gz_testauto.spec.road import RoadSpec
 from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
@@ -148,23 +149,19 @@ def _results_of(hook: Hook) -> HookResults:
 class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
-    They are the campaign, the robot with its start, the index, file and parsed content of the
-    world, and the index of the repetition. ``companions`` are the other robots with their starts.
+    They are the campaign, the robot with its start, the road, the identity of the random numbers,
+    and the file and parsed content of the world. ``companions`` are the other robots with their
+    starts.
     """
 
     spec: CampaignSpec
     robot: RobotBody
     start: Pose2D
-    world: int
+    road: Optional[RoadSpec]
+    numbers: RandomNumbers
     file: Path
     scene: WorldScene
-    repetition: int
     companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
-
-    @property
-    def random_numbers(self) -> RandomNumbers:
-        """Return the identity of the random numbers of the trial."""
-        return self.spec.random_numbers(self.world, self.repetition)
 
     def obstacle_outlines(self) -> ObstacleOutlines:
         """Return the obstacles of the world at the heights at which they obstruct the robot."""
@@ -178,7 +175,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
     Raises ``SpecError`` for an invalid actor or randomization term, ``PlacementError`` if no start
     of an actor is free, and ``SdfError`` if the model of an actor cannot be read.
     """
-    spec, numbers = context.spec, context.random_numbers
+    spec, numbers = context.spec, context.numbers
     seed, world, repetition = numbers.seed, numbers.world, numbers.repetition
     own = world_actors(context.scene)
     if not (spec.changes_worlds or own):
@@ -194,7 +191,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
             _has_bit_masks(context),
             tuple((start, _radius_m(body)) for body, start in context.companions),
             _outlines(context),
-            spec.road_of(context.world),
+            context.road,
         )
         hooks.extend(create_actors((*spec.actors, *own), seed, world, repetition, area))
     if agents is not None:
@@ -279,7 +276,7 @@ def _agents(context: ActorContext) -> Optional[Hook]:
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
-    numbers = context.random_numbers
+    numbers = context.numbers
     hook: Hook = source.hook(context.file, numbers.world, numbers.repetition, context.robot.name)
     return hook
 
@@ -294,7 +291,7 @@ def tracker_of(
     spec = context.spec
     if spec.tracking is None:
         return None
-    numbers = context.random_numbers
+    numbers = context.numbers
     scene = TrackedScene(
         models=(*actors.all_models, *others),
         actors=actors.actors,

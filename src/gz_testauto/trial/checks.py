@@ -26,9 +26,9 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators.embedded.own_body import scan_own_body
 from gz_testauto.trial.actors import check_actors
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.trial.localization import estimator_of
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
+from gz_testauto.trial.localization import make_estimator
+from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
+from gz_testauto.trial.trial import Trial
 
 MAX_TERRAIN_M = 0.05
 """Largest height (m) of terrain at the robot's start.
@@ -42,49 +42,48 @@ MAX_OWN_RAYS = 0.5
 LOGGER = logging.getLogger(__name__)
 
 
-def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
-    """Check the worlds of ``trials`` without a simulator, and return notices of one line each.
+def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
+    """Check ``trials`` without a simulator, and return notices of one line each.
 
     Raises ``SpecError`` if a start or goal is inside an obstacle (the message names the world and
     the obstacle), or if the static map has no path (the message names the base world).
     """
-    check_actors(campaign.spec)
-    notices: Dict[int, str] = {}
-    for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
-        notices = _check_missions(one, trials)
-    if isinstance(campaign, PreparedBuiltin):
-        for one in campaign.robots:  # the robot has the parts that its localization needs
-            estimator_of(one.spec, one.robot, one.spec.random_numbers(0, 0))
-        _check_starts(campaign, trials)
-        _check_training(campaign, trials)
-    changing = [
-        trial for trial in trials if campaign.spec.changes_worlds or notices[trial.world_index]
-    ]
-    _check_all_actors(campaign, changing)
+    check_actors(bed.spec)
+    for robot_bed in bed.robots:
+        notices = _check_missions(robot_bed, trials)
     found: List[str] = []
-    if isinstance(campaign, PreparedBuiltin):
-        for one in campaign.robots:
-            found += lidar_notices(one.robot)
+    if isinstance(bed, BuiltinTestBed):
+        for robot_bed in bed.robots:
+            found += lidar_notices(robot_bed.robot)
+            for trial in trials[:1]:  # the robot has the parts that its localization needs
+                spec = robot_bed.spec
+                make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
+        _check_starts(bed, trials)
+        _check_training(bed, trials)
+    changing = [
+        trial for trial in trials if bed.spec.changes_worlds or notices[trial.world.world_index]
+    ]
+    _check_all_actors(bed, changing)
     return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(found))
 
 
-def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
+def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
     """Check the starts and goals of a robot in all worlds; raise ``SpecError`` if one is invalid.
 
     Return the notices about actors by the index of the world; empty if the campaign has no actors.
     """
     notices: Dict[int, str] = {}
-    spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
+    spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)
     name = f"robot {spec.robot.name!r}"
-    for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
-        scene, field = campaign.world_scene(world), campaign.obstacles(world)
+    for trial in {trial.world.world_index: trial for trial in trials}.values():
+        world, mission = trial.world, bed.mission(trial)
+        scene, field = bed.world_scene(world), bed.obstacles(world)
         where = f"world {world.name} ({world.path})"
-        _check_scene(campaign, scene, where)
+        _check_scene(bed, scene, where)
         notices[world.world_index] = notice_of(scene)
-        missions = campaign.missions
-        start, goals = missions.start_in(world.name), missions.goals_in(world.name)
+        start, goals = mission.start, mission.goals
         footprint = footprint_at(outline, start)
-        if isinstance(campaign, PreparedBuiltin):  # a stack spawns its robot
+        if isinstance(bed, BuiltinTestBed):  # a stack spawns its robot
             _check_terrain(scene, footprint, where)
         hits = field.touching(footprint, field.initial_states)
         if hits:
@@ -108,60 +107,60 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
                     f"{hits[0]}; move the goal, or keep the obstacle away from the goal"
                 )
         try:
-            campaign.static_map.waypoints(world)
+            bed.static_map.waypoints(world, mission)
         except SpecError as error:
             raise SpecError(f"{name}: {error}") from error
     return notices
 
 
-def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    for name in {trial.world for trial in trials} if campaign.companions else ():
+def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
+    for trial in {trial.world.name: trial for trial in trials}.values() if bed.companions else ():
         places = [
-            (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
-            for one in campaign.robots
-            for start in [one.missions.start_in(name)]
+            (robot.robot.name, footprint_at(np.asarray(robot.limits.footprint_m), start))
+            for robot in bed.robots
+            for start in [robot.mission(trial).start]
         ]
         for (first, here), (second, there) in itertools.combinations(places, 2):
             if here.intersects(there):
                 raise SpecError(
-                    f"world {name}: the robots {first!r} and {second!r} overlap at their start "
-                    "poses; move the start of one robot"
+                    f"world {trial.world.name}: the robots {first!r} and {second!r} overlap at "
+                    "their start poses; move the start of one robot"
                 )
 
 
-def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    for planner in campaign.spec.planners:
+def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
+    for planner in {id(trial.planner): bed.planner(trial) for trial in trials}.values():
         with planner.locating("plugin", "parameters"):
             origin = planner_origin(planner.plugin, **planner.parameters)
         trained_in = origin.trained_in
-        if origin.needs_objects and campaign.spec.tracking is None:
+        if origin.needs_objects and bed.spec.tracking is None:
             raise SpecError(
                 f"the planner {planner.name!r} was trained with tracked objects, but the campaign "
                 "has no key 'tracking'; add 'tracking: {}'"
             )
         for trial in trials if trained_in else ():
-            world = campaign.world(trial)
-            if trial.planner == planner.name and world.sha256 in trained_in:
+            world = trial.world
+            if trial.planner.name == planner.name and world.sha256 in trained_in:
                 raise SpecError(
                     f"world {world.name} ({world.path}): the planner {planner.name!r} was trained "
                     "in this world; use other worlds, or set allow_training_worlds: true"
                 )
 
 
-def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
+def _check_all_actors(bed: TestBed, trials: Sequence[Trial]) -> None:
     """Raise ``SpecError`` if an actor has no free start, or a randomization term matches no
     model.
     """
-    spec = campaign.spec
-    for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
-        world = campaign.world(trial)
+    spec = bed.spec
+    for trial in {(trial.world.world_index, trial.repetition): trial for trial in trials}.values():
+        world = trial.world
         where = f"world {world.name} ({world.path})"
         try:
-            names = [model.name for model in campaign.actors(trial).all_models]
+            names = [model.name for model in bed.actors(trial).all_models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
-        robots = [campaign.robot.name, *(one.name for one in spec.robots)]
-        existing = [*campaign.world_scene(world).models, *robots]
+        robots = [bed.robot.name, *(one.name for one in spec.robots)]
+        existing = [*bed.world_scene(world).models, *robots]
         repeated = {name for name in names if name in existing or names.count(name) > 1}
         if repeated:
             raise SpecError(
@@ -169,8 +168,8 @@ def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> No
             )
 
 
-def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
-    name = campaign.robot.name
+def _check_scene(bed: TestBed, scene: WorldScene, where: str) -> None:
+    name = bed.robot.name
     if name in scene.models:
         raise SpecError(
             f"{where}: a model is already named {name!r}; change robot.name, or remove the model "
@@ -179,7 +178,7 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
     _check_static_models(scene, where)
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
-    period_s = campaign.spec.control_period_s
+    period_s = bed.spec.control_period_s
     if step_s is not None and step_s > 0.0:
         steps = period_s / step_s
         if math.isinf(steps) or round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:

@@ -7,30 +7,29 @@ this package or with the launch files of the user.
 
 Call order, all from one thread::
 
-    executor = make_executor(campaign)     # a PreparedCampaign; starts nothing yet
+    executor = make_executor(bed)          # a TestBed; starts nothing yet
     executor.open()                        # starts or finds the simulator
     executor.identity                      # name and version, for the manifest
     result = executor.execute(trial, should_stop)
     executor.recover()                     # after execute raised: make it usable again
     executor.close()                       # always, also after failures
 
-An executor gets the data of a trial from the
-:class:`~gz_testauto.trial.setup.PreparedCampaign`:
+An executor gets what it needs of a trial from the
+:class:`~gz_testauto.trial.testbed.TestBed`:
 
-* ``campaign.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
+* ``bed.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
   records every snapshot and returns the end of the trial;
-* with planners of this package (:class:`~gz_testauto.trial.setup.PreparedBuiltin`):
-  ``campaign.scene(trial)`` with world file, robot, start pose and seed for the simulator;
-  ``campaign.task(trial, visited)`` with goal, waypoints on the static map, limits and seed for the
-  planner, after ``visited`` goals; ``campaign.planner(trial)`` with the plug-in and its parameters;
-* with a navigation stack (:class:`~gz_testauto.trial.setup.PreparedStack`):
-  ``campaign.navigation(trial)`` with the launch file that drives the robot, and
-  ``campaign.spec.stack``.
+* with planners of this package (:class:`~gz_testauto.trial.testbed.BuiltinTestBed`):
+  ``bed.scene(trial)`` with world file, robot, start pose and seed for the simulator;
+  ``bed.task(trial, visited)`` with goal, waypoints on the static map, limits and seed for the
+  planner, after ``visited`` goals; ``bed.planner(trial)`` with the plug-in and its parameters;
+* with a navigation stack (:class:`~gz_testauto.trial.testbed.StackTestBed`):
+  ``bed.navigation(trial)`` with the launch file that drives the robot, and ``bed.spec.stack``.
 
 An executor for one of these two classes calls ``require_builtin`` or ``require_stack``.
 The loop of an executor is::
 
-    monitor = campaign.monitor(trial)
+    monitor = bed.monitor(trial)
     verdict = monitor.observe(snapshot)                # at time 0, before any motion
     while verdict is None:
         raise_if(should_stop)                          # TrialStopped
@@ -50,7 +49,7 @@ import numpy as np
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 StopRequest = Callable[[], bool]
 """A function that is called at least once per control period; True stops the trial."""

@@ -18,8 +18,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.spec.stack import LaunchSpec, fill
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedStack
+from gz_testauto.trial.trial import Trial
 
 
 class Launch(NamedTuple):
@@ -86,15 +85,13 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 
 
 def placeholder_values(
-    campaign: PreparedStack, trial: Trial, map_file: Path, logs: Path
+    spec: StackCampaignSpec, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
     """Return the values for one trial of all placeholders that launch arguments can contain."""
-    spec = campaign.spec
-    start = campaign.missions.start_in(trial.world)
-    goal = campaign.missions.goals_in(trial.world)[-1]
+    start, goal = trial.mission.start, trial.mission.goals[-1]
     return {
-        "world": str(campaign.world(trial).path),
-        "world_name": trial.world,
+        "world": str(trial.world.path),
+        "world_name": trial.world.name,
         "map": map_file,
         "start_x": start.x_m,
         "start_y": start.y_m,
@@ -106,7 +103,7 @@ def placeholder_values(
         "seed": trial.seed,
         "robot": spec.robot.name,
         "robot_model": spec.robot.model or "",
-        "planner": trial.planner,
+        "planner": trial.planner.name,
         "trial": trial.label,
         "control_period": spec.control_period_s,
         "logs": logs,

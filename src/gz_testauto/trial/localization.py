@@ -10,7 +10,6 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.randomization.terms import localization_scale
 from gz_testauto.sdf.robot import RobotBody, RobotModel
-from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.randomize import RandomizationTermSpec
 from gz_testauto.spec.worlds import RandomNumbers
@@ -19,13 +18,6 @@ from gz_testauto.trial.termination import TIME_SLACK_S
 ARRIVED_GRACE_S = 1.0
 """Simulated time (s) between the robot's own arrival and the outcome ``false_arrival``. During this
 time, the true position can still reach the goal's tolerance."""
-
-
-def estimator_of(
-    spec: CampaignSpec, robot: RobotBody, numbers: RandomNumbers
-) -> Optional[PoseEstimator]:
-    """Return the estimator of a robot in a trial of a campaign; see :func:`make_estimator`."""
-    return make_estimator(spec.localization, spec.randomize, robot, numbers)
 
 
 def make_estimator(

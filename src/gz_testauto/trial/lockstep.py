@@ -7,7 +7,7 @@ the load of the computer nor on the cycle time of the planner.
 import functools
 import time
 from dataclasses import replace
-from typing import Callable, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -23,6 +23,7 @@ from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
+from gz_testauto.spec.campaign import BuiltinPlannerSpec
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
 from gz_testauto.trial.executor import (
@@ -35,34 +36,31 @@ from gz_testauto.trial.executor import (
 )
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
-from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
 from gz_testauto.trial.termination import TrialEnd
+from gz_testauto.trial.testbed import BuiltinTestBed, TestBed, require_builtin
+from gz_testauto.trial.trial import Trial
 
 
 class LockstepExecutor(TrialExecutor):
     """An executor that runs all trials in one simulator, in the calling thread."""
 
-    def __init__(
-        self, campaign: PreparedCampaign, open_simulator: Callable[[PreparedBuiltin], Simulator]
-    ) -> None:
+    def __init__(self, bed: TestBed, open_simulator: Callable[[BuiltinTestBed], Simulator]) -> None:
         """Prepare the executor without starting the simulator.
 
         Raises ``SpecError`` if the campaign has a navigation stack, the robot has no drive
         controller or no lidar, the parameters of a planner are invalid, or a planner reads a sensor
         that the robot does not have.
         """
-        self._campaign = require_builtin(campaign)
-        for one in self._campaign.robots:
-            require_drivable(one.robot)
-            for planner in one.spec.planners:
-                with planner.locating("plugin", "parameters"):
-                    made = make_planner(planner.plugin, **planner.parameters)
-                    sensors_of(made, one.robot, planner.name)
+        self._bed = require_builtin(bed)
+        for robot_bed in self._bed.robots:
+            require_drivable(robot_bed.robot)
+            for planner in robot_bed.spec.planners:
+                _make_planner(planner, robot_bed)
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
         self._one_thread: Optional[threadpool_limits] = None
+        self._warm: Set[str] = set()
 
     def open(self) -> None:
         """Start the simulator and warm up the planners.
@@ -71,10 +69,16 @@ class LockstepExecutor(TrialExecutor):
         small, and further threads would take processor time from other workers.
         """
         self._one_thread = threadpool_limits(limits=1, user_api="blas")
-        for one in self._campaign.robots:
-            for planner in one.spec.planners:
-                warm_up(planner.plugin, planner.parameters, one.limits, one.spec.has_road)
-        self._simulator = self._open_simulator(self._campaign)
+        for robot_bed in self._bed.robots:
+            for planner in robot_bed.spec.planners:
+                self._warm_up(planner, robot_bed)
+        self._simulator = self._open_simulator(self._bed)
+
+    def _warm_up(self, planner: BuiltinPlannerSpec, bed: BuiltinTestBed) -> None:
+        """Warm up a plug-in once, so that cycle times do not contain its compilation."""
+        if planner.plugin not in self._warm:
+            warm_up(planner.plugin, planner.parameters, bed.limits, bed.spec.has_road)
+            self._warm.add(planner.plugin)
 
     @property
     def identity(self) -> SimulatorIdentity:
@@ -85,7 +89,7 @@ class LockstepExecutor(TrialExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial to its end; see :meth:`TrialExecutor.execute`."""
         loaded = self.load_trial(trial)
-        period_s = self._campaign.spec.control_period_s
+        period_s = self._bed.spec.control_period_s
         try:
             with scene_faults(self._require_simulator().repeatable):
                 result = run_trial(loaded.simulation, loaded.robots, period_s, should_stop)
@@ -102,15 +106,15 @@ class LockstepExecutor(TrialExecutor):
         campaign's planner of the first robot. The caller must close the actors. Raises the errors
         of :meth:`execute`.
         """
-        campaign, simulator = self._campaign, self._require_simulator()
-        actors = campaign.actors(trial)
+        bed, simulator = self._bed.without(trial.omitted), self._require_simulator()
+        actors = bed.actors(trial)
         robots = tuple(
             self._trial_robot(
-                one, trial, actors, show_objects, planner if one is campaign else None
+                bed, robot_bed, trial, actors, show_objects, planner if robot_bed is bed else None
             )
-            for one in campaign.robots
+            for robot_bed in bed.robots
         )
-        scene = _with_sensors(campaign.scene(trial), [robot.sensors for robot in robots])
+        scene = _with_sensors(bed.scene(trial), [robot.sensors for robot in robots])
         simulation = actors.simulation(simulator.load(actors.scene(scene)))
         for robot in robots:
             robot.start()
@@ -118,37 +122,28 @@ class LockstepExecutor(TrialExecutor):
 
     def _trial_robot(
         self,
-        one: PreparedBuiltin,
+        bed: BuiltinTestBed,
+        robot_bed: BuiltinTestBed,
         trial: Trial,
         actors: TrialActors,
         show_objects: bool,
         planner: Optional[LocalPlanner],
     ) -> "TrialRobot":
-        others = self._campaign.robots_as_models(trial, without=one.robot.name)
+        others = bed.robots_as_models(trial, without=robot_bed.robot.name)
         if planner is None:
-            spec = one.planner(trial)
-            with spec.locating("plugin", "parameters"):
-                planner = make_planner(spec.plugin, **spec.parameters)
+            spec = robot_bed.planner(trial)
+            self._warm_up(spec, robot_bed)
+            planner = _make_planner(spec, robot_bed)
         shows = show_objects or planner.wants_objects
-        tracker = one.tracker(trial, actors, others) if shows else None
+        tracker = robot_bed.tracker(trial, actors, others) if shows else None
         return TrialRobot(
             TimedPlanner(planner),
-            one.monitor(trial, (*actors.all_models, *others)),
-            functools.partial(one.task, trial),
-            None if one is self._campaign else one.robot.name,
+            robot_bed.monitor(trial, (*actors.all_models, *others)),
+            functools.partial(robot_bed.task, trial),
+            None if robot_bed is bed else robot_bed.robot.name,
             tracker,
-            sensors_of(planner, one.robot, trial.planner),
+            sensors_of(planner, robot_bed.robot, trial.planner.name),
         )
-
-    def for_campaign(self, campaign: PreparedCampaign) -> "LockstepExecutor":
-        """Return an executor that runs the trials of another campaign in the open simulator.
-
-        Both campaigns must have the same robots and simulator. Close only this executor. Raises
-        the errors of the constructor.
-        """
-        other = LockstepExecutor(campaign, self._open_simulator)
-        other._simulator = self._require_simulator()
-        return other
 
     def recover(self) -> None:
         """Close the simulator and start a new simulator."""
@@ -280,6 +275,15 @@ class TrialRobot:
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.name is None else snapshot.of_robot(self.name)
+
+
+def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner:
+    """Return a new planner. Raises ``SpecError`` for invalid parameters, or if the robot does not
+    have a sensor that the planner reads."""
+    with spec.locating("plugin", "parameters"):
+        planner: LocalPlanner = make_planner(spec.plugin, **spec.parameters)
+        sensors_of(planner, bed.robot, spec.name)
+        return planner
 
 
 def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sensor, ...]:

@@ -10,39 +10,11 @@ from typing import FrozenSet, List, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.sampling import seeds
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.worlds import RandomNumbers
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A trial of a campaign: one planner in one world, in one repetition.
-
-    ``index`` is the position of the trial in the plan, from 0, and identifies the trial in the
-    results. ``world_index`` is the position of the world, from 0. ``seed`` is for the random
-    numbers of simulator and planner. It is the same for all planners in one world and repetition,
-    so that all planners get the same noise (common random numbers) and the comparison is paired.
-    """
-
-    index: int
-    world: str
-    world_index: int
-    planner: str
-    repetition: int
-    seed: int
-
-    @property
-    def label(self) -> str:
-        """Return the name of the trial in file names and messages, such as
-        ``world_0003--fgm--0``.
-        """
-        return trial_label(self.world, self.planner, self.repetition)
-
-
-def trial_label(world: str, planner: str, repetition: int) -> str:
-    """Return the name of a trial in file names and messages; see :attr:`Trial.label`."""
-    return f"{world}--{planner}--{repetition}"
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
+from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Missions
 
 
 @dataclass(frozen=True)
@@ -63,10 +35,10 @@ class TrialSelection:
     def covers(self, trial: Trial) -> bool:
         """Return whether the trial is part of the selection."""
         return (
-            (self.worlds is None or trial.world_index < self.worlds)
-            and (self.planners is None or trial.planner in self.planners)
+            (self.worlds is None or trial.world.world_index < self.worlds)
+            and (self.planners is None or trial.planner.name in self.planners)
             and (self.trials is None or trial.index in self.trials)
-            and (self.only is None or trial.world in self.only)
+            and (self.only is None or trial.world.name in self.only)
         )
 
     def check(self, spec: CampaignSpec) -> None:
@@ -88,24 +60,32 @@ ALL = TrialSelection()
 
 def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
     """Return whether the world of the trial is within ``stop.max_worlds`` of the campaign."""
-    return spec.most_worlds is None or trial.world_index < spec.most_worlds
+    return spec.most_worlds is None or trial.world.world_index < spec.most_worlds
 
 
-def trial_seed(numbers: RandomNumbers) -> int:
-    """Return the seed (:attr:`Trial.seed`) of a trial with these random numbers."""
-    return seeds.child_seed(numbers.seed, seeds.TRIAL, numbers.world, numbers.repetition)
+class PreparedCampaign:
+    """A campaign as a plan of trials on a test bed. ``worlds`` are in the order of the plan,
+    ``trials`` in the order of execution."""
+
+    def __init__(
+        self, bed: TestBed, worlds: Sequence[WorldRecord], missions: Optional[Missions] = None
+    ) -> None:
+        """Plan the trials. By default, ``missions`` are those of the campaign's specification."""
+        self.bed, self.spec = bed, bed.spec
+        self.worlds = tuple(worlds)
+        self.missions = missions or Missions(bed.spec)
+        self.trials = plan_trials(self.spec, self.worlds, self.missions)
 
 
-def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
-    """Return all trials of a campaign in the worlds with the names ``worlds``, in order of
-    execution.
-    """
+def plan_trials(
+    spec: CampaignSpec, worlds: Sequence[WorldRecord], missions: Missions
+) -> Tuple[Trial, ...]:
+    """Return all trials of a campaign in its ``worlds``, in order of execution."""
     trials: List[Trial] = []
-    for world_index, world in enumerate(worlds):
+    for world in worlds:
+        mission = missions.of(world.name)
         for repetition in range(spec.repetitions):
-            seed = trial_seed(spec.random_numbers(world_index, repetition))
+            numbers = spec.random_numbers(world.world_index, repetition)
             for planner in spec.planners:
-                trials.append(
-                    Trial(len(trials), world, world_index, planner.name, repetition, seed)
-                )
+                trials.append(Trial(world, mission, planner, numbers, repetition, len(trials)))
     return tuple(trials)

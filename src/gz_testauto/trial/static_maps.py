@@ -25,7 +25,7 @@ from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import Missions
+from gz_testauto.worlds.source import Mission
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
 
@@ -68,45 +68,36 @@ class StaticMaps:
     shapes at this height.
     """
 
-    def __init__(
-        self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits, missions: Missions
-    ) -> None:
-        self._spec, self._missions = spec, missions
-        self._limits = limits
+    def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
+        self._spec, self._limits = spec, limits
         self.scan_height_m = scan_height_m(spec, robot)
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
-    def share_plans(self, other: "StaticMaps") -> None:
-        """Use the plans of ``other``, which must have the same robot and equal keys ``global_plan``
-        and ``worlds``, except for single worlds."""
-        self._plans = other._plans
-
-    def waypoints(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
+    def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
         """Return the waypoints to each goal from the start or the previous goal.
 
         Each array of waypoints has shape (n, 2) and is in the world frame. On a road, the waypoints
         follow the route. Raises ``SpecError`` if the static map, which does not contain the random
         obstacles, has no path.
         """
-        lanes, inputs = self.lanes(world), self.inputs(world)
+        lanes, inputs = self.lanes(mission), self.inputs(world, mission)
         if not lanes:
             return self._plan(inputs).waypoints_m
         names = [inputs.named(pose) for pose in (inputs.start, *inputs.goals)]
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
-    def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
-        """Return the lanes of the road in a world: the route, and the lanes next to the route."""
-        road = self._missions.road_in(world.name)
-        return () if road is None else lanes_of(road)
+    def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
+        """Return the lanes of the road of a mission: the route, and the lanes next to the route."""
+        return () if mission.road is None else lanes_of(mission.road)
 
-    def inputs(self, world: WorldRecord) -> MapInputs:
+    def inputs(self, world: WorldRecord, mission: Mission) -> MapInputs:
         """Return the inputs of the map of ``world``. Worlds with equal inputs share a map."""
-        missions, base = self._missions, self._spec.worlds.base or world.path
-        return MapInputs(base, missions.start_in(world.name), missions.goals_in(world.name))
+        base = self._spec.worlds.base or world.path
+        return MapInputs(base, mission.start, mission.goals)
 
-    def bounds(self, world: WorldRecord) -> Bounds:
+    def bounds(self, world: WorldRecord, mission: Mission) -> Bounds:
         """Return the rectangle of the map of ``world``. Raises the errors of :meth:`waypoints`."""
-        return self._plan(self.inputs(world)).bounds
+        return self._plan(self.inputs(world, mission)).bounds
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
         """Return the map of a base world at the height of the lidar.

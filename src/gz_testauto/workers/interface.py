@@ -6,7 +6,7 @@ order of execution.
 
 Call order, all from one thread::
 
-    workers = make_workers(make_executor, campaign)  # starts no process
+    workers = make_workers(make_executor, bed)       # starts no process
     workers.open(should_stop)
     workers.identity                                 # of the simulator, for the manifest
     workers.begin(trial)                             # while fewer than workers.size are running
@@ -32,15 +32,15 @@ from gz_testauto.trial.executor import (
     TrialResult,
     TrialStopped,
 )
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
 
 CLOSE_TIMEOUT_S = 15.0
 """Largest wall time (s) in which workers must stop their trials, and then close their
 simulators.
 """
 
-ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
+ExecutorFactory = Callable[[TestBed], TrialExecutor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def require_own_simulators(spec: CampaignSpec) -> None:
         )
 
 
-WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]
+WorkersFactory = Callable[[ExecutorFactory, TestBed], Workers]
 
 
 class RenewableExecutor:
@@ -194,8 +194,8 @@ class RenewableExecutor:
 class OneWorker(Workers):
     """A single worker, whose executor runs in the thread of the caller."""
 
-    def __init__(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> None:
-        self._executor = RenewableExecutor(make_executor(campaign))
+    def __init__(self, make_executor: ExecutorFactory, bed: TestBed) -> None:
+        self._executor = RenewableExecutor(make_executor(bed))
         self._begun: List[Trial] = []
 
     def open(self, should_stop: StopRequest) -> None:

@@ -20,8 +20,8 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import Reply, receive_message
 from gz_testauto.results.attempts import FAILURES
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import (
     CLOSE_TIMEOUT_S,
     Attempt,
@@ -53,18 +53,16 @@ class ProcessWorkers(WorkerPool):
     The executor factory and the campaign must be picklable.
     """
 
-    def __init__(
-        self, make_executor: ExecutorFactory, campaign: PreparedCampaign, size: int
-    ) -> None:
+    def __init__(self, make_executor: ExecutorFactory, bed: TestBed, size: int) -> None:
         """Prepare the workers; no process starts yet. Raises the errors of ``make_executor``."""
         super().__init__()
-        make_executor(campaign)  # raises the error here instead of in every worker process
-        self._limits = campaign.spec.limits
+        make_executor(bed)  # raises the error here instead of in every worker process
+        self._limits = bed.spec.limits
         self._context = multiprocessing.get_context("spawn")
         self._events: _Events = queue.Queue()
         self._stop_flag = self._context.RawValue("b", 0)
         # In shared memory: through a pipe, a stopped worker would block its parent process.
-        setting = pickle.dumps((make_executor, campaign))
+        setting = pickle.dumps((make_executor, bed))
         self._setting = self._context.RawArray("B", len(setting))
         memoryview(self._setting).cast("B")[:] = setting
         self._slots = [_WorkerSlot() for _ in range(size)]
@@ -333,10 +331,10 @@ def local_workers(count: int, at_most: bool = False) -> WorkersFactory:
     also used if all workers would share one simulator.
     """
 
-    def make(make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
-        if count == 1 or (at_most and shared_simulator(campaign.spec)):
-            return OneWorker(make_executor, campaign)
-        require_own_simulators(campaign.spec)
-        return ProcessWorkers(make_executor, campaign, count)
+    def make(make_executor: ExecutorFactory, bed: TestBed) -> Workers:
+        if count == 1 or (at_most and shared_simulator(bed.spec)):
+            return OneWorker(make_executor, bed)
+        require_own_simulators(bed.spec)
+        return ProcessWorkers(make_executor, bed, count)
 
     return make

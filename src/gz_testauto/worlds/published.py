@@ -43,14 +43,15 @@ class PublishedNumbers:
 
     def _number(self, where: str, source: PublishedSpec, world: str, path: Path) -> Number:
         if source.points is not None:
-            start, goals = self._missions.start_in(world), self._missions.goals_in(world)
+            mission = self._missions.of(world)
+            goals = mission.goals
             if len(goals) > 1:
                 raise SpecError(
                     f"{where}: 'points' describes a path to one goal, but world {world} has "
                     f"{len(goals)} goals; remove {where}, or the key 'via'"
                 )
             return _path_length_m(
-                _points_file(source.points, path, where), where, source, start, *goals
+                _points_file(source.points, path, where), where, source, mission.start, *goals
             )
         if source.match is not None:
             found = re.search(source.match, _read(path, where, _text))

@@ -6,15 +6,15 @@ missions in its worlds. The registry of world sources and their YAML sections ar
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+from typing import Any, ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec, GoalSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.road import RoadSpec
-from gz_testauto.spec.robot import CompanionSpec
 from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec
 from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
@@ -84,50 +84,39 @@ class WorldSource(ABC):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class Mission:
+    """The start of a robot in a world, and at least one goal; the robot must reach the goals in
+    this order. ``road`` is the road of the world."""
+
+    start: Pose2D
+    goals: Tuple[Pose2D, ...]
+    road: Optional[RoadSpec] = None
+
+
 class Missions:
-    """The missions of one robot in the worlds of a campaign. ``entries`` are missions of single
+    """The missions of the robot in the worlds of a campaign. ``entries`` are missions of single
     worlds; by default, those in ``worlds.files``."""
 
     def __init__(
         self, spec: CampaignSpec, entries: Optional[Sequence[WorldFileSpec]] = None
     ) -> None:
         self._spec = spec
-        files = spec.worlds.files if entries is None else entries
         self._entries: Dict[str, WorldFileSpec] = {}
-        for entry in files or ():
+        for entry in (spec.worlds.files if entries is None else entries) or ():
             self._entries.setdefault(entry.world, entry)
-        self._everywhere: Optional[Tuple[PoseSpec, PoseSpec]] = None
 
-    def of_companion(self, companion: CompanionSpec) -> "Missions":
-        """Return the missions of a further robot, which has the same start and goal in every
-        world."""
-        missions = Missions(self._spec, tuple(self._entries.values()))
-        missions._everywhere = (companion.start, companion.goal)
-        return missions
-
-    def start_in(self, world: str) -> Pose2D:
-        """Return the start pose of the robot in a world."""
-        if self._everywhere is not None:
-            return self._everywhere[0].pose
-        entry, start = self._entries.get(world), self._spec.robot.start
-        start = start if entry is None else entry.start or start
+    def of(self, world: str) -> Mission:
+        """Return the mission in the world with a name."""
+        entry, spec = self._entries.get(world), self._spec
+        start, road = spec.robot.start, spec.road
+        goals: List[Union[PoseSpec, GoalSpec]] = [*spec.goal.via, spec.goal]
+        if entry is not None:
+            start, road = entry.start or start, entry.road or road
+            if entry.goal is not None or entry.via:
+                goals = [*entry.via, entry.goal or spec.goal]
         assert start is not None, "checked by the campaign, and known after the creation of worlds"
-        return start.pose
-
-    def goals_in(self, world: str) -> Tuple[Pose2D, ...]:
-        """Return the goals of the robot in a world. There is at least one goal, and the robot must
-        reach them in this order."""
-        if self._everywhere is not None:
-            return (self._everywhere[1].pose,)
-        entry, goal = self._entries.get(world), self._spec.goal
-        if entry is None or (entry.goal is None and not entry.via):
-            return (*(before.pose for before in goal.via), goal.pose)
-        return (*(before.pose for before in entry.via), (entry.goal or goal).pose)
-
-    def road_in(self, world: str) -> Optional[RoadSpec]:
-        """Return the road of a world."""
-        entry = self._entries.get(world)
-        return self._spec.road if entry is None or entry.road is None else entry.road
+        return Mission(start.pose, tuple(goal.pose for goal in goals), road)
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:

@@ -126,7 +126,7 @@ def test_an_invalid_imported_trial_is_listed_and_not_counted(imported, capsys):
 
 
 def test_csv_export_of_a_report_can_be_imported_without_loss(imported, run, tmp_path):
-    made = run(lambda trial: Outcome.COLLIDED if trial.planner == "fgm" else Outcome.REACHED)
+    made = run(lambda trial: Outcome.COLLIDED if trial.planner.name == "fgm" else Outcome.REACHED)
     table = tmp_path / "ours.csv"
     assert main(["report", str(made.out), "--csv", str(table)]) == 0
     back = load_campaign(imported(table.read_text(encoding="utf-8"))).results

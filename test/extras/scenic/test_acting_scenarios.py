@@ -19,7 +19,8 @@ from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.source import missions_of
 
 pytestmark = pytest.mark.slow
@@ -157,8 +158,8 @@ def test_agents_that_touch_keep_their_plane_and_reach_their_points(name, tmp_pat
     spec = load(file, CampaignSpec)
     robot = read_body(spec)
     worlds = gather_worlds(spec, robot, tmp_path / "worlds")
-    prepared = prepare(spec, robot, worlds, missions_of(spec, tmp_path / "worlds"))
-    executor = LockstepExecutor(prepared, lambda _: open_simulator(name))
+    prepared = PreparedCampaign(bed_of(spec, robot), worlds, missions_of(spec, tmp_path / "worlds"))
+    executor = LockstepExecutor(prepared.bed, lambda _: open_simulator(name))
     with contextlib.closing(executor):
         executor.open()
         loaded = executor.load_trial(prepared.trials[0])

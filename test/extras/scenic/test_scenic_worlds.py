@@ -20,7 +20,8 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
-from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import bed_of, read_body
 from gz_testauto.worlds.source import missions_of
 
 SCENIC = Path(__file__).resolve().parents[3] / "config" / "scenic"
@@ -147,7 +148,8 @@ def test_each_world_has_the_start_and_goals_of_its_mission(workshop):
             f"waypoint: [{{x: 8, y: 8, z: 0, heading: 0}}, {{x: 3, y: 4, z: 0, heading: 1}}]\n"
         )
     missions = missions_of(spec, workshop)
-    start, goals = missions.start_in("world_0001"), missions.goals_in("world_0001")
+    mission = missions.of("world_0001")
+    start, goals = mission.start, mission.goals
     assert (start.x_m, start.y_m, start.yaw_rad) == (1, 1, 0.5)
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
 
@@ -159,7 +161,7 @@ def test_goals_are_visited_in_the_order_of_their_names_in_the_campaign(workshop)
             "turtlebot3: [{x: 1, y: 1, z: 0, heading: 0.5}]\n"
             "waypoint: [{x: 8, y: 8, z: 0, heading: 0}, {x: 3, y: 4, z: 0, heading: 1}]\n"
         )
-    goals = missions_of(spec, workshop).goals_in("world_0000")
+    goals = missions_of(spec, workshop).of("world_0000").goals
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4), (1, 1)]  # and back
 
 
@@ -232,11 +234,11 @@ def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeyp
 
     # The stored campaign and the page have each world's start and goals.
     _, looked_back = read_campaign(CampaignDirectory(out))
-    assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
+    assert looked_back.of("world_0000") != looked_back.of("world_0001")
     assert list(write_final_page(out))
     with ResultStore.open(CampaignDirectory(out)) as store:
         replayed = open_for_replay(CampaignDirectory(out), store, require_trust)
-    assert replayed.trials[0].world == "world_0000"
+    assert replayed.trials[0].world.name == "world_0000"
 
 
 @needs_scenic
@@ -252,14 +254,14 @@ def test_the_static_map_of_a_scenic_world_omits_drawn_objects(workshop, monkeypa
     assert records[1].path.read_bytes() == source.generate(1).content  # of the seed and 1 alone
 
     os.rename(workshop / "models", workshop / "gone")  # the worlds have their own models
-    ready = prepare(spec, robot, records, missions_of(spec, folder))
+    ready = PreparedCampaign(bed_of(spec, robot), records, missions_of(spec, folder))
     trial = ready.trials[-1]
     mission = source.generate(1).mission
-    assert ready.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
-    assert [ready.task(trial, visited).goal.x_m for visited in range(2)] == [
+    assert ready.bed.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
+    assert [ready.bed.task(trial, visited).goal.x_m for visited in range(2)] == [
         waypoint["x"] for waypoint in mission["waypoint"]
     ]
-    places = [ready.missions.start_in("world_0000"), *ready.missions.goals_in("world_0000")]
+    places = [ready.trials[0].mission.start, *ready.trials[0].mission.goals]
     straight_m = sum(one.distance_to(*other[:2]) for one, other in zip(places, places[1:]))
     assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]

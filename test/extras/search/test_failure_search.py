@@ -10,8 +10,8 @@ import pytest
 
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import SimulatorError, SpecError
-from gz_testauto.campaign.robustness import Perturbation
 from gz_testauto.cli.main import main
+from gz_testauto.extras.search.perturbation import Perturbation
 from gz_testauto.extras.search.screening import RANDOM, SearchPlan, ratio_of_rates
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 from gz_testauto.worlds.record import WorldRecord

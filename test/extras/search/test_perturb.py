@@ -8,10 +8,11 @@ import pytest
 from scipy.stats import binom
 from scripted import record
 
+from gz_testauto.analysis.repeats import RepeatCount
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.search import perturb_cli
-from gz_testauto.extras.search.stored_robustness import ANSWERS, Counts, read_counts, section
+from gz_testauto.extras.search.stored_robustness import ANSWERS, read_counts, section
 from gz_testauto.report.page.page import make_page
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.trial.outcome import Outcome
@@ -52,38 +53,38 @@ def repeats(label, *outcomes):
 
 def test_outcome_is_undecided_while_the_exact_interval_contains_80_percent():
     # All of n repeats agree: the lower end of the interval is 0.025 ** (1 / n).
-    assert [Counts(number, number).word for number in (1, 10, 16)] == ["undecided"] * 3
-    assert Counts(17, 17).word == "robust"
+    assert [RepeatCount(number, number).label for number in (1, 10, 16)] == ["undecided"] * 3
+    assert RepeatCount(17, 17).label == "robust"
     # No repeat agrees: the upper end is 1 - 0.025 ** (1 / n).
-    assert [Counts(0, number).word for number in (1, 2, 3)] == ["undecided"] * 2 + ["fragile"]
-    assert [Counts(same, 20).word for same in (11, 12, 19, 20)] == [
+    assert [RepeatCount(0, number).label for number in (1, 2, 3)] == ["undecided"] * 2 + ["fragile"]
+    assert [RepeatCount(same, 20).label for same in (11, 12, 19, 20)] == [
         "fragile",
         "undecided",
         "undecided",
         "robust",
     ]
-    assert Counts(0, 0).word == "not tested"
+    assert RepeatCount(0, 0).label == "not tested"
 
 
 @pytest.mark.parametrize("repeats", [5, 10, 20, 50])
 @pytest.mark.parametrize(("share", "wrong"), [(0.75, "robust"), (0.85, "fragile")])
 def test_at_most_one_in_forty_outcomes_has_the_wrong_label(repeats, share, wrong):
-    labels = [Counts(same, repeats).word == wrong for same in range(repeats + 1)]
+    labels = [RepeatCount(same, repeats).label == wrong for same in range(repeats + 1)]
     assert binom.pmf(range(repeats + 1), repeats, share) @ labels <= 0.025
 
 
 def test_repeats_without_a_valid_scene_are_not_counted(tmp_path):
     write(tmp_path, repeats("w0--fgm--0", "stuck", None, "reached"))
-    assert read_counts(tmp_path, results("S")) == {0: Counts(1, 2)}
+    assert read_counts(tmp_path, results("S")) == {0: RepeatCount(1, 2)}
     write(tmp_path, repeats("w0--fgm--0", None, None))
-    assert read_counts(tmp_path, results("S"))[0].word == "not tested"
+    assert read_counts(tmp_path, results("S"))[0].label == "not tested"
 
 
 def test_incomplete_last_line_and_invalid_trials_are_ignored(tmp_path):
     write(tmp_path, [*repeats("w0--fgm--0", "stuck"), *repeats("w1--fgm--0", "stuck")])
     with open(tmp_path / ANSWERS, "a") as file:
         file.write('{"key": "w0--fgm--0 pertur')
-    assert read_counts(tmp_path, results("SI")) == {0: Counts(1, 1)}
+    assert read_counts(tmp_path, results("SI")) == {0: RepeatCount(1, 1)}
 
 
 def test_answers_of_a_search_count_too(tmp_path):
@@ -94,7 +95,7 @@ def test_answers_of_a_search_count_too(tmp_path):
     ]
     write(tmp_path, of_search, "search.jsonl")
     write(tmp_path, repeats("w0--fgm--0", "reached"))  # of the same repeat
-    assert read_counts(tmp_path, results("SS")) == {0: Counts(1, 2), 1: Counts(1, 2)}
+    assert read_counts(tmp_path, results("SS")) == {0: RepeatCount(1, 2), 1: RepeatCount(1, 2)}
 
 
 @pytest.mark.parametrize("line", ["[1]", "not json", '{"key": "w0--fgm--0 perturbed 1"}'])
@@ -194,7 +195,7 @@ def test_killed_command_continues_with_the_same_answers(finished, monkeypatch, c
 @pytest.mark.slow
 def test_invalid_repeats_are_reported_and_not_stored(finished, monkeypatch, capsys):
     (finished / ANSWERS).unlink(missing_ok=True)
-    monkeypatch.setattr(perturb_cli.RepeatTask, "__call__", lambda *_: ("", "it crashed"))
+    monkeypatch.setattr(perturb_cli.RepeatTask, "__call__", lambda *_: (None, "it crashed"))
     assert perturb(finished, "--count", "1") == 1
     assert "4 repeats have no valid outcome" in capsys.readouterr().err
     assert len((finished / ANSWERS).read_text().splitlines()) == 1
@@ -202,10 +203,10 @@ def test_invalid_repeats_are_reported_and_not_stored(finished, monkeypatch, caps
 
 @pytest.mark.slow
 def test_unknown_planner_and_empty_selection_are_rejected(finished, capsys):
-    assert main(["perturb", str(finished), "fgm"]) == 2
+    assert main(["perturb", str(finished), "0", "fgm"]) == 2
     assert "unknown planner 'fgm'" in capsys.readouterr().err
     empty = CampaignResults("c", ("straight",), (), 0, ())
-    arguments = SimpleNamespace(planners=[], worlds=None, trials="failed")
+    arguments = SimpleNamespace(planners=[], planner=None, world=None, worlds=None, trials="failed")
     with pytest.raises(ResultsError, match="no selected trial has failed"):
         perturb_cli._chosen(SimpleNamespace(trials=()), empty, arguments)
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from trial_values import trial_value
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError
@@ -19,9 +20,9 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.main import main
-from gz_testauto.extras.search import examination, one_trial
+from gz_testauto.extras.search import one_trial, repeats
 from gz_testauto.extras.search import shrink as shrink_module
 from gz_testauto.extras.search.journal import Journal, StoredTrial
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial, RepeatableFailureTest
@@ -116,10 +117,10 @@ def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_pat
     assert state.startswith("confirmed: collided")
 
     class Stuck(TrialRunner):
-        def run(self, *arguments, **options):
-            return dataclasses.replace(super().run(*arguments, **options), outcome=Outcome.STUCK)
+        def measure(self, trial):
+            return dataclasses.replace(super().measure(trial), outcome=Outcome.STUCK)
 
-    monkeypatch.setattr(examination, "TrialRunner", Stuck)
+    monkeypatch.setattr(repeats, "TrialRunner", Stuck)
     other = tmp_path / "other"
     assert shrink(failed, other, "--simulator-confirm", "embedded") == 0
     state = json.loads((other / "shrunk.json").read_text())["confirmed_in"]
@@ -229,7 +230,7 @@ def test_candidate_without_a_path_is_not_simulated(tmp_path):
     )
     world = SimpleNamespace(content=lambda kept, moved: bytes(len(kept)))
     journal = Journal(tmp_path / "journal.jsonl", {})
-    fails = RepeatableFailureTest(runner, world, "fgm", TrialSeed(1), journal, lambda line: None)
+    fails = RepeatableFailureTest(runner, world, trial_value(), journal, lambda line: None)
     recording = SimpleNamespace(pose=np.zeros((2, 3)), time_s=np.array([0.0, 1.0]))
     fails.compare_with(FailedTrial(Outcome.STUCK, recording), COMPLETE)
     assert not fails(COMPLETE.keep(NAMES[:3]))

@@ -33,13 +33,13 @@ def stack(monkeypatch):
     counts = []
 
     def end_with(outcomes_in):
-        def start(campaign):
+        def start(bed):
             counts.append(0)
 
             def script(trial):
-                of_world = outcomes_in(campaign.world(trial).path.read_text())
+                of_world = outcomes_in(trial.world.path.read_text())
                 counts[-1] += 1
-                return of_world[trial.world_index]
+                return of_world[trial.world.world_index]
 
             return ScriptedExecutor(script)
 

@@ -74,7 +74,7 @@ def write_set(folder, names=("near", "far"), version=1):
     from gz_testauto.campaign.world_source import gather_worlds
     from gz_testauto.spec.campaign import BuiltinCampaignSpec
     from gz_testauto.spec.loader import load
-    from gz_testauto.trial.setup import read_body
+    from gz_testauto.trial.testbed import read_body
 
     folder.mkdir(parents=True)
     (folder / "base.world").write_text(WORLD)

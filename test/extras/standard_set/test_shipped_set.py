@@ -8,7 +8,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.results.comparability import file_sha256
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 STANDARD = StandardSet()
 GENERATED = [name for name, one in STANDARD.classes.items() if not one.needs]

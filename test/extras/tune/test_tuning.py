@@ -58,8 +58,8 @@ class Tune:
             values = {one.name: alpha_of(one) for one in campaign.spec.planners}
 
             def script(trial):
-                self.executed.append((out.name, trial.planner, trial.world))
-                reached = values[trial.planner] > 0.1 * (1 + trial.world_index % 9)
+                self.executed.append((out.name, trial.planner.name, trial.world.name))
+                reached = values[trial.planner.name] > 0.1 * (1 + trial.world.world_index % 9)
                 return Outcome.REACHED if reached else Outcome.COLLIDED
 
             return ScriptedExecutor(script)

@@ -49,7 +49,7 @@ def report(smoke, tmp_path_factory):
     place = tmp_path_factory.mktemp("page")
 
     def ended(trial):
-        lost = (trial.world, trial.planner) == ("world_0000", "straight")
+        lost = (trial.world.name, trial.planner.name) == ("world_0000", "straight")
         return Outcome.COLLIDED if lost else Outcome.REACHED
 
     run_campaign(smoke, place / "out", lambda campaign: ScriptedExecutor(ended))

@@ -9,7 +9,7 @@ from gz_testauto.results.inputs import PLANNER_CODE, further_files
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 BOX = np.array([[0.6, 0.33], [-0.5, 0.33], [-0.5, -0.33], [0.6, -0.33]])
 

@@ -29,11 +29,11 @@ class TestIsolatedNodes(ExecutorConformance):
     def marked(self, monkeypatch):
         monkeypatch.setenv(MARK, self.mark)
 
-    def make_executor(self, campaign, directory):
-        return IsolatedNodesExecutor(campaign, directory, PARAMETERS)
+    def make_executor(self, bed, directory):
+        return IsolatedNodesExecutor(bed, directory, PARAMETERS)
 
-    def make_broken_executor(self, campaign, directory):
-        return IsolatedNodesExecutor(campaign, directory, {**PARAMETERS, "simulator": "gazeboo"})
+    def make_broken_executor(self, bed, directory):
+        return IsolatedNodesExecutor(bed, directory, {**PARAMETERS, "simulator": "gazeboo"})
 
     def harm(self):
         for pid, command in marked_processes(self.mark).items():

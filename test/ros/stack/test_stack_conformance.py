@@ -50,8 +50,8 @@ class TestStack(ExecutorConformance):
     def marked(self, monkeypatch):
         monkeypatch.setenv(MARK, self.mark)
 
-    def make_executor(self, campaign, directory):
-        return StackExecutor(campaign, directory)
+    def make_executor(self, bed, directory):
+        return StackExecutor(bed, directory)
 
     def harm(self):
         for pid, command in marked_processes(self.mark).items():

@@ -31,11 +31,12 @@ def test_a_model_that_cannot_be_placed_restarts_the_stack(
 
     warm = StackTrialRunner.__new__(StackTrialRunner)
     warm._running = SimpleNamespace(simulating=True)
-    warm._campaign = warm._stack = warm._logs = None
+    warm._stack = warm._logs = None
+    warm._bed = SimpleNamespace(spec=None)
     warm._map, warm._reset = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SessionRestartError, match="not placed"):
-        warm._prepare(None, None, TrialActors())
+        warm._prepare(SimpleNamespace(), None, TrialActors())
 
 
 class FallenMonitor:
@@ -48,7 +49,7 @@ class FallenMonitor:
 def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypatch):
     """The error is no ``SceneError``: gazebo_ros is not repeatable, so another attempt can pass."""
     cold = StackTrialRunner.__new__(StackTrialRunner)
-    cold._campaign = SimpleNamespace(
+    cold._bed = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
         monitor=lambda trial, extra_models: FallenMonitor(),
         actors=lambda trial: TrialActors(),
@@ -75,7 +76,7 @@ def test_a_gap_just_above_the_limit_is_rounded_up():
 def arrival(estimated):
     """Return the message about a report of the arrival at (3, 0), 0.4 m from the true position."""
     runner = StackTrialRunner.__new__(StackTrialRunner)
-    runner._campaign = SimpleNamespace(spec=SimpleNamespace(goal=SimpleNamespace(tolerance_m=0.3)))
+    runner._bed = SimpleNamespace(spec=SimpleNamespace(goal=SimpleNamespace(tolerance_m=0.3)))
     runner._localization = SimpleNamespace(estimated_pose=lambda: estimated)
     return runner._not_there(SimpleNamespace(goal=Pose2D(3.0, 0.0), pose=Pose2D(2.6, 0.0)))
 
@@ -95,7 +96,7 @@ def pushing(links):
     """Return a runner whose campaign pushes husky::base_link, and whose robot has ``links``."""
     term = PushTerm(name="gust", term="push", select={"names": "husky::base_link"}, set=20)
     runner = StackTrialRunner.__new__(StackTrialRunner)
-    runner._campaign = SimpleNamespace(
+    runner._bed = SimpleNamespace(
         robot=SimpleNamespace(name="husky"), spec=SimpleNamespace(randomize=(term,), effects=())
     )
     runner._gazebo = SimpleNamespace(links_of=lambda models: {"husky": links})

@@ -24,8 +24,8 @@ from gz_testauto.trial.executor import (
     TrialResult,
     TrialStopped,
 )
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.testbed import TestBed
+from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import (
     CLOSE_TIMEOUT_S,
     Attempt,
@@ -51,7 +51,7 @@ class Assignment:
     """
 
     make_executor: ExecutorFactory
-    campaign: PreparedCampaign
+    bed: TestBed
     version: str
     files: Mapping[str, str]
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -63,7 +63,7 @@ class DaskWorkers(WorkerPool):
     def __init__(
         self,
         make_executor: ExecutorFactory,
-        campaign: PreparedCampaign,
+        bed: TestBed,
         scheduler: Optional[str] = None,
         size: int = 1,
     ) -> None:
@@ -71,14 +71,14 @@ class DaskWorkers(WorkerPool):
         scheduler, is not specified, :meth:`open` starts a scheduler on loopback with ``size``
         workers. Raises ``MissingDependencyError`` if Dask is not installed."""
         super().__init__()
-        require_own_simulators(campaign.spec)
-        make_executor(campaign)  # raises the errors that it would otherwise raise in every worker
+        require_own_simulators(bed.spec)
+        make_executor(bed)  # raises the errors that it would otherwise raise in every worker
         self._distributed = _distributed()
         self._scheduler = scheduler
         self._local_size = size
-        self._hang_timeout_s = campaign.spec.limits.hang_timeout_s
-        files = further_files(campaign.spec, campaign.robot)
-        self._assignment = Assignment(make_executor, campaign, __version__, files)
+        self._hang_timeout_s = bed.spec.limits.hang_timeout_s
+        files = further_files(bed.spec, bed.robot)
+        self._assignment = Assignment(make_executor, bed, __version__, files)
         self._cluster: Any = None
         self._client: Any = None
         self._identity: Optional[SimulatorIdentity] = None
@@ -301,7 +301,7 @@ def _open(assignment: Assignment) -> SimulatorIdentity:
     """Check that this worker can run the trials of a campaign, and start the worker's simulator."""
     if assignment.token not in _executors:
         _check_code(assignment)
-        executor = assignment.make_executor(assignment.campaign)
+        executor = assignment.make_executor(assignment.bed)
         _executors[assignment.token] = RenewableExecutor(executor)
     return _executors[assignment.token].open()
 
@@ -313,7 +313,7 @@ def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) 
             f"{_here()} has the simulator {own.name} {own.version}, but the campaign uses "
             f"{identity.name} {identity.version}"
         )
-    world = assignment.campaign.world(trial)
+    world = trial.world
     path = world.path
     if not path.is_file() or file_sha256(path) != world.sha256:
         raise ResultsError(
@@ -341,7 +341,7 @@ def _check_code(assignment: Assignment) -> None:
             f"{_here()} has gz_testauto {__version__}, but the campaign was started with "
             f"{assignment.version}; install the same version on both machines"
         )
-    own = further_files(assignment.campaign.spec, assignment.campaign.robot)
+    own = further_files(assignment.bed.spec, assignment.bed.robot)
     for name, digest in assignment.files.items():
         if own.get(name) != digest:
             raise ResultsError(

@@ -22,11 +22,10 @@ from gz_testauto.metrics.interface import METRICS, Metric, builtin_metrics
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
-from gz_testauto.results.records import AttemptRecord, TrialRecord
+from gz_testauto.results.records import AttemptRecord, TrialRecord, utc_now
 from gz_testauto.results.schema import TRIALS
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 SYNONYMS: Mapping[str, Outcome] = {
@@ -334,8 +333,14 @@ def _records(
     places: Dict[str, int] = {world.name: world.world_index for world in worlds}
     rows = sorted(table.rows, key=lambda row: (places[row.world], row.repetition))
     records = tuple(
-        TrialRecord.of(
-            Trial(index, row.world, places[row.world], row.planner, row.repetition, seed=0),
+        TrialRecord(
+            trial=index,
+            world=row.world,
+            world_index=places[row.world],
+            planner=row.planner,
+            repetition=row.repetition,
+            seed=0,
+            finished_at=utc_now(),
             outcome=row.outcome,
             detail=row.detail,
             attempts=1,

@@ -79,8 +79,8 @@ def record(
     ``SpecError`` for an unknown planner or world, and ``SimulatorError`` if the simulator fails."""
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
-    period_s = prepared.campaign.spec.control_period_s
-    executor = LockstepExecutor(prepared.campaign, start_simulator)
+    period_s = prepared.bed.spec.control_period_s
+    executor = LockstepExecutor(prepared.bed, start_simulator)
     executor.open()
     drives: List[_Witness] = []
     reached: List[bool] = []
@@ -92,7 +92,7 @@ def record(
                 result = run_trial(loaded.simulation, loaded.robots, period_s, lambda: False)
             drives.append(witness)
             reached.append(result.outcome.success)
-            report(trial.world, result.outcome)
+            report(trial.world.name, result.outcome)
     finally:
         executor.close()
     size = prepared.interface().encoder.size

@@ -24,16 +24,17 @@ from gz_testauto.metrics.interface import measure
 from gz_testauto.planners.timed import in_message_precision
 from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
 from gz_testauto.results.directory import reporting_disk, write_atomically
-from gz_testauto.sampling import seeds
 from gz_testauto.simulators.interface import Simulation
+from gz_testauto.spec.campaign import PlannerSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.trial.lockstep import LockstepExecutor, TrialRobot
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
+from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.termination import TrialEnd
+from gz_testauto.trial.testbed import BuiltinTestBed, read_body
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of
 
@@ -52,16 +53,10 @@ class PreparedEnvironment:
         self.spec = spec
         _require_own(folder, spec)
         run_by = with_simulator(spec)
-        robot = read_body(run_by)
-        self.campaign: PreparedBuiltin = require_builtin(
-            prepare(
-                run_by,
-                robot,
-                gather_worlds(run_by, robot, folder),
-                missions_of(run_by, folder),
-            )
-        )
-        check_trials(self.campaign, self.campaign.trials)
+        self.bed = BuiltinTestBed(run_by, read_body(run_by))
+        worlds = gather_worlds(run_by, self.bed.robot, folder)
+        self.campaign = PreparedCampaign(self.bed, worlds, missions_of(run_by, folder))
+        check_trials(self.bed, self.campaign.trials)
         self._from_easy_to_hard = self._sorted()
 
     @classmethod
@@ -150,9 +145,10 @@ class PreparedEnvironment:
             raise SpecError(
                 f"campaign {self.spec.name}: repetition is {repetition}; it must be at least 0"
             )
-        name = self.campaign.worlds[world].name
-        seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
-        return Trial(0, name, world, self._planner, repetition, seed)
+        record = self.campaign.worlds[world]
+        mission = self.campaign.missions.of(record.name)
+        numbers = self.spec.random_numbers(world, repetition)
+        return Trial(record, mission, self._planner, numbers, repetition)
 
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
@@ -166,9 +162,9 @@ class PreparedEnvironment:
         return self.trial(int(given.get("world", world)), int(given.get("repetition", repetition)))
 
     @property
-    def _planner(self) -> str:
-        names = [planner.name for planner in self.spec.planners]
-        return POLICY if POLICY in names else names[0]
+    def _planner(self) -> PlannerSpec:
+        planners = self.spec.planners
+        return next((entry for entry in planners if entry.name == POLICY), planners[0])
 
 
 WORLDS_OF = ".environment.json"
@@ -222,7 +218,7 @@ class EpisodeRunner:
     def __init__(self, prepared: PreparedEnvironment) -> None:
         """Create the runner. The simulator starts with the first episode."""
         self._prepared = prepared
-        self._executor = LockstepExecutor(prepared.campaign, start_simulator)
+        self._executor = LockstepExecutor(prepared.bed, start_simulator)
         self._open = False
         self._current: Optional[Episode] = None
 
@@ -261,7 +257,7 @@ class Agent:
     def __init__(
         self, prepared: PreparedEnvironment, trial_robot: TrialRobot, snapshot: Snapshot
     ) -> None:
-        self._period_s = prepared.campaign.spec.control_period_s
+        self._period_s = prepared.bed.spec.control_period_s
         self._robot = trial_robot
         self._interface, self._rules = prepared.interface(), prepared.rules()
         self._robot.observe(snapshot)
@@ -361,7 +357,7 @@ class Episode:
         every: bool = False,
     ) -> None:
         self._prepared, self.trial = prepared, trial
-        self._period_s = prepared.campaign.spec.control_period_s
+        self._period_s = prepared.bed.spec.control_period_s
         shows = prepared.interface().encoder.wants_objects
         self._simulation, robots, self._actors = executor.load_trial(trial, show_objects=shows)
         self._snapshot = self._simulation.snapshot()
@@ -396,14 +392,14 @@ class Episode:
         """Return Gymnasium's ``info`` of an agent: world, repetition and time, and after the end of
         its trial also outcome, detail and metrics."""
         found: Dict[str, Any] = {
-            "world": self.trial.world,
+            "world": self.trial.world.name,
             "repetition": self.trial.repetition,
             "time_s": agent.time_s,
             "goal_is_new": agent.goal_is_new,
         }
         if agent.verdict is not None:
-            result, campaign = self.result(agent), self._prepared.campaign
-            metrics = measure(result.recording, campaign.metric_context, campaign.metrics)
+            result, bed = self.result(agent), self._prepared.bed
+            metrics = measure(result.recording, bed.metric_context, bed.metrics)
             found.update(outcome=result.outcome.value, detail=result.detail, metrics=metrics)
         return found
 

@@ -50,7 +50,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         self._episode: Optional[Episode] = None
         self._steps = 0
         self._random = np.random.default_rng()
-        robots = prepared.campaign.robots
+        robots = prepared.bed.robots
         self.possible_agents: List[str] = [robots[one].robot.name for one in prepared.learners]
         self.agents: List[str] = []
         size = prepared.interface().encoder.size

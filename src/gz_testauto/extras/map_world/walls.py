@@ -72,7 +72,7 @@ class CellRectangle(NamedTuple):
     columns: int
 
 
-class Mission(NamedTuple):
+class FreeMission(NamedTuple):
     """A start with heading and a goal in free space (m, rad, world frame)."""
 
     start: Tuple[float, float, float]
@@ -131,7 +131,7 @@ def world_text(found: MapFile, walls: Sequence[CellRectangle], height_m: float, 
     )
 
 
-def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[Mission]:
+def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[FreeMission]:
     """Return a distant start and goal, with a path for a disc of ``radius_m`` between
     them, or None if no two free cells are connected.
 
@@ -163,7 +163,7 @@ def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[
     goal = _farthest(dijkstra(edges, directed=False, indices=start, unweighted=True))
     (x_m, y_m), (goal_x_m, goal_y_m) = (center_of(found, *places[one]) for one in (start, goal))
     heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
-    return Mission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
+    return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
 
 
 def _farthest(distances: np.ndarray) -> int:

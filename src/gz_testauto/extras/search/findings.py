@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from gz_testauto.analysis.intervals import success_rate
+from gz_testauto.analysis.repeats import FRAGILE, NO_REPEATS, ROBUST, UNDECIDED, RepeatCount
 from gz_testauto.base.errors import SpecError
-from gz_testauto.campaign.robustness import PerturbedTrial
-from gz_testauto.extras.search.examination import Examination
+from gz_testauto.extras.search.repeats import Examination
 from gz_testauto.extras.search.screening import SearchPlan
-from gz_testauto.extras.search.stored_robustness import FRAGILE, ROBUST_WORD, UNDECIDED, Counts
-from gz_testauto.extras.search.target import SearchTarget
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.executor import StopRequest
-from gz_testauto.trial.plan import trial_label
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.trial import trial_label
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -24,30 +22,19 @@ from gz_testauto.worlds.record import WorldRecord
 class FoundTrial:
     """A trial that a search has found.
 
-    ``same`` of ``valid`` perturbed trials have its outcome, or fulfill the searched condition.
-    ``confirmed`` is the outcome in another simulator, ``invalid`` if there is no valid trial there,
-    or empty if it was not tested. ``value`` and ``confirmed_value`` are the metric of the condition
-    in both simulators.
+    ``repeats`` counts the perturbed trials that have its outcome, or fulfill the searched
+    condition. ``confirmed`` is the outcome in another simulator, ``invalid`` if there is no valid
+    trial there, or empty if it was not tested. ``value`` and ``confirmed_value`` are the metric of
+    the condition in both simulators.
     """
 
     record: TrialRecord
     world: WorldRecord
     screened: bool
-    same: int = 0
-    valid: int = 0
+    repeats: RepeatCount = NO_REPEATS
     confirmed: str = ""
     value: float = math.nan
     confirmed_value: float = math.nan
-
-    @property
-    def share(self) -> float:
-        """Return the share of perturbed trials with the same property, 0 without valid ones."""
-        return self.same / self.valid if self.valid else 0.0
-
-    @property
-    def robustness(self) -> str:
-        """Return whether the property is robust, fragile, undecided or not tested."""
-        return Counts(self.same, self.valid).word
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the entry in the report."""
@@ -58,9 +45,9 @@ class FoundTrial:
             "screened": self.screened,
             "shortest_path_m": self.world.shortest_path_m,
             "density": None if self.world.difficulty is None else self.world.difficulty.density,
-            "same": self.same,
-            "perturbed": self.valid,
-            "robustness": self.robustness,
+            "same": self.repeats.same,
+            "perturbed": self.repeats.valid,
+            "robustness": self.repeats.label,
             "confirmed": self.confirmed or None,
             "value": _number(self.value),
             "confirmed_value": _number(self.confirmed_value),
@@ -93,7 +80,6 @@ def _number(value: float) -> Optional[float]:
 
 def examine(
     findings: Sequence[FoundTrial],
-    target: SearchTarget,
     campaign: PreparedCampaign,
     examination: Examination,
     perturbed: int,
@@ -113,12 +99,12 @@ def examine(
         record = finding.record
         label = trial_label(record.world, record.planner, 0)
         print(f"[{number + 1}/{len(findings)}] {label}", file=sys.stderr, flush=True)
-        trial = PerturbedTrial.of_trial(campaign, trials[record.trial])
+        trial = trials[record.trial]
         if perturbed:
-            counts = examination.counts(trial, target, record.outcome, perturbed, label)
-            finding = replace(finding, same=counts.same, valid=counts.valid)
-        if confirm and finding.robustness != FRAGILE:
-            other = examination.confirmation(trial, label, target.metric_name)
+            repeats = examination.count(trial, record.outcome, perturbed, label)
+            finding = replace(finding, repeats=repeats)
+        if confirm and finding.repeats.label != FRAGILE:
+            other = examination.confirmation(trial, label)
             if not other.outcome.valid:
                 print(f"{label}: {other.detail}", file=sys.stderr, flush=True)
             finding = replace(finding, confirmed=other.outcome.value, confirmed_value=other.value)
@@ -147,7 +133,7 @@ def search_report(
                 if one.record.planner == planner and one.screened == is_screened
             ]
             rate = success_rate(len(hits), trials)
-            words = [one.robustness for one in hits]
+            words = [one.repeats.label for one in hits]
             rates.append(
                 {
                     "planner": planner,
@@ -157,7 +143,7 @@ def search_report(
                     "rate": [rate.value, rate.low, rate.high] if trials else None,
                     **{
                         word: words.count(word) if perturbed else None
-                        for word in (ROBUST_WORD, UNDECIDED, FRAGILE)
+                        for word in (ROBUST, UNDECIDED, FRAGILE)
                     },
                 }
             )

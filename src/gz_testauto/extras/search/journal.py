@@ -18,6 +18,8 @@ from gz_testauto.base.json_file import Shape, parse_entry
 from gz_testauto.trial.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
+PERTURBED = " perturbed "
+"""Text between the label of a trial and the number of a repeat in the key of its answer."""
 REMEDY = "remove this line and all later lines, and run the same command again"
 
 
@@ -28,6 +30,16 @@ class StoredTrial(BaseModel, extra="allow", frozen=True):
     outcome: Optional[Outcome]
     detail: str = ""
     __pydantic_extra__: Dict[str, Optional[float]]
+
+    @property
+    def metrics(self) -> Mapping[str, Optional[float]]:
+        """Return the stored metrics; None for a value that the trial does not determine."""
+        return self.model_extra or {}
+
+    @property
+    def word(self) -> str:
+        """Return the outcome for a line of output."""
+        return "no valid scene" if self.outcome is None else self.outcome.value
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ import yaml
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import PACKAGE, share_directory
-from gz_testauto.campaign.trial_runner import REMOVABLE, TrialSeed
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial
 from gz_testauto.results.directory import write_atomically
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
+from gz_testauto.trial.testbed import REMOVABLE
 from gz_testauto.worlds.static_map import Bounds
 
 WORLD, CAMPAIGN, PICTURE = "shrunk.world", "campaign.yaml", "before_and_after.png"
@@ -45,7 +46,7 @@ def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path)
 
 
 def campaign_text(
-    spec: CampaignSpec, candidate: Candidate, seed: TrialSeed, repeats: int = 1
+    spec: CampaignSpec, candidate: Candidate, numbers: RandomNumbers, repeats: int = 1
 ) -> str:
     """Return the campaign file of the trial, which is in the directory of its world. Several
     ``repeats`` are worlds with the same file."""
@@ -60,7 +61,7 @@ def campaign_text(
         "file": WORLD,
         "start": candidate.start._asdict(),
         "goal": goal,
-        "random_numbers": seed._asdict(),
+        "random_numbers": numbers.model_dump(),
     }
     if via:
         entry["via"] = via

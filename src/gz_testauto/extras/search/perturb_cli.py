@@ -1,9 +1,11 @@
-"""Measure the robustness of the failed trials of a campaign.
+"""Measure the robustness of outcomes: repeat trials with small changes.
 
-Each trial is repeated with small changes, as with `gz_testauto replay --perturb`. An outcome is
-robust if at least 80 % of such repeats have it, and otherwise fragile. It is undecided if the exact
-95 % interval of this share allows both. The table, the report and the page of the results directory
-then state for each trial whether it is robust, fragile, undecided or not tested.
+By default, all failed trials of a campaign are repeated. In each repeat, obstacles and start move
+by 1 to 10 mm, and the lidar has noise of 10 mm. Every second repeat has half of the physics step,
+if the simulator has this option. An outcome is robust if at least 80 % of such repeats have it, and
+otherwise fragile. It is undecided if the exact 95 % interval of this share allows both. The table,
+the report and the page of the results directory then state for each trial whether it is robust,
+fragile, undecided or not tested.
 
 The answer of each repeat is stored in robustness.jsonl. The same command continues after a stop or
 a kill, and repeats nothing. A larger --count adds repeats.
@@ -13,40 +15,43 @@ SIGTERM.
 
 examples:
   gz_testauto perturb results/paper
-  gz_testauto perturb results/paper fgm --trials all --worlds 50 --count 40
+  gz_testauto perturb results/paper world_0139 fgm
+  gz_testauto perturb results/paper --planners fgm --trials all --worlds 50 --count 40
 """
 
 import argparse
 import functools
 import sys
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import List
 
-from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
+from gz_testauto.analysis.repeats import NO_REPEATS
+from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
-from gz_testauto.campaign.robustness import Perturbation, PerturbedTrial
+from gz_testauto.campaign.selection import world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import add_trust_argument, require_trust
 from gz_testauto.cli.workers import processors, whole_number, worker_count
 from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.perturbation import Perturbation
+from gz_testauto.extras.search.repeats import Repeat, RepeatTask, run_repeats
 from gz_testauto.extras.search.stored_robustness import (
     ANSWERS,
     REPEATS,
-    answer_key,
+    read_counts,
     read_outcomes,
     section,
 )
-from gz_testauto.processes.pool import TaskPool
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.sections import print_section
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.trial import Trial
 
 FAILED, ALL = "failed", "all"
 
@@ -55,9 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
-        "planners",
-        nargs="*",
-        metavar="PLANNER",
+        "world", nargs="?", help="name or number of the only world (default: all worlds)"
+    )
+    parser.add_argument(
+        "planner", nargs="?", help="name of the only planner (default: all planners)"
+    )
+    parser.add_argument(
+        "--planners",
+        nargs="+",
+        default=[],
+        metavar="NAME",
         help="planners whose trials are repeated (default: all)",
     )
     parser.add_argument(
@@ -71,9 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         choices=(FAILED, ALL),
-        default=FAILED,
-        help="trials to repeat; the robustness of successes takes many simulations "
-        "(default: %(default)s)",
+        help="trials to repeat; the robustness of successes takes many simulations (default: "
+        "failed, or all if a world is specified)",
     )
     parser.add_argument(
         "--worlds",
@@ -92,38 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust_argument(parser)
 
 
-class Repeat(NamedTuple):
-    """A perturbed trial: the index of the trial in the plan, and the number of the repeat."""
-
-    trial: int
-    number: int
-
-
-class RepeatTask:
-    """A function of a :class:`Repeat`: its outcome, empty if its scene is invalid, and the cause if
-    it has no valid outcome. Each process opens the campaign with the first call.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._opened: Optional[Tuple[PreparedCampaign, Perturbation]] = None
-
-    def __call__(self, repeat: Repeat) -> Tuple[str, str]:
-        """Run a repeat."""
-        if self._opened is None:
-            directory = CampaignDirectory(self._directory)
-            with ResultStore.read(directory) as store:  # the command has required trust
-                campaign = open_for_replay(directory, store, lambda campaigns, worlds: None)
-            self._opened = campaign, Perturbation(campaign.spec)
-        campaign, perturbation = self._opened
-        trial = next(one for one in campaign.trials if one.index == repeat.trial)
-        try:
-            found = perturbation.outcome(PerturbedTrial.of_trial(campaign, trial), repeat.number)
-        except SimulatorError as error:
-            return "", str(error)
-        return ("" if found is None else found.value), ""
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the missing repeats, print and write the report; return the exit status."""
     directory = CampaignDirectory(arguments.directory)
@@ -132,43 +111,45 @@ def run(arguments: argparse.Namespace) -> int:
         results = store.results()
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
         campaign = open_for_replay(directory, store, trust)
-        trials = {one.label: one for one in _chosen(campaign, results, arguments)}
-        with Perturbation(campaign.spec):
-            pass  # a campaign that it does not support is rejected here
+        trials = _chosen(campaign, results, arguments)
+        Perturbation(campaign.spec).close()  # rejects a campaign that it does not support
         for plugin in changed_planners(directory, campaign):
             raise ResultsError(
                 f"the code of planner {plugin} has changed since the campaign, so other outcomes "
                 "would not show that the stored ones are fragile; run the campaign again"
             )
-        known = read_outcomes(directory.path)
         journal = Journal(directory.path / ANSWERS, {"format": 1})
-        missing = [
-            Repeat(trial.index, number)
+        known = read_outcomes(directory.path)
+        repeats = [
+            Repeat(trial.label, trial, number)
             for number in range(arguments.count)
-            for label, trial in trials.items()
-            if number not in known.get(label, {})
+            for trial in trials
+            if number not in known.get(trial.label, {})
         ]
-        labels = {trial.index: label for label, trial in trials.items()}
         causes: List[str] = []
+        task = RepeatTask(campaign.spec)
         with StopSignals(on_first=announce_stop) as stop:
-            for done, (repeat, (word, cause)) in enumerate(
-                _run(missing, directory.path, arguments.workers, stop)
-            ):
-                label = labels[repeat.trial]
-                if cause:
-                    causes.append(f"{label}: {cause}")
-                else:
-                    key = answer_key(label, repeat.number)
-                    journal.add(key, {"outcome": word or None})
-                shown = cause or word or "no valid scene"
-                line = f"[{done + 1}/{len(missing)}] {label}: {shown}"
+            running = run_repeats(task, repeats, journal, arguments.workers)
+            for done, (repeat, answer, cause) in enumerate(running, 1):
+                if answer is None:
+                    causes.append(f"{repeat.label}: {cause}")
+                word = cause if answer is None else answer.word
+                line = f"[{done}/{len(repeats)}] {repeat.label}: {word}"
                 print(escape_text(line), file=sys.stderr, flush=True)
+                if stop():
+                    running.close()
+                    break
+        task.close()
         if stop():
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
-    found = section(directory.path, results)
-    if found is not None:
-        print_section(found)
+    if len(trials) == 1:
+        count = read_counts(directory.path, results).get(trials[0].index, NO_REPEATS)
+        print(f"{escape_text(trials[0].label)}: {count.text('repeats', 'have its outcome')}")
+    else:
+        robustness = section(directory.path, results)
+        if robustness is not None:
+            print_section(robustness)
     for line in write_final_page(directory.path):
         print(escape_text(line), file=sys.stderr)
     if causes:
@@ -179,44 +160,30 @@ def run(arguments: argparse.Namespace) -> int:
     return int(bool(causes))
 
 
-def _run(
-    repeats: Sequence[Repeat], directory: Path, workers: int, should_stop: StopSignals
-) -> Iterator[Tuple[Repeat, Tuple[str, str]]]:
-    """Yield each repeat with its answer, in order, until the stop."""
-    task = RepeatTask(directory)
-    if workers == 1 or len(repeats) <= 1:
-        for repeat in repeats:
-            if should_stop():
-                return
-            yield repeat, task(repeat)
-        return
-    with TaskPool(task, min(workers, len(repeats)), "repeating trials") as pool:
-        for repeat, answer in zip(repeats, pool.map(repeats)):
-            yield repeat, answer
-            if should_stop():
-                return
-
-
 def _chosen(
     campaign: PreparedCampaign, results: CampaignResults, arguments: argparse.Namespace
 ) -> List[Trial]:
     """Return the trials to repeat. Raises ``SpecError`` or ``ResultsError`` if there are none."""
-    for planner in arguments.planners:
+    planners = [*arguments.planners, *([arguments.planner] if arguments.planner else [])]
+    for planner in planners:
         if planner not in results.planners:
             raise SpecError(unknown_name("planner", planner, results.planners))
-    ended = {one.trial: one for one in results.trials if one.outcome.valid}
-    found = [
+    world = world_name(arguments.world, campaign.worlds) if arguments.world else None
+    kind = arguments.trials or (FAILED if world is None else ALL)
+    ended = {record.trial: record for record in results.trials if record.outcome.valid}
+    chosen = [
         trial
         for trial in campaign.trials
         if trial.index in ended
-        and (not arguments.planners or trial.planner in arguments.planners)
-        and (arguments.worlds is None or trial.world_index < arguments.worlds)
-        and (arguments.trials == ALL or not ended[trial.index].completed)
+        and (not planners or trial.planner.name in planners)
+        and world in (None, trial.world.name)
+        and (arguments.worlds is None or trial.world.world_index < arguments.worlds)
+        and (kind == ALL or not ended[trial.index].completed)
     ]
-    if not found:
-        what = "finished" if arguments.trials == ALL else "failed"
+    if not chosen:
+        what = "finished" if kind == ALL else "failed"
         raise ResultsError(
             f"no selected trial has {what}, so there is nothing to repeat; use --trials {ALL}, or "
             "other planners or worlds"
         )
-    return found
+    return chosen

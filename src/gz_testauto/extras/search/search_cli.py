@@ -3,7 +3,7 @@
 A quarter of the simulations are in the first worlds of the campaign, in which the failure rate is
 not biased. The others are in screened worlds: of each five further worlds, only the one with the
 longest shortest path is simulated. Each failure is repeated with small changes, as with
-`gz_testauto replay --perturb`. It is robust if at least 80 % of such repeats end in the same way,
+`gz_testauto perturb`. It is robust if at least 80 % of such repeats end in the same way,
 otherwise fragile, and undecided if the exact 95 % interval of this share allows both.
 
 --for selects what is searched for:
@@ -33,6 +33,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
+from gz_testauto.analysis.repeats import FRAGILE, ROBUST, UNDECIDED
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.campaign_files import campaign_path
@@ -48,7 +49,6 @@ from gz_testauto.cli.campaigns import (
 )
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import add_trust_argument, require_trust
-from gz_testauto.extras.search.examination import Examination
 from gz_testauto.extras.search.findings import (
     FoundTrial,
     examine,
@@ -56,13 +56,11 @@ from gz_testauto.extras.search.findings import (
     searched_campaign,
 )
 from gz_testauto.extras.search.journal import Journal
+from gz_testauto.extras.search.repeats import Examination
 from gz_testauto.extras.search.screening import STRATEGIES, SearchPlan, ratio_of_rates
 from gz_testauto.extras.search.stored_robustness import (
-    FRAGILE,
     OF_SEARCH,
     REPEATS,
-    ROBUST_WORD,
-    UNDECIDED,
 )
 from gz_testauto.extras.search.target import FAILED, SearchTarget, read_target
 from gz_testauto.report.plain import number_text, plain_table, report_console
@@ -166,9 +164,9 @@ def run(arguments: argparse.Namespace) -> int:
                 campaign = open_for_replay(directory, store, trust)
             confirm = arguments.simulator_confirm or ""
             journal = Journal(arguments.out / OF_SEARCH, {"format": 2})
-            with Examination(campaign.spec, journal, confirm) as examination:
+            with Examination(campaign.spec, journal, confirm, target) as examination:
                 findings = examine(
-                    findings, target, campaign, examination, arguments.perturb, bool(confirm), stop
+                    findings, campaign, examination, arguments.perturb, bool(confirm), stop
                 )
         if stop():
             print("stopped; the same command continues", file=sys.stderr)
@@ -210,7 +208,9 @@ def _print(
     """Print the found trials, the most robust first, and the rates of each planner."""
     console = report_console()
     metric = target.metric_name
-    ordered = sorted(findings, key=lambda one: (-one.share, one.record.trial))
+    ordered = sorted(
+        findings, key=lambda one: (-one.repeats.same / (one.repeats.valid or 1), one.record.trial)
+    )
     if ordered:
         columns = ["world", "planner", "outcome", *([metric] if metric else [])]
         columns += ["path m", "density %"]
@@ -227,7 +227,7 @@ def _print(
                 _shown(one.world.shortest_path_m, 1.0),
                 _shown(None if difficulty is None else difficulty.density, 100.0),
             ]
-            cells += [f"{one.same} of {one.valid}"] if arguments.perturb else []
+            cells += [f"{one.repeats.same} of {one.repeats.valid}"] if arguments.perturb else []
             confirmed = one.confirmed or "-"
             if not math.isnan(one.confirmed_value):
                 confirmed += f", {number_text(one.confirmed_value, 3)}"
@@ -235,7 +235,7 @@ def _print(
             table.add_row(*cells)
         console.print(table)
         console.print()
-    words = [ROBUST_WORD, UNDECIDED, FRAGILE] if arguments.perturb else []
+    words = [ROBUST, UNDECIDED, FRAGILE] if arguments.perturb else []
     table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", *words)
     for row in rates:
         if row["trials"]:
@@ -249,8 +249,8 @@ def _print(
                 *(str(row[word]) for word in words),
             )
     console.print(table)
-    noun = f"{ROBUST_WORD} {target.noun}" if arguments.perturb else target.noun
-    for line in _ratios(rates, ROBUST_WORD if arguments.perturb else "found", noun):
+    noun = f"{ROBUST} {target.noun}" if arguments.perturb else target.noun
+    for line in _ratios(rates, ROBUST if arguments.perturb else "found", noun):
         console.print(line)
     if ordered:
         best = ordered[0].record

@@ -26,14 +26,16 @@ from typing_extensions import override
 
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner
+from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.extras.search.journal import Journal, StoredAnswer
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.worlds.edited import EditedWorld
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.manifest import sha256_of
+from gz_testauto.worlds.record import WorldRecord
 
 PLACE_M = {Outcome.TIMED_OUT: 2.0}
 """Largest distance (m) between the places of equal failures; 0.5 m for all other outcomes."""
@@ -65,6 +67,17 @@ class Candidate:
     start: Pose2D
     goals: Tuple[Pose2D, ...]
     without: Tuple[str, ...] = ()
+
+    @classmethod
+    def complete(cls, trial: Trial, world: EditedWorld) -> "Candidate":
+        """Return the unchanged trial in ``world``, as a candidate."""
+        return cls(tuple(world.obstacles), (), trial.mission.start, trial.mission.goals)
+
+    def trial(self, failed: Trial, world: WorldRecord) -> Trial:
+        """Return the trial of the candidate, whose file is ``world``, instead of the ``failed``
+        one."""
+        mission = replace(failed.mission, start=self.start, goals=self.goals)
+        return replace(failed, world=world, mission=mission, omitted=frozenset(self.without))
 
     def drop(self, names: Sequence[str]) -> "Candidate":
         """Return the candidate without some obstacles."""
@@ -199,24 +212,17 @@ class RepeatableFailureTest(FailureTest):
         self,
         runner: TrialRunner,
         world: EditedWorld,
-        planner: str,
-        seed: TrialSeed,
+        failed: Trial,
         journal: Journal,
         progress: Callable[[str], None],
     ) -> None:
         super().__init__(world, journal, progress)
-        self._runner, self._planner, self._seed = runner, planner, seed
+        self._runner, self._failed = runner, failed
 
     def trial(self, candidate: Candidate) -> MeasuredTrial:
-        """Return the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
-        return self._runner.run(
-            self.content(candidate),
-            self._planner,
-            seed=self._seed,
-            start=candidate.start,
-            goals=candidate.goals,
-            without=candidate.without,
-        )
+        """Run the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
+        record = self._runner.record(self.content(candidate))
+        return self._runner.measure(candidate.trial(self._failed, record))
 
     @override
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:

@@ -26,17 +26,15 @@ from typing import Any, Dict
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import open_for_replay
-from gz_testauto.campaign.robustness import PerturbedTrial, share_text
 from gz_testauto.campaign.simulator import select_simulator
-from gz_testauto.campaign.trial_runner import REMOVABLE, TrialRunner, TrialSeed
+from gz_testauto.campaign.trial_runner import TrialRunner
 from gz_testauto.cli.replay import find_trial, require_result
 from gz_testauto.cli.trust import add_trust_argument, require_trust
-from gz_testauto.extras.search.examination import Examination
+from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.extras.search.journal import JOURNAL, Journal
 from gz_testauto.extras.search.one_trial import (
     CAMPAIGN,
@@ -46,6 +44,7 @@ from gz_testauto.extras.search.one_trial import (
     draw,
     one_trial_spec,
 )
+from gz_testauto.extras.search.repeats import Examination
 from gz_testauto.extras.search.shrink import (
     Candidate,
     FailedTrial,
@@ -53,13 +52,13 @@ from gz_testauto.extras.search.shrink import (
     RepeatableFailureTest,
     shrink,
 )
-from gz_testauto.extras.search.stack_failure import Repeats, StackFailureTest, run_repeats
+from gz_testauto.extras.search.stack_failure import StackFailureTest, run_repeats
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign
-from gz_testauto.worlds.edited import EditedWorld
+from gz_testauto.trial.plan import PreparedCampaign
+from gz_testauto.trial.testbed import REMOVABLE
+from gz_testauto.trial.trial import Trial
 
 PERTURBED = 10
 """Default number of perturbed trials from which the robustness is estimated."""
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         trust = functools.partial(require_trust, is_trusted=arguments.trust)
         campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
-        where = f"{escape_text(trial.world)} {trial.planner}"
+        where = f"{escape_text(trial.world.name)} {trial.planner.name}"
         found_trials = {one.trial: one for one in store.results().trials}
         stored = require_result(found_trials.get(trial.index), trial)
         if stored.outcome.success:
@@ -119,8 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
             "without them"
         )
     out = arguments.out or _default_out(directory.path, trial.label)
-    bounds = campaign.static_map.bounds(campaign.world(trial))
-    spec = one_trial_spec(campaign.spec, trial.planner, bounds, out.absolute())
+    bounds = campaign.bed.static_map.bounds(trial.world, trial.mission)
+    spec = one_trial_spec(campaign.spec, trial.planner.name, bounds, out.absolute())
     confirm = arguments.simulator_confirm or ""
     if confirm:
         select_simulator(spec, confirm)  # rejects an unknown name, and any name for a stack
@@ -151,22 +150,15 @@ class _Shrinking:
         where: str,
         out: Path,
     ) -> None:
-        self._campaign, self._planner, self._stored = campaign, trial.planner, stored
+        self._bed, self._trial, self._stored = campaign.bed, trial, stored
         self._where, self._out = where, out
-        record = campaign.world(trial)
-        self._world = EditedWorld(record.path, campaign.spec.worlds.obstacle_pattern)
-        self._seed = TrialSeed.of_trial(campaign.spec, trial.world_index, trial.repetition)
-        self._complete = Candidate(
-            tuple(self._world.obstacles),
-            (),
-            campaign.missions.start_in(trial.world),
-            tuple(campaign.missions.goals_in(trial.world)),
-        )
+        self._world = EditedWorld(trial.world.path, spec.worlds.obstacle_pattern)
+        self._complete = Candidate.complete(trial, self._world)
         self._omissible = [entry.name for key in REMOVABLE for entry in getattr(spec, key)]
         inputs = {
             "campaign": spec.model_dump(mode="json"),
-            "world": record.sha256,
-            "seed": list(self._seed),
+            "world": trial.world.sha256,
+            "seed": list(trial.numbers.model_dump().values()),
         }
         self._journal = Journal(out / JOURNAL, inputs)
 
@@ -174,7 +166,7 @@ class _Shrinking:
         """Shrink a failure that repeats bit by bit. Return the content of ``shrunk.json``."""
         with TrialRunner(spec) as runner:
             fails = RepeatableFailureTest(
-                runner, self._world, self._planner, self._seed, self._journal, _print_progress
+                runner, self._world, self._trial, self._journal, _print_progress
             )
             first = fails.trial(self._complete)
             if first.outcome is not self._stored.outcome:
@@ -188,28 +180,20 @@ class _Shrinking:
             fails.compare_with(failed, self._complete)
             found = self._smallest(fails, failed)
             last = fails.trial(found)
-        write_atomically(self._out / WORLD, fails.content(found))
-        text = campaign_text(spec, found, self._seed)
+            write_atomically(self._out / WORLD, fails.content(found))
+            shrunk = found.trial(self._trial, runner.record(self._out / WORLD))
+        text = campaign_text(spec, found, self._trial.numbers)
         write_atomically(self._out / CAMPAIGN, text.encode("utf-8"))
         self._draw(fails, found, failed, FailedTrial(last.outcome, last.recording))
         result = self._summary(fails, found, failed)
         result["original_repeated_bit_by_bit"] = same_bits
         result["time_s"] = last.recording.duration_s
         self._print(result, f"{last.outcome.value}, {escape_text(last.detail)}")
-        kept = _entries(spec, found)
-        shrunk = PerturbedTrial(
-            EditedWorld(self._out / WORLD, spec.worlds.obstacle_pattern),
-            self._planner,
-            self._seed,
-            found.start,
-            found.goals,
-        )
-        reduced = spec.model_copy(update=kept)
-        with Examination(reduced, self._journal, confirm, _print_progress) as examination:
+        with Examination(spec, self._journal, confirm, progress=_print_progress) as examination:
             if perturbed:
-                robustness = examination.robustness(shrunk, last.outcome, perturbed)
-                result["robustness"] = {"same": robustness.same, "valid": robustness.valid}
-                print(f"robustness: {robustness.summary}")
+                count = examination.count(shrunk, last.outcome, perturbed)
+                result["robustness"] = count._asdict()
+                print(f"robustness: {count.text('perturbed trials', 'have the failure')}")
             if confirm:
                 result["confirmed_in"] = examination.confirmation(shrunk).sentence(last.outcome)
                 print(f"{confirm}: {result['confirmed_in']}")
@@ -220,8 +204,8 @@ class _Shrinking:
         new trials. Return the content of ``shrunk.json``."""
         fails = StackFailureTest(
             spec,
-            self._campaign.robot,
-            self._seed,
+            self._bed.robot,
+            self._trial,
             self._out / "candidates",
             self._world,
             self._journal,
@@ -239,16 +223,17 @@ class _Shrinking:
         result = self._summary(fails, found, self._stored)
         self._print(result, self._stored.outcome.value)
         if repeats:
-            rate = run_repeats(self._out / CAMPAIGN, self._stored)
-            result["failure_rate"] = {"same": rate.same, "valid": rate.valid}
-            print(f"failure rate: {_rate_text(rate)}")
-            if rate.example is not None:
-                self._draw(fails, found, self._stored, rate.example)
+            repeats_of_failure = run_repeats(self._out / CAMPAIGN, self._stored)
+            count, example = repeats_of_failure.count, repeats_of_failure.example
+            result["failure_rate"] = count._asdict()
+            print(f"failure rate: {count.text('trials', 'have the failure')}")
+            if example is not None:
+                self._draw(fails, found, self._stored, example)
         shutil.rmtree(self._out / "candidates", ignore_errors=True)
         return result
 
     def _smallest(self, fails: FailureTest, first: FailedTrial) -> Candidate:
-        height_m = self._campaign.robot.height_m
+        height_m = self._bed.robot.height_m
         return shrink(fails, self._world, first, self._complete, height_m, self._omissible)
 
     def _draw(
@@ -259,8 +244,8 @@ class _Shrinking:
             last,
             {"before": fails.content(self._complete), "after": fails.content(found)},
             {"before": self._complete, "after": found},
-            np.asarray(self._campaign.limits.footprint_m),
-            self._campaign.robot.height_m,
+            np.asarray(self._bed.limits.footprint_m),
+            self._bed.robot.height_m,
             self._out / PICTURE,
         )
 
@@ -284,23 +269,9 @@ class _Shrinking:
             print(f"omitted without effect: {', '.join(result['omitted'])}")
 
 
-def _rate_text(rate: Repeats) -> str:
-    if not rate.valid:
-        return "unknown, since no trial is valid"
-    share = share_text(success_rate(rate.same, rate.valid))
-    return f"{rate.same} of {rate.valid} trials have the failure ({share})"
-
-
 def _default_out(results: Path, label: str) -> Path:
     folder = results.absolute()
     return folder.with_name(f"{folder.name}_shrunk") / label
-
-
-def _entries(spec: Any, candidate: Candidate) -> Dict[str, Any]:
-    return {
-        key: tuple(one for one in getattr(spec, key) if one.name not in candidate.without)
-        for key in REMOVABLE
-    }
 
 
 def _print_progress(line: str) -> None:

@@ -7,16 +7,19 @@ search would give too high a share.
 """
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from typing_extensions import override
 
+from gz_testauto.analysis.repeats import NO_REPEATS, RepeatCount
 from gz_testauto.base.disk import make_directory
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.simulator import chosen_executor
-from gz_testauto.campaign.trial_runner import TrialSeed, path_of_mission_m
+from gz_testauto.campaign.trial_runner import path_of_mission_m
+from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.extras.search.journal import Journal
 from gz_testauto.extras.search.one_trial import CAMPAIGN, WORLD, campaign_text
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial, FailureTest
@@ -26,7 +29,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.worlds.edited import EditedWorld
+from gz_testauto.trial.trial import Trial
 
 MOST_TRIALS, ENOUGH = 3, 2
 """A candidate has at most three trials. Two with the failure, or two without it, decide."""
@@ -34,13 +37,13 @@ MOST_TRIALS, ENOUGH = 3, 2
 RESULTS = "results"
 
 
-class Repeats(NamedTuple):
-    """The repeats of a trial: ``same`` of the ``valid`` ones have the failure. ``example`` is the
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """The repeats of a trial, and the number of them that have the failure. ``example`` is the
     first of these, or otherwise the first valid one."""
 
-    same: int
-    valid: int
-    example: Optional[FailedTrial]
+    count: RepeatCount = NO_REPEATS
+    example: Optional[FailedTrial] = None
 
 
 def run_repeats(
@@ -70,7 +73,7 @@ class _Follower(CampaignListener):
 
     def __init__(self, out: Path, first: FailedTrial) -> None:
         self._out, self._first = out, first
-        self.repeats = Repeats(0, 0, None)
+        self.repeats = Repeats()
 
     @override
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
@@ -82,7 +85,8 @@ class _Follower(CampaignListener):
             records = [one for one in store.results().trials if one.outcome.valid]
             trials = [FailedTrial(one.outcome, store.trajectory(one)) for one in records]
         same = [one for one in trials if self._first.is_same(one.outcome, one.recording)]
-        self.repeats = Repeats(len(same), len(trials), next(iter(same or trials), None))
+        count = RepeatCount(len(same), len(trials))
+        self.repeats = Repeats(count, next(iter(same or trials), None))
 
 
 class StackFailureTest(FailureTest):
@@ -93,21 +97,21 @@ class StackFailureTest(FailureTest):
         self,
         spec: StackCampaignSpec,
         robot: RobotBody,
-        seed: TrialSeed,
+        failed: Trial,
         folder: Path,
         world: EditedWorld,
         journal: Journal,
         progress: Callable[[str], None],
     ) -> None:
         super().__init__(world, journal, progress)
-        self._spec, self._robot, self._seed, self._folder = spec, robot, seed, folder
+        self._spec, self._robot, self._failed, self._folder = spec, robot, failed, folder
 
     @override
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
         path = self._folder / WORLD
         _write(path, self.content(candidate))
-        goals = candidate.goals
-        return path_of_mission_m(self._spec, self._robot, path, candidate.start, goals)
+        mission = candidate.trial(self._failed, self._failed.world).mission
+        return path_of_mission_m(self._spec, self._robot, path, mission)
 
     @override
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
@@ -118,20 +122,21 @@ class StackFailureTest(FailureTest):
         outcome = "no valid trial" if found.example is None else found.example.outcome.value
         return {
             "outcome": outcome,
-            "same": found.same >= ENOUGH,
-            "with_failure": found.same,
-            "trials": found.valid,
+            "same": found.count.same >= ENOUGH,
+            "with_failure": found.count.same,
+            "trials": found.count.valid,
         }
 
     def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
         """Write the world of a candidate, and a campaign file with repeats of its trial."""
         _write(folder / WORLD, self.content(candidate))
-        text = campaign_text(self._spec, candidate, self._seed, repeats)
+        text = campaign_text(self._spec, candidate, self._failed.numbers, repeats)
         _write(folder / CAMPAIGN, text.encode("utf-8"))
 
     @staticmethod
     def _is_decided(found: Repeats) -> bool:
-        return found.same >= ENOUGH or found.valid - found.same > MOST_TRIALS - ENOUGH
+        same, valid = found.count
+        return same >= ENOUGH or valid - same > MOST_TRIALS - ENOUGH
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,21 +1,26 @@
 """The stored outcomes of perturbed trials of a campaign, and their section of the report."""
 
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.intervals import Estimate, success_rate
+from gz_testauto.analysis.intervals import Estimate
+from gz_testauto.analysis.repeats import (
+    FRAGILE,
+    LABELS,
+    LEAST_ROBUST,
+    NO_REPEATS,
+    ROBUST,
+    UNDECIDED,
+    UNTESTED,
+    RepeatCount,
+)
 from gz_testauto.analysis.summary import clustered_rate
-from gz_testauto.extras.search.journal import StoredTrial, read_journal
+from gz_testauto.extras.search.journal import PERTURBED, StoredTrial, read_journal
 from gz_testauto.report.plain import interval_text, number_text
 from gz_testauto.report.sections import Section, SectionTable
 from gz_testauto.results.records import CampaignResults, TrialRecord
-from gz_testauto.trial.plan import trial_label
-
-ROBUST = 0.8
-"""Least share of perturbed trials with the same outcome for a robust outcome."""
+from gz_testauto.trial.trial import trial_label
 
 REPEATS = 20
 """Default number of perturbed trials. If all have the same outcome, 17 are enough to label it."""
@@ -29,32 +34,6 @@ OF_SEARCH = "search.jsonl"
 SHOWN = 20
 """Largest number of trials that are listed in the terminal."""
 
-WORDS = ROBUST_WORD, UNDECIDED, FRAGILE, UNTESTED = "robust", "undecided", "fragile", "not tested"
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Of ``valid`` perturbed trials, ``same`` have the outcome of the unchanged trial."""
-
-    same: int
-    valid: int
-
-    @property
-    def word(self) -> str:
-        """Return whether the outcome is robust or fragile, undecided if the interval of the share
-        contains :data:`ROBUST`, or not tested."""
-        if not self.valid:
-            return UNTESTED
-        share = success_rate(self.same, self.valid)
-        if share.low >= ROBUST:
-            return ROBUST_WORD
-        return FRAGILE if share.high < ROBUST else UNDECIDED
-
-
-def answer_key(label: str, number: int) -> str:
-    """Return the key in a journal of the perturbed repeat ``number`` of a trial."""
-    return f"{label} perturbed {number}".lstrip()
-
 
 def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[str]]]:
     """Return the stored outcome of each repeat, by the label of the trial and the number of the
@@ -64,15 +43,15 @@ def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[str]]]:
         path = directory / name
         journal = read_journal(path) if os.path.exists(path) else None
         for key, stored in () if journal is None else journal.answers.items():
-            match = re.fullmatch(r"(.+) perturbed (\d{1,9})", key)
-            if match:
+            label, _, number = key.rpartition(PERTURBED)
+            if label:
                 outcome = stored.parse(StoredTrial).outcome
                 word = None if outcome is None else outcome.value
-                found.setdefault(match[1], {})[int(match[2])] = word
+                found.setdefault(label, {})[int(number)] = word
     return found
 
 
-def read_counts(directory: Path, results: CampaignResults) -> Dict[int, Counts]:
+def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
     """Return the counts of each trial with stored repeats, by its index in the plan. Raises
     ``ResultsError`` if a file is damaged."""
     outcomes = read_outcomes(directory)
@@ -82,7 +61,7 @@ def read_counts(directory: Path, results: CampaignResults) -> Dict[int, Counts]:
         if record.outcome.valid and label in outcomes:
             words = list(outcomes[label].values())
             same = words.count(record.outcome.value)
-            found[record.trial] = Counts(same, len(words) - words.count(None))
+            found[record.trial] = RepeatCount(same, len(words) - words.count(None))
     return found
 
 
@@ -94,23 +73,23 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
         return None
     valid = [one for one in results.trials if one.outcome.valid]
     listed = [one for one in valid if one.trial in counts or not one.completed]
-    order = [FRAGILE, UNDECIDED, ROBUST_WORD, UNTESTED]
+    order = [FRAGILE, UNDECIDED, ROBUST, UNTESTED]
     listed.sort(key=lambda one: (one.completed, order.index(_word(counts, one)), one.trial))
-    rows = tuple(_row(one, counts.get(one.trial, Counts(0, 0))) for one in listed)
-    marks = {at: FRAGILE for at, one in counts.items() if one.word == FRAGILE}
+    rows = tuple(_row(one, counts.get(one.trial, NO_REPEATS)) for one in listed)
+    marks = {at: FRAGILE for at, one in counts.items() if one.label == FRAGILE}
     return Section(
         "Robustness of outcomes",
         (
-            f"An outcome is robust if at least {100 * ROBUST:.0f} % of trials with small changes "
-            "have it, and otherwise fragile. It is undecided if the exact 95 % interval of this "
-            "share allows both. The share of fragile outcomes is that of the tested trials, "
+            f"An outcome is robust if at least {100 * LEAST_ROBUST:.0f} % of trials with small "
+            "changes have it, and otherwise fragile. It is undecided if the exact 95 % interval of "
+            "this share allows both. The share of fragile outcomes is that of the tested trials, "
             "without and with the undecided ones; its interval contains the intervals of both. "
             "Successes that were not tested are not listed.",
         ),
         (
             SectionTable(
                 "",
-                ("trials", *WORDS, "fragile %", "95 % CI"),
+                ("trials", *LABELS, "fragile %", "95 % CI"),
                 tuple(_summaries(results.planners, valid, counts)),
             ),
             SectionTable(
@@ -124,12 +103,12 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     )
 
 
-def _word(counts: Dict[int, Counts], record: TrialRecord) -> str:
-    return counts.get(record.trial, Counts(0, 0)).word
+def _word(counts: Dict[int, RepeatCount], record: TrialRecord) -> str:
+    return counts.get(record.trial, NO_REPEATS).label
 
 
 def _summaries(
-    planners: Sequence[str], valid: Sequence[TrialRecord], counts: Dict[int, Counts]
+    planners: Sequence[str], valid: Sequence[TrialRecord], counts: Dict[int, RepeatCount]
 ) -> List[Tuple[str, ...]]:
     """Return one row for the failures, and one for the successes, of each planner."""
     rows = []
@@ -142,7 +121,7 @@ def _summaries(
             rows.append(
                 (
                     f"{planner}, {kind}",
-                    *(str(words.count(word)) for word in WORDS),
+                    *(str(words.count(word)) for word in LABELS),
                     " to ".join(shares),
                     interval_text(least._replace(high=most.high), 0, 100) or "-",
                 )
@@ -160,8 +139,8 @@ def _share(trials: Sequence[TrialRecord], words: Sequence[str], wanted: Sequence
     return clustered_rate([sum(one) for one in counts], [len(one) for one in counts])
 
 
-def _row(record: TrialRecord, counts: Counts) -> Tuple[str, ...]:
+def _row(record: TrialRecord, counts: RepeatCount) -> Tuple[str, ...]:
     label = trial_label(record.world, record.planner, record.repetition)
-    share = interval_text(success_rate(counts.same, counts.valid), 0, 100)
+    share = interval_text(counts.share, 0, 100)
     same = f"{counts.same} of {counts.valid}" if counts.valid else "-"
-    return label, record.outcome.label, same, share or "-", counts.word
+    return label, record.outcome.label, same, share or "-", counts.label

@@ -31,7 +31,7 @@ from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
 from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import ALL, TrialSelection
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.source import missions_of
 
@@ -174,10 +174,11 @@ def require_separate_worlds(
             records = gather_worlds(spec, robot, Path(folder), world_workers)
             missions = missions_of(spec, Path(folder))
             for record in records:
+                mission = missions.of(record.name)
                 key: Tuple[Any, ...] = (
                     record.sha256,
-                    missions.start_in(record.name),
-                    missions.goals_in(record.name),
+                    mission.start,
+                    mission.goals,
                 )
                 if spec.changes_worlds:
                     numbers = spec.random_numbers(record.world_index, 0)

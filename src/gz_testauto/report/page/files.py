@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from gz_testauto.report.sources import Source, source_of
 from gz_testauto.results.records import TrialRecord
-from gz_testauto.trial.plan import trial_label
+from gz_testauto.trial.trial import trial_label
 
 FindFiles = Callable[[TrialRecord], Dict[str, str]]
 

@@ -21,7 +21,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.trial.setup import PreparedCampaign
+from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Missions
 
@@ -64,7 +64,7 @@ class WorldContext:
     @property
     def footprint_m(self) -> Optional[np.ndarray]:
         """The robot's outline, shape (n, 2), in the base frame."""
-        return None if self.campaign is None else np.asarray(self.campaign.limits.footprint_m)
+        return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
         """Return the waypoints (m) on the static map, which this package's planners follow.
@@ -78,7 +78,8 @@ class WorldContext:
         if not isinstance(spec, BuiltinCampaignSpec) or spec.worlds.base is None:
             return []
         try:
-            ways = self.campaign.static_map.waypoints(world)
+            mission = self.campaign.missions.of(world.name)
+            ways = self.campaign.bed.static_map.waypoints(world, mission)
             return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
             self._without_path = True
@@ -89,7 +90,8 @@ class WorldContext:
         """Return the lanes of a world's road, each as x, y and width (m), shape (k, 3)."""
         if self.campaign is None:
             return []
-        lanes = self.campaign.static_map.lanes(world)
+        mission = self.campaign.missions.of(world.name)
+        lanes = self.campaign.bed.static_map.lanes(mission)
         return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
 
     def outlines(self, world: WorldRecord) -> Outlines:
@@ -97,7 +99,7 @@ class WorldContext:
         if self.campaign is None:
             return {}
         try:
-            return self.campaign.obstacles(find_world(world, self.directory)).outlines()
+            return self.campaign.bed.obstacles(find_world(world, self.directory)).outlines()
         except GzTestautoError as error:
             self.problems.append(f"{world.name} is drawn without obstacles: {error}")
             return {}
@@ -159,7 +161,8 @@ def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}
-    start, goals = missions.start_in(world.name), missions.goals_in(world.name)
+    mission = missions.of(world.name)
+    start, goals = mission.start, mission.goals
     return {
         "start": [start.x_m, start.y_m, start.yaw_rad],
         "goals": [[goal.x_m, goal.y_m, spec.goal.tolerance_m] for goal in goals],

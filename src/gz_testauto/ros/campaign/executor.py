@@ -44,10 +44,10 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.localization import ARRIVED_GRACE_S
 from gz_testauto.trial.lockstep import sensors_of
 from gz_testauto.trial.monitor import TrialMonitor
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign, require_builtin
 from gz_testauto.trial.static_maps import MapInputs
 from gz_testauto.trial.termination import TrialEnd
+from gz_testauto.trial.testbed import TestBed, require_builtin
+from gz_testauto.trial.trial import Trial
 
 SERVER_TIMEOUT_S = 60.0
 POLL_S = 0.05
@@ -104,22 +104,22 @@ class RosTrialExecutor(TrialExecutor):
 
     def __init__(
         self,
-        campaign: PreparedCampaign,
+        bed: TestBed,
         log_directory: Path,
         should_stop: StopRequest,
     ) -> None:
         """Register the topics. ``should_stop`` is called repeatedly while the executor waits for
         the simulator node between trials. Raises ``SpecError`` for a campaign on a navigation
         stack, and if the robot does not have a sensor that a planner reads."""
-        self._campaign = require_builtin(campaign)
-        _require_ros_support(self._campaign.spec)
+        self._bed = require_builtin(bed)
+        _require_ros_support(self._bed.spec)
         self._sensors = {
             planner.name: sensors_of(
                 make_planner(planner.plugin, **planner.parameters),
-                self._campaign.robot,
+                self._bed.robot,
                 planner.name,
             )
-            for planner in self._campaign.spec.planners
+            for planner in self._bed.spec.planners
         }
         self._should_stop = should_stop
         self._log_directory = log_directory
@@ -128,7 +128,7 @@ class RosTrialExecutor(TrialExecutor):
         self._map = advertise(interface.MAP)
         self._published_map: Optional[MapInputs] = None
         self._road: Optional[rospy.Publisher] = None
-        if self._campaign.spec.has_road:
+        if self._bed.spec.has_road:
             self._road = advertise(interface.ROAD)
 
     def open(self) -> None:
@@ -162,8 +162,8 @@ class RosTrialExecutor(TrialExecutor):
             return self._execute(trial, should_stop)
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        actors = self._campaign.actors(trial)
-        monitor = self._campaign.monitor(trial, actors.all_models)
+        actors = self._bed.actors(trial)
+        monitor = self._bed.monitor(trial, actors.all_models)
         planner = self._planner(trial)
         self._publish_map(trial)
         self._inbox.clear()
@@ -171,7 +171,7 @@ class RosTrialExecutor(TrialExecutor):
         self._publish_road(trial, scene.stamp)
         began_s = time.monotonic()
         # With this stamp the planner ignores odometry of earlier scenes.
-        planner.seed(self._campaign.planner_seed(trial))
+        planner.seed(self._bed.planner_seed(trial))
         planner.move_base.begin(monitor.goal, scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
@@ -209,7 +209,7 @@ class RosTrialExecutor(TrialExecutor):
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
         """Pass every snapshot of the trial to the monitor until the trial ends. Return the end of
         the trial and the last snapshot."""
-        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        stall_timeout_s = self._bed.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
         progress_s = time.monotonic()
@@ -228,7 +228,7 @@ class RosTrialExecutor(TrialExecutor):
                 verdict = monitor.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
                 if monitor.goal_is_new:
-                    planner.seed(self._campaign.planner_seed(trial, monitor.visited))
+                    planner.seed(self._bed.planner_seed(trial, monitor.visited))
                     planner.move_base.send_next(monitor.goal, self._next_period(seen))
             elif last is not None and (reason := _abort_reason(planner.move_base)) is not None:
                 verdict = monitor.planner_aborted(reason)
@@ -242,7 +242,7 @@ class RosTrialExecutor(TrialExecutor):
         With this stamp, the planner computes one command for each observation, even though it stops
         the robot at the end of a goal.
         """
-        period_ns = nanoseconds_of(0.5 * self._campaign.spec.control_period_s)
+        period_ns = nanoseconds_of(0.5 * self._bed.spec.control_period_s)
         return rospy.Time(*divmod(seen.stamp_ns + period_ns, NANOSECONDS))
 
     def _identity_parameter(self) -> Dict[str, Any]:
@@ -258,19 +258,19 @@ class RosTrialExecutor(TrialExecutor):
         return float(hold_s), float(start_s)
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
-        scene, spec = self._campaign.scene(trial), self._campaign.spec
-        robot = self._campaign.robot
-        actors = world_actors(self._campaign.world_scene(self._campaign.world(trial)))
+        scene, spec = self._bed.scene(trial), self._bed.spec
+        robot = self._bed.robot
+        actors = world_actors(self._bed.world_scene(trial.world))
         request = LoadSceneRequest(
             world=str(scene.world),
             robot_model=str(robot.path),
             robot_name=robot.name,
             robot_lidar=robot.lidar.scoped_name if robot.lidar is not None else "",
-            robot_sensors=",".join(one.name for one in self._sensors[trial.planner]),
+            robot_sensors=",".join(one.name for one in self._sensors[trial.planner.name]),
             start=Pose2D(*scene.start),
             seed=scene.seed,
             with_actors=spec.changes_worlds or spec.tracking is not None or bool(actors),
-            world_index=trial.world_index,
+            world_index=trial.world.world_index,
             repetition=trial.repetition,
         )
         try:
@@ -283,35 +283,36 @@ class RosTrialExecutor(TrialExecutor):
 
     def _planner(self, trial: Trial) -> PlannerProcess:
         """Return the planner node of a trial, and start the node before its first trial."""
-        if trial.planner not in self._planners:
-            campaign = self._campaign
-            spec, limits = campaign.planner(trial), dataclasses.asdict(campaign.limits)
-            sensors, lidar = self._sensors[trial.planner], campaign.robot.lidar
+        name = trial.planner.name
+        if name not in self._planners:
+            bed = self._bed
+            spec, limits = bed.planner(trial), dataclasses.asdict(bed.limits)
+            sensors, lidar = self._sensors[name], bed.robot.lidar
             parameters = PlannerParameters(
                 plugin=spec.plugin,
                 parameters=spec.parameters,
-                **{**limits, "footprint_m": list(campaign.limits.footprint_m)},
-                goal_tolerance_m=campaign.spec.arrival_tolerance_m,
-                arrival_s=0.0 if campaign.spec.localization is None else ARRIVED_GRACE_S,
-                margin_m=campaign.spec.global_plan.margin_m,
-                period=campaign.spec.control_period_s,
-                tracking=campaign.spec.tracking is not None,
-                on_road=campaign.spec.has_road,
+                **{**limits, "footprint_m": list(bed.limits.footprint_m)},
+                goal_tolerance_m=bed.spec.arrival_tolerance_m,
+                arrival_s=0.0 if bed.spec.localization is None else ARRIVED_GRACE_S,
+                margin_m=bed.spec.global_plan.margin_m,
+                period=bed.spec.control_period_s,
+                tracking=bed.spec.tracking is not None,
+                on_road=bed.spec.has_road,
                 robot_model=self._model() if sensors else None,
                 sensor_delays_s={one.name: one.delay_s for one in sensors},
                 scan_delay_s=lidar.parts[0].delay_s if lidar is not None and lidar.parts else 0.0,
             )
             process = PlannerProcess(
-                trial.planner,
+                name,
                 parameters,
                 self._log_directory,
-                campaign.spec.limits.stall_timeout_s,
+                bed.spec.limits.stall_timeout_s,
                 [sensor_topic(sensor) for sensor in sensors],
             )
             topic = interface.CYCLE_TIME._replace(name=f"{process.node}/cycle_time")
             cycles = subscribe(topic, self._inbox.add_cycle)
-            self._planners[trial.planner] = (process, cycles)
-        process = self._planners[trial.planner][0]
+            self._planners[name] = (process, cycles)
+        process = self._planners[name][0]
         process.require_alive()
         process.await_server(SERVER_TIMEOUT_S, self._should_stop)
         return process
@@ -320,13 +321,13 @@ class RosTrialExecutor(TrialExecutor):
         """Write the robot's model as one SDF file for the planner nodes, and return its path."""
         path = self._log_directory / "robot.sdf"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self._campaign.robot.sdf, encoding="utf-8")
+        path.write_text(self._bed.robot.sdf, encoding="utf-8")
         return path
 
     def _publish_map(self, trial: Trial) -> None:
         """Publish the static map of the trial's world if it differs from the published one."""
-        known = self._campaign.static_map
-        shown = known.inputs(self._campaign.world(trial))
+        known = self._bed.static_map
+        shown = known.inputs(trial.world, trial.mission)
         if shown != self._published_map:
             self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
             self._published_map = shown
@@ -335,7 +336,7 @@ class RosTrialExecutor(TrialExecutor):
         """Publish the road of the trial's world for the goal with the time stamp ``stamp``."""
         if self._road is None:
             return
-        lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
+        lanes = self._bed.lanes(trial)
         self._road.publish(road_message(lanes, stamp))
 
 

@@ -23,8 +23,8 @@ from gz_testauto.ros.session import (
     new_log_directory,
 )
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
+from gz_testauto.trial.testbed import BuiltinTestBed, TestBed, require_builtin
+from gz_testauto.trial.trial import Trial
 
 MASTER_TIMEOUT_S = 60.0
 SIMULATOR = "/simulator"
@@ -38,7 +38,7 @@ class NodeSessionSettings(NamedTuple):
     """The settings of a session with nodes. ``simulator_parameters`` are the private parameters of
     the simulator node."""
 
-    campaign: PreparedBuiltin
+    bed: BuiltinTestBed
     logs: Path
     simulator_parameters: Mapping[str, Parameter]
 
@@ -49,14 +49,14 @@ class IsolatedNodesExecutor(SessionExecutor):
 
     def __init__(
         self,
-        campaign: PreparedCampaign,
+        bed: TestBed,
         log_directory: Path,
         simulator_parameters: Mapping[str, Parameter],
     ) -> None:
         """Store the arguments without starting a process. ``simulator_parameters`` are the
         simulator node's private parameters. Raises ``SpecError`` for a campaign on a navigation
         stack."""
-        self._campaign = require_builtin(campaign)
+        self._bed = require_builtin(bed)
         self._logs = log_directory
         self._parameters = dict(simulator_parameters)
         self._identity: Optional[SimulatorIdentity] = None
@@ -78,12 +78,12 @@ class IsolatedNodesExecutor(SessionExecutor):
 
     def _start_session(self, request: object) -> Session:
         logs = new_log_directory(self._logs, f"worker_{os.getpid()}")
-        settings = NodeSessionSettings(self._campaign, logs, self._parameters)
+        settings = NodeSessionSettings(self._bed, logs, self._parameters)
         return Session(start_node_session, settings, logs / "session.log")
 
     @property
     def _silence_timeout_s(self) -> float:
-        return self._campaign.spec.limits.hang_timeout_s
+        return self._bed.spec.limits.hang_timeout_s
 
 
 def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
@@ -118,7 +118,7 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
             raise SimulatorError(failure)
         return False
 
-    trials = RosTrialExecutor(settings.campaign, settings.logs, check_simulator)
+    trials = RosTrialExecutor(settings.bed, settings.logs, check_simulator)
     trials.open()
 
     def handle(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:

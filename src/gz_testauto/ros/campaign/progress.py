@@ -14,7 +14,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.ros.campaign import interface
 from gz_testauto.ros.graph import advertise
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.trial import Trial
 
 
 class ProgressPublisher(CampaignListener):
@@ -46,7 +46,7 @@ class ProgressPublisher(CampaignListener):
         """Publish the start of a trial."""
         self._message.attempt = self._message.attempt + 1 if trial == self._running else 1
         self._running = trial
-        self._message.world, self._message.planner = trial.world, trial.planner
+        self._message.world, self._message.planner = trial.world.name, trial.planner.name
         self._message.repetition = trial.repetition
         self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
 

@@ -66,7 +66,7 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.localization import make_estimator
-from gz_testauto.trial.setup import read_body
+from gz_testauto.trial.testbed import read_body
 
 ALL_SENSORS = "all"
 """The value of the parameter ``robot_sensors`` that selects all sensors of the robot."""
@@ -196,10 +196,10 @@ class SimulatorNode:
             self._campaign,
             scene.robot,
             scene.start,
-            request.world_index,
+            self._campaign.road_of(request.world_index),
+            self._campaign.random_numbers(request.world_index, request.repetition),
             scene.world,
             world_scene,
-            request.repetition,
         )
 
     def _publish_period(self, period: Period) -> None:

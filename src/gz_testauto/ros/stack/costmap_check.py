@@ -38,8 +38,8 @@ from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.scene import SceneModel, WorldScene, placed_model
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedStack
+from gz_testauto.trial.testbed import StackTestBed
+from gz_testauto.trial.trial import Trial
 
 LETHAL = 100
 """Published value of a costmap cell that a sensor or the map has marked."""
@@ -223,9 +223,9 @@ class CostmapCheck:
     """The check of the costmap before the goal of each trial. The costmap is not checked if
     ``stack.names.costmap`` is null or no node publishes this topic."""
 
-    def __init__(self, campaign: PreparedStack, localization: Localization) -> None:
-        self._campaign = campaign
-        self._stack = campaign.spec.stack
+    def __init__(self, bed: StackTestBed, localization: Localization) -> None:
+        self._bed = bed
+        self._stack = bed.spec.stack
         self._localization = localization
 
     def require_marks(
@@ -250,7 +250,7 @@ class CostmapCheck:
             return
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
-        scene = self._campaign.world_scene(self._campaign.world(trial))
+        scene = self._bed.world_scene(trial.world)
         models = {one.name: placed_model(one.sdf, one.name, one.pose) for one in extra_models}
         scene = replace(scene, models={**scene.models, **models})
         while True:
@@ -284,17 +284,17 @@ class CostmapCheck:
         ranges_m = [source.obstacle_range_m for source in layers.sources] or [OBSTACLE_RANGE_M]
         obstacles = [name for name, model in scene.models.items() if not model.is_ground]
         poses = {name: state.pose for name, state in look(obstacles).items()}
-        robot = poses.pop(self._campaign.robot.name)
+        robot = poses.pop(self._bed.robot.name)
         seen = cast_rays(
             scene,
-            self._campaign.static_map.scan_height_m,
+            self._bed.static_map.scan_height_m,
             (robot * lidar).position[:2],
             ray_directions(scan, robot * lidar),
             min(scan.range_max, *ranges_m) - WITHIN_M,
             poses,
         )
         places_m = _carried(base * robot.inverse(), seen)
-        pattern = self._campaign.spec.worlds.obstacle_pattern
+        pattern = self._bed.spec.worlds.obstacle_pattern
         usable = inside_window(grid, places_m, RIM_M)
         usable &= _each(hit.distance_m > scan.range_min for hit in seen)
         unknown = usable & _each(is_obstacle(hit.name, pattern) for hit in seen)
@@ -338,7 +338,7 @@ class CostmapCheck:
         )
 
     def _cause(self, scan: LaserScan, view: "_View", target: "_Target", others: int) -> str:
-        topic, height_m = self._stack.names.scan, self._campaign.static_map.scan_height_m
+        topic, height_m = self._stack.names.scan, self._bed.static_map.scan_height_m
         if not target.scan_agrees and others:
             return (
                 f"{topic} does not see it at the position in the simulator. Does it reach up "

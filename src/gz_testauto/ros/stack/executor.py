@@ -26,8 +26,8 @@ from gz_testauto.ros.session import (
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult
 from gz_testauto.trial.launch_files import check_launches
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
+from gz_testauto.trial.testbed import StackTestBed, TestBed, require_stack
+from gz_testauto.trial.trial import Trial
 
 PACKAGES = {"rosrun": "rosbash"}
 """The Debian packages of commands of ROS that are not in the package of their name."""
@@ -41,7 +41,7 @@ class StackSessionSettings(NamedTuple):
     """The settings of a session with a stack: the campaign, and the directories of logs and
     bags."""
 
-    campaign: PreparedStack
+    bed: StackTestBed
     logs: Path
     bags: Path
 
@@ -49,15 +49,15 @@ class StackSessionSettings(NamedTuple):
 class StackExecutor(SessionExecutor):
     """An executor of a campaign with ``stack``. Logs are in ``out/logs``, bags in ``out/bags``."""
 
-    def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
+    def __init__(self, bed: TestBed, out: Path) -> None:
         """Validate the campaign without starting a process.
 
         Raises ``SpecError`` for a campaign without ``stack``, and for launch files that do not
         exist or do not declare the specified arguments, and ``MissingDependencyError`` if ROS is
         not installed.
         """
-        self._campaign = require_stack(campaign)
-        spec = self._campaign.spec
+        self._bed = require_stack(bed)
+        spec = self._bed.spec
         _require_ros(spec)
         check_launches(spec)
         self._stack = spec.stack
@@ -84,12 +84,12 @@ class StackExecutor(SessionExecutor):
 
     def _start_session(self, request: Trial) -> Session:
         logs = new_log_directory(self._logs, request.label)
-        settings = StackSessionSettings(self._campaign, logs, self._bags)
+        settings = StackSessionSettings(self._bed, logs, self._bags)
         return Session(start_stack_session, settings, logs / "session.log")
 
     @property
     def _silence_timeout_s(self) -> float:
-        limits = self._campaign.spec.limits
+        limits = self._bed.spec.limits
         return SLACK_S + max(limits.stall_timeout_s, 3 * self._stack.start_timeout_s)
 
 
@@ -98,7 +98,7 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
     that runs a trial."""
     home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
-    core = start_master(home, settings.logs, settings.campaign.spec.stack.start_timeout_s)
+    core = start_master(home, settings.logs, settings.bed.spec.stack.start_timeout_s)
     import rospy  # after start_master has set the environment
 
     try:
@@ -116,9 +116,7 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
-    return StackTrialRunner(
-        settings.campaign, settings.logs, settings.bags, home, core, report
-    ).execute
+    return StackTrialRunner(settings.bed, settings.logs, settings.bags, home, core, report).execute
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:

@@ -32,8 +32,8 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
 from gz_testauto.spec.stack import PER_TRIAL, LaunchSpec
 from gz_testauto.trial.launch_files import Launch, fill_in
-from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedStack
+from gz_testauto.trial.testbed import StackTestBed
+from gz_testauto.trial.trial import Trial
 
 POLL_S = 0.1
 EXIT_TIMEOUT_S = 10.0
@@ -52,11 +52,11 @@ class LaunchedStack:
     """The running processes of a stack: roscore, simulator, robot and navigation."""
 
     def __init__(
-        self, campaign: PreparedStack, logs: Path, core: LaunchedProcess, gazebo: GazeboRosClient
+        self, bed: StackTestBed, logs: Path, core: LaunchedProcess, gazebo: GazeboRosClient
     ) -> None:
         self._gazebo = gazebo
-        self._campaign = campaign
-        self._stack = campaign.spec.stack
+        self._bed = bed
+        self._stack = bed.spec.stack
         self._logs = logs
         self._parts: Dict[str, LaunchedProcess] = {"roscore": core}
         self._navigation: Optional[Launch] = None
@@ -127,7 +127,7 @@ class LaunchedStack:
             self._gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))
 
     def _await_robot(self, of_world: AbstractSet[str]) -> None:
-        name = self._campaign.robot.name
+        name = self._bed.robot.name
         self._await(
             Requirement(
                 lambda: name in self._model_names(),
@@ -155,7 +155,7 @@ class LaunchedStack:
         if self.runs_navigation_of(trial, values):
             return
         self.end_navigation()
-        launch = self._campaign.navigation(trial)
+        launch = self._bed.navigation(trial)
         self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
         self._navigation = self._wanted(trial, values)
@@ -210,7 +210,7 @@ class LaunchedStack:
 
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
         """Raise ``SimulatorError`` unless the robot is at the start of the trial."""
-        start = self._campaign.missions.start_in(trial.world)
+        start = trial.mission.start
         away_m = start.distance_to(pose.x_m, pose.y_m)
         turned = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
         if away_m > START_WITHIN_M or turned > START_WITHIN_RAD:
@@ -223,7 +223,7 @@ class LaunchedStack:
     def _wanted(self, trial: Trial, values: Mapping[str, object]) -> Launch:
         """Return the launch file and arguments of the navigation, without the values that differ
         between trials."""
-        launch = self._campaign.navigation(trial)
+        launch = self._bed.navigation(trial)
         lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", lasting)
 

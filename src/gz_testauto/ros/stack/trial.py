@@ -48,11 +48,11 @@ from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.localization import ARRIVED_GRACE_S, localization_errors
 from gz_testauto.trial.monitor import TrialMonitor
-from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
-from gz_testauto.trial.setup import PreparedStack
 from gz_testauto.trial.static_maps import MapInputs
 from gz_testauto.trial.termination import TrialEnd
+from gz_testauto.trial.testbed import StackTestBed
+from gz_testauto.trial.trial import Trial
 
 SETTLE_S = 1.0
 """Simulated time (s) to wait for scans of the new world, before and after costmaps are cleared."""
@@ -70,22 +70,20 @@ class StackTrialRunner:
 
     def __init__(
         self,
-        campaign: PreparedStack,
+        bed: StackTestBed,
         logs: Path,
         bags: Path,
         home: Path,
         core: LaunchedProcess,
         report: ProgressCallback,
     ) -> None:
-        self._campaign = campaign
-        self._stack = campaign.spec.stack
+        self._bed = bed
+        self._stack = bed.spec.stack
         self._logs, self._bags, self._home = logs, bags, home
         self._report = report
         names = self._stack.names
-        self._gazebo = gazebo = GazeboRosClient(
-            answer_timeout_s=campaign.spec.limits.stall_timeout_s
-        )
-        self._running = LaunchedStack(campaign, logs, core, gazebo)
+        self._gazebo = gazebo = GazeboRosClient(answer_timeout_s=bed.spec.limits.stall_timeout_s)
+        self._running = LaunchedStack(bed, logs, core, gazebo)
         self._truth = GroundTruth(gazebo, names.contacts)
         self._localization = Localization(self._stack)
         self._estimated = EstimatedPoses(self._localization)
@@ -93,10 +91,10 @@ class StackTrialRunner:
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
         self._stack_monitor = StackMonitor(self._stack, self._localization)  # the last subscriber
-        self._costmap = CostmapCheck(campaign, self._localization)
+        self._costmap = CostmapCheck(bed, self._localization)
         self._updater = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
-        self._traffic = TrafficPublisher(campaign)
+        self._traffic = TrafficPublisher(bed)
         self._maps: Dict[MapInputs, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
@@ -104,8 +102,8 @@ class StackTrialRunner:
 
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial and return its result. Raises the errors of ``TrialExecutor.execute``."""
-        actors = self._campaign.actors(trial)
-        monitor = self._campaign.monitor(trial, actors.all_models)
+        actors = self._bed.actors(trial)
+        monitor = self._bed.monitor(trial, actors.all_models)
         try:
             with scene_faults(repeatable=False):
                 return self._run(trial, monitor, actors)
@@ -133,7 +131,7 @@ class StackTrialRunner:
         self._report("sending the goal")
         self._truth.begin()
         world = self._running_world(trial, actors)
-        simulation = actors.simulation(world, self._campaign.robot.name)
+        simulation = actors.simulation(world, self._bed.robot.name)
         first = simulation.snapshot()
         self._traffic.publish(first)
         self._stack_monitor.begin(first.time_s)
@@ -145,27 +143,27 @@ class StackTrialRunner:
         wall_s = self._seen_s - began_s  # until the last snapshot, since a planner can abort later
         self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
-        if self._campaign.spec.changes_worlds or actors.all_models:
+        if self._bed.spec.changes_worlds or actors.all_models:
             world.rest([model.name for model in actors.all_models])
         return self._result(monitor, verdict, wall_s)
 
     def _running_world(self, trial: Trial, actors: TrialActors) -> RunningWorld:
-        campaign, robot = self._campaign, self._campaign.robot
-        record = campaign.world(trial)
-        obstacles = campaign.obstacles(record).initial_states
+        bed, robot = self._bed, self._bed.robot
+        record = trial.world
+        obstacles = bed.obstacles(record).initial_states
         return RunningWorld(
             self._gazebo,
             self._truth,
             Scene(
                 record.path,
                 robot if isinstance(robot, RobotModel) else None,
-                campaign.missions.start_in(trial.world),
+                trial.mission.start,
                 models=actors.models,
             ),
             robot.name,
             (*obstacles, *(model.name for model in actors.all_models)),
-            campaign.spec.control_period_s,
-            campaign.spec.limits.stall_timeout_s,
+            bed.spec.control_period_s,
+            bed.spec.limits.stall_timeout_s,
             self._check_progress,
             self._pushed_links(),
         )
@@ -175,8 +173,8 @@ class StackTrialRunner:
 
         Raises ``ConfigurationError`` with the existing links if one does not exist.
         """
-        robot = self._campaign.robot
-        links = pushed_links(self._campaign.spec, robot.name)
+        robot = self._bed.robot
+        links = pushed_links(self._bed.spec, robot.name)
         if not links or isinstance(robot, RobotModel):
             return ()
         existing = self._gazebo.links_of([robot.name]).get(robot.name, ())
@@ -219,7 +217,7 @@ class StackTrialRunner:
         """Start or reset the processes of the stack, and wait until the stack is ready for a
         goal."""
         running, stack = self._running, self._stack
-        values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
+        values = placeholder_values(self._bed.spec, trial, self._map(trial), self._logs)
         warm = running.simulating
         if warm:
             try:
@@ -266,10 +264,10 @@ class StackTrialRunner:
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
         self._report("starting the simulator")
-        world = self._campaign.world(trial)
-        scene = self._campaign.world_scene(world)
+        world = trial.world
+        scene = self._bed.world_scene(world)
         self._running.start_simulator(values, scene.models.keys())
-        robot = self._campaign.robot.name
+        robot = self._bed.robot.name
         self._rest_m = self._truth.request_snapshot(robot, ()).models[robot].pose.position[2]
         self._updater.set_started_world(world.path, scene)
 
@@ -283,16 +281,16 @@ class StackTrialRunner:
             running.end_navigation()
         self._halt.publish(Twist())  # turning wheels would move the robot from its start
         self._wait_simulated(SETTLE_S)
-        start = self._campaign.missions.start_in(trial.world).to_pose()
+        start = trial.mission.start.to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
-        self._updater.place_robot(self._campaign.robot.name, place)
+        self._updater.place_robot(self._bed.robot.name, place)
         self._localization.forget()
-        world = self._campaign.world(trial)
-        self._updater.change_to(world.path, self._campaign.world_scene(world))
+        world = trial.world
+        self._updater.change_to(world.path, self._bed.world_scene(world))
 
     def _wait_simulated(self, simulated_s: float) -> None:
         now_s = rospy.get_rostime().to_sec()
-        stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
+        stall_timeout_s = self._bed.spec.limits.stall_timeout_s
         self._truth.await_time(
             now_s + simulated_s, now_s, stall_timeout_s, self._running.require_alive
         )
@@ -328,7 +326,7 @@ class StackTrialRunner:
 
     def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
         """Pass the ground truth of each control period to the monitor until the trial ends."""
-        period_s = self._campaign.spec.control_period_s
+        period_s = self._bed.spec.control_period_s
         verdict = monitor.observe(first)
         arrived_s: Optional[float] = None
         while verdict is None:
@@ -356,7 +354,7 @@ class StackTrialRunner:
         left_m = monitor.goal.distance_to(monitor.pose.x_m, monitor.pose.y_m)
         said = (
             f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
-            f"{self._campaign.spec.goal.tolerance_m:g})"
+            f"{self._bed.spec.goal.tolerance_m:g})"
         )
         estimated = self._localization.estimated_pose()
         if estimated is None:
@@ -370,7 +368,7 @@ class StackTrialRunner:
 
     def _tolerance_warning(self) -> str:
         """Return a warning if the goal tolerance of move_base does not fit that of the campaign."""
-        spec, localization = self._campaign.spec, self._localization
+        spec, localization = self._bed.spec, self._localization
         estimated, true_pose = localization.estimated_pose(), self._true_place()
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
         if estimated is not None:
@@ -406,18 +404,18 @@ class StackTrialRunner:
         return dataclasses.replace(result, recording=recording)
 
     def _true_states(self, others: Sequence[str]) -> Mapping[str, ModelState]:
-        return self._truth.request_snapshot(self._campaign.robot.name, others).models
+        return self._truth.request_snapshot(self._bed.robot.name, others).models
 
     def _true_pose(self) -> Pose:
-        return self._true_states(())[self._campaign.robot.name].pose
+        return self._true_states(())[self._bed.robot.name].pose
 
     def _true_place(self) -> Pose2D:
         return self._true_pose().planar
 
     def _map(self, trial: Trial) -> Path:
         """Return the path of the file with the static map of the trial's world."""
-        known = self._campaign.static_map
-        shown = known.inputs(self._campaign.world(trial))
+        known = self._bed.static_map
+        shown = known.inputs(trial.world, trial.mission)
         if shown not in self._maps:
             name = f"map_{len(self._maps)}"
             self._maps[shown] = write_map(known.grid(shown), self._home, name)[0]

@@ -1,21 +1,24 @@
-"""Prepare a campaign for execution, with the data of each trial for an executor.
+"""Test beds: everything that the trials of a campaign share.
 
-:class:`PreparedBuiltin` is for planners and simulators of this package, :class:`PreparedStack` for
-a navigation stack. Both contain the data that all trials share (robot, limits, rules, static map),
-and read the world of each trial. :mod:`gz_testauto.trial.checks` rejects invalid input.
+A :class:`BuiltinTestBed` is for planners and simulators of this package, a :class:`StackTestBed`
+for a navigation stack. A test bed derives from a :class:`~gz_testauto.trial.trial.Trial` what an
+executor needs: scene, task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, overload
+from typing import Any, Dict, FrozenSet, Mapping, Optional, Sequence, Tuple, overload
+
+from typing_extensions import override
 
 from gz_testauto.actors.tracker import ObjectTracker, outline_m
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.metrics.interface import Metric, MetricContext, installed_metrics
 from gz_testauto.metrics.tasks import task_metrics
-from gz_testauto.planners.interface import RobotLimits, Task
+from gz_testauto.planners.interface import Lane, RobotLimits, Task
 from gz_testauto.sampling import seeds
 from gz_testauto.sdf.drives import WheelJoints
 from gz_testauto.sdf.floor import Heights, obstructing_heights
@@ -29,51 +32,52 @@ from gz_testauto.spec.campaign import (
     BuiltinPlannerSpec,
     CampaignSpec,
     StackCampaignSpec,
+    StackPlannerSpec,
 )
 from gz_testauto.spec.robot import BODY_MISSING, BuiltinRobotSpec, CompanionSpec, RobotSpec
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactClassifier
-from gz_testauto.trial.localization import EstimateRecorder, estimator_of
+from gz_testauto.trial.localization import EstimateRecorder, make_estimator
 from gz_testauto.trial.monitor import TrialMonitor
-from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
 from gz_testauto.trial.stability import LowestLevels, StabilityCheck
 from gz_testauto.trial.static_maps import StaticMaps
 from gz_testauto.trial.termination import TerminationRules
+from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import Missions
+from gz_testauto.worlds.source import Mission
+
+REMOVABLE = ("actors", "randomize", "effects", "hooks", "robots")
+"""Keys of a campaign whose entries a trial can omit by name."""
 
 
-class PreparedCampaign:
-    """The base class of campaigns that are prepared for execution.
+class TestBed:
+    """Everything that the trials of a campaign share: robot, limits, rules and maps.
 
     ``robot`` is the body of the robot, ``limits`` are the limits of its base, and ``heights`` the
-    heights (m) at which a shape obstructs it. ``worlds`` are in the order of the plan, ``trials``
-    in the order of execution. The last world is cached, since trials of one world are consecutive.
+    heights (m) at which a shape obstructs it. The keys ``planners``, ``repetitions`` and ``stop``
+    of ``spec``, and its missions, are not used: they are part of trials. The last world is cached.
     """
 
-    def __init__(
-        self,
-        spec: CampaignSpec,
-        robot: RobotBody,
-        worlds: Tuple[WorldRecord, ...],
-        missions: Missions,
-    ) -> None:
-        self.spec, self.missions = spec, missions
-        self.robot = robot
-        self.worlds = worlds
+    __test__ = False  # pytest
+
+    def __init__(self, spec: CampaignSpec, robot: RobotBody) -> None:
+        self.spec, self.robot = spec, robot
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
-        self.trials = plan_trials(spec, [world.name for world in worlds])
-        self.static_map = StaticMaps(spec, robot, self.limits, missions)
-        self._worlds = {world.name: world for world in worlds}
+        self.static_map = StaticMaps(spec, robot, self.limits)
         self._cached_world: Optional[Tuple[Tuple[Path, str], _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickle only the inputs. A worker process reads the worlds and computes the maps again."""
-        return type(self), (self.spec, self.robot, self.worlds, self.missions)
+        return type(self), (self.spec, self.robot)
+
+    @property
+    def robots(self) -> "Tuple[TestBed, ...]":
+        """Return this test bed and the test bed of each companion robot."""
+        return (self,)
 
     @property
     def metric_context(self) -> MetricContext:
@@ -91,14 +95,18 @@ class PreparedCampaign:
         """Return the metrics of every trial."""
         return (*installed_metrics(), *task_metrics(self.spec))
 
+    def mission(self, trial: Trial) -> Mission:
+        """Return the mission of this robot in a trial."""
+        return trial.mission
+
     def rules(self, trial: Trial) -> TerminationRules:
         """Return the termination rules of a trial."""
         limits = self.spec.limits
-        goal, *further = self.missions.goals_in(trial.world)
+        goal, *further = self.mission(trial).goals
         return TerminationRules(
             goal=goal,
             tolerance_m=self.spec.goal.tolerance_m,
-            timeout_s=limits.timeout_s,
+            timeout_s=limits.timeout_s if trial.timeout_s is None else trial.timeout_s,
             stuck_window_s=limits.stuck_window_s,
             stuck_distance_m=limits.stuck_distance_m,
             max_linear_mps=self.spec.robot.max_linear_mps,
@@ -106,18 +114,17 @@ class PreparedCampaign:
             further=tuple(further),
         )
 
-    def world(self, trial: Trial) -> WorldRecord:
-        """Return the world of a trial."""
-        return self._worlds[trial.world]
-
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
         """Return a new monitor of a trial; ``extra_models`` are models that are not in the world
         file.
         """
-        data = self._world_data(self.world(trial))
+        data = self._world_data(trial.world)
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         models = [*data.scene.models, *(model.name for model in extra_models)]
         contacts = ContactClassifier(self.robot.name, data.ground_shapes, models)
+        estimator = make_estimator(
+            self.spec.localization, self.spec.randomize, self.robot, trial.numbers
+        )
         return TrialMonitor(
             self.rules(trial),
             Recorder(
@@ -125,34 +132,33 @@ class PreparedCampaign:
                 data.obstacles(extra_models),
                 contacts,
                 {model.name: outline_m(model.sdf) for model in extra_models},
-                self.static_map.lanes(self.world(trial)),
+                self.lanes(trial),
             ),
             StabilityCheck(data.scene, data.levels, body, contacts, self.spec.robot.max_linear_mps),
-            self.world(trial),
-            self._estimate(trial),
+            trial.world,
+            None
+            if estimator is None
+            else EstimateRecorder(estimator, self.spec.arrival_tolerance_m),
         )
 
-    def _estimate(self, trial: Trial) -> Optional[EstimateRecorder]:
-        numbers = self.spec.random_numbers(trial.world_index, trial.repetition)
-        estimator = estimator_of(self.spec, self.robot, numbers)
-        if estimator is None:
-            return None
-        return EstimateRecorder(estimator, self.spec.arrival_tolerance_m)
+    def lanes(self, trial: Trial) -> Tuple[Lane, ...]:
+        """Return the lanes of the road in a trial."""
+        return self.static_map.lanes(self.mission(trial))
 
     def actors(self, trial: Trial) -> TrialActors:
         """Return the actors, hooks and filters of a trial."""
         return prepare_actors(self._actor_context(trial))
 
     def _actor_context(self, trial: Trial) -> ActorContext:
-        world = self.world(trial)
+        mission = self.mission(trial)
         return ActorContext(
             self.spec,
             self.robot,
-            self.missions.start_in(trial.world),
-            trial.world_index,
-            world.path,
-            self.world_scene(world),
-            trial.repetition,
+            mission.start,
+            mission.road,
+            trial.numbers,
+            trial.world.path,
+            self.world_scene(trial.world),
         )
 
     def tracker(
@@ -179,8 +185,9 @@ class PreparedCampaign:
         return self._cached_world[1]
 
 
-class PreparedBuiltin(PreparedCampaign):
-    """A campaign with planners of this package, in which ``robot`` is the model to spawn."""
+class BuiltinTestBed(TestBed):
+    """A test bed for planners of this package, in which ``robot`` is the model to spawn.
+    ``companion`` is the specification of the robot if it is a companion robot."""
 
     spec: BuiltinCampaignSpec
     robot: RobotModel
@@ -189,45 +196,63 @@ class PreparedBuiltin(PreparedCampaign):
         self,
         spec: BuiltinCampaignSpec,
         robot: RobotModel,
-        worlds: Tuple[WorldRecord, ...],
-        missions: Missions,
+        companion: Optional[CompanionSpec] = None,
     ) -> None:
-        super().__init__(spec, robot, worlds, missions)
-        self.companions: Tuple[PreparedBuiltin, ...] = tuple(
-            PreparedBuiltin(own, read_body(own), worlds, missions.of_companion(one))
-            for one in spec.robots
-            for own in [_of_companion(spec, one)]
+        super().__init__(spec, robot)
+        self._companion = companion
+        self._reduced: Tuple[FrozenSet[str], BuiltinTestBed] = (frozenset(), self)
+        self.companions: Tuple[BuiltinTestBed, ...] = tuple(
+            BuiltinTestBed(changed, read_body(changed), entry)
+            for entry in spec.robots
+            for changed in [_of_companion(spec, entry)]
         )
 
     @property
-    def robots(self) -> "Tuple[PreparedBuiltin, ...]":
-        """Return this campaign and the prepared campaign of each companion robot."""
+    @override
+    def robots(self) -> "Tuple[BuiltinTestBed, ...]":
         return (self, *self.companions)
 
+    def without(self, names: FrozenSet[str]) -> "BuiltinTestBed":
+        """Return the test bed without the entries of :data:`REMOVABLE` keys that have these
+        names. Raises ``SpecError`` for an unknown name."""
+        if not names:
+            return self
+        if self._reduced[0] != names:
+            bed = BuiltinTestBed(_reduced(self.spec, names), self.robot)
+            bed.static_map, bed._cached_world = self.static_map, self._cached_world
+            self._reduced = (names, bed)
+        return self._reduced[1]
+
+    @override
+    def mission(self, trial: Trial) -> Mission:
+        entry = self._companion
+        if entry is None:
+            return trial.mission
+        return Mission(entry.start.pose, (entry.goal.pose,), trial.mission.road)
+
     def _actor_context(self, trial: Trial) -> ActorContext:
-        companions = tuple(
-            (one.robot, one.missions.start_in(trial.world)) for one in self.companions
-        )
+        companions = tuple((bed.robot, bed.mission(trial).start) for bed in self.companions)
         return super()._actor_context(trial)._replace(companions=companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
-        """Return the planner that the trial tests."""
-        return next(entry for entry in self.spec.planners if entry.name == trial.planner)
+        """Return the planner of this robot in a trial: the tested planner, or that of the
+        companion."""
+        planner, entry = trial.planner, self._companion
+        assert isinstance(planner, BuiltinPlannerSpec), "the planner of a campaign without stack"
+        return planner if entry is None else _planner_of(entry, planner)
 
     def scene(self, trial: Trial) -> Scene:
         """Return the scene of a trial for the simulator: world, robots, start poses and seed."""
-        start = self.missions.start_in(trial.world)
-        others = tuple(
-            PlacedRobot(one.robot, one.missions.start_in(trial.world)) for one in self.companions
-        )
-        return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
+        others = tuple(PlacedRobot(bed.robot, bed.mission(trial).start) for bed in self.companions)
+        start = self.mission(trial).start
+        return Scene(trial.world.path, self.robot, start, trial.seed, others=others)
 
     def robots_as_models(self, trial: Trial, without: str) -> Tuple[NamedModel, ...]:
         """Return all robots except the one named ``without`` as models at their start poses."""
         return tuple(
-            NamedModel(one.robot.name, one.robot.sdf, one.missions.start_in(trial.world).to_pose())
-            for one in self.robots
-            if one.robot.name != without
+            NamedModel(bed.robot.name, bed.robot.sdf, bed.mission(trial).start.to_pose())
+            for bed in self.robots
+            if bed.robot.name != without
         )
 
     def planner_seed(self, trial: Trial, visited: int = 0) -> int:
@@ -240,13 +265,14 @@ class PreparedBuiltin(PreparedCampaign):
         The waypoints lead from the start or the previous goal to the next goal. Raises
         ``SpecError`` if the static map has no path.
         """
+        mission = self.mission(trial)
         return Task(
-            goal=self.missions.goals_in(trial.world)[visited],
+            goal=mission.goals[visited],
             goal_tolerance_m=self.spec.arrival_tolerance_m,
-            waypoints_m=self.static_map.waypoints(self.world(trial))[visited],
+            waypoints_m=self.static_map.waypoints(trial.world, mission)[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
-            lanes=self.static_map.lanes(self.world(trial)),
+            lanes=self.lanes(trial),
             seed=self.planner_seed(trial, visited),
         )
 
@@ -259,58 +285,63 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changed.update(model=entry.model, xacro=None, drive=None, **body)
     robot = spec.robot.model_copy(update=changed)
-    planners = spec.planners
-    if entry.planner:
-        own = {"plugin": entry.planner, "parameters": entry.parameters}
-        planners = tuple(planner.model_copy(update=own) for planner in planners)
-    update = {"robot": robot, "planners": planners, "robots": ()}
-    return spec.model_copy(update=update)
+    planners = tuple(_planner_of(entry, planner) for planner in spec.planners)
+    return spec.model_copy(update={"robot": robot, "planners": planners, "robots": ()})
 
 
-class PreparedStack(PreparedCampaign):
-    """A campaign with a navigation stack, whose launch files spawn and drive the robot."""
+def _planner_of(entry: CompanionSpec, planner: BuiltinPlannerSpec) -> BuiltinPlannerSpec:
+    if not entry.planner:
+        return planner
+    return planner.model_copy(update={"plugin": entry.planner, "parameters": entry.parameters})
+
+
+def _reduced(spec: BuiltinCampaignSpec, names: FrozenSet[str]) -> BuiltinCampaignSpec:
+    known = [entry.name for key in REMOVABLE for entry in getattr(spec, key)]
+    for name in sorted(names):
+        if name not in known:
+            raise SpecError(f"campaign {spec.name}: {unknown_name('entry', name, known)}")
+    kept = {
+        key: tuple(entry for entry in getattr(spec, key) if entry.name not in names)
+        for key in REMOVABLE
+    }
+    return spec.model_copy(update=kept)
+
+
+class StackTestBed(TestBed):
+    """A test bed with a navigation stack, whose launch files spawn and drive the robot."""
 
     spec: StackCampaignSpec
 
     def navigation(self, trial: Trial) -> LaunchSpec:
         """Return the launch file and arguments of the planner that the trial tests."""
-        entry = next(entry for entry in self.spec.planners if entry.name == trial.planner)
-        return self.spec.navigation(entry)
+        assert isinstance(trial.planner, StackPlannerSpec), "the planner of a campaign with a stack"
+        return self.spec.navigation(trial.planner)
 
 
-def prepare(
-    spec: CampaignSpec,
-    robot: RobotBody,
-    worlds: Tuple[WorldRecord, ...],
-    missions: Optional[Missions] = None,
-) -> PreparedCampaign:
-    """Return the prepared campaign with a robot from :func:`read_body`, its worlds and missions.
-
-    The default of ``missions`` is the start and the goals of ``spec`` in every world.
-    """
-    missions = missions or Missions(spec)
+def bed_of(spec: CampaignSpec, robot: RobotBody) -> TestBed:
+    """Return the test bed of a campaign with a robot from :func:`read_body`."""
     if isinstance(spec, StackCampaignSpec):
-        return PreparedStack(spec, robot, worlds, missions)
+        return StackTestBed(spec, robot)
     assert isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel)
-    return PreparedBuiltin(spec, robot, worlds, missions)
+    return BuiltinTestBed(spec, robot)
 
 
-def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
-    """Return ``campaign``, or raise ``SpecError`` if it has a navigation stack."""
-    if isinstance(campaign, PreparedBuiltin):
-        return campaign
+def require_builtin(bed: TestBed) -> BuiltinTestBed:
+    """Return ``bed``, or raise ``SpecError`` if it has a navigation stack."""
+    if isinstance(bed, BuiltinTestBed):
+        return bed
     raise SpecError(
-        f"campaign {campaign.spec.name}: the key 'stack' is supported only by the command "
+        f"campaign {bed.spec.name}: the key 'stack' is supported only by the command "
         "`gz_testauto run`; use that command, or a campaign without this key"
     )
 
 
-def require_stack(campaign: PreparedCampaign) -> PreparedStack:
-    """Return ``campaign``, or raise ``SpecError`` if it does not have a navigation stack."""
-    if isinstance(campaign, PreparedStack):
-        return campaign
+def require_stack(bed: TestBed) -> StackTestBed:
+    """Return ``bed``, or raise ``SpecError`` if it does not have a navigation stack."""
+    if isinstance(bed, StackTestBed):
+        return bed
     raise SpecError(
-        f"campaign {campaign.spec.name}: the key 'stack' with the launch files is missing; add "
+        f"campaign {bed.spec.name}: the key 'stack' with the launch files is missing; add "
         "stack: {simulator: ..., navigation: ...}"
     )
 

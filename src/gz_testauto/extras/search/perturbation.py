@@ -1,0 +1,98 @@
+"""Small changes of a trial, with which the robustness of its outcome is measured.
+
+An outcome that changes with millimeters is no property of planner and world. Each repeat has these
+changes, which are drawn independently:
+
+- each random obstacle moves by 1 mm to 10 mm in any direction, and so does the start;
+- the lidar has additional noise with a standard deviation of 10 mm;
+- every second repeat has half of the physics step, if the simulator has an option for it.
+"""
+
+import math
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from gz_testauto.base.errors import PlacementError, SceneError, SpecError
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner
+from gz_testauto.extras.search.edited_world import EditedWorld
+from gz_testauto.sampling import seeds
+from gz_testauto.simulators import options_taken
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.trial.trial import Trial
+
+SHIFT_M = (0.001, 0.01)
+"""Least and largest distance (m) by which an obstacle or the start is moved."""
+
+NOISE_M = 0.01
+"""Standard deviation (m) of the additional noise of the lidar."""
+
+NOISE = "perturbation_noise"
+STEP = "step_s"
+
+
+class Perturbation:
+    """A function of a trial and a number: the result of the repeat with this number.
+
+    The changes depend only on the random numbers of the trial and on the number. The simulators run
+    until :meth:`close`. Raises ``SpecError`` for a campaign with a stack.
+    """
+
+    def __init__(self, spec: CampaignSpec) -> None:
+        self._runners = [TrialRunner(changed) for changed in _noisy(spec)]
+        self._pattern = spec.worlds.obstacle_pattern
+        self._world: Optional[Tuple[str, EditedWorld]] = None
+
+    def close(self) -> None:
+        """Close the simulators."""
+        with ExitStack() as at_exit:
+            for runner in self._runners:
+                at_exit.callback(runner.close)
+
+    def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
+        """Return the result of a repeat, or None if its scene is invalid. ``number`` starts at
+        0."""
+        random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
+        if self._world is None or self._world[0] != trial.world.sha256:
+            self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)
+        world = self._world[1]
+        moved = {name: _shifted(pose.planar, random) for name, pose in world.obstacles.items()}
+        mission = replace(trial.mission, start=_shifted(trial.mission.start, random))
+        runner = self._runners[number % len(self._runners)]
+        record = runner.record(world.content(list(moved), moved))
+        try:
+            return runner.measure(replace(trial, world=record, mission=mission))
+        except (SceneError, SpecError, PlacementError):
+            return None
+
+
+def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
+    distance_m, direction = random.uniform(*SHIFT_M), random.uniform(0.0, 2.0 * math.pi)
+    x_m = pose.x_m + distance_m * math.cos(direction)
+    y_m = pose.y_m + distance_m * math.sin(direction)
+    return Pose2D(round(x_m, 6), round(y_m, 6), pose.yaw_rad)
+
+
+def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
+    """Return the campaign with noise, and with half of the step if the simulator has the option."""
+    if not isinstance(spec, BuiltinCampaignSpec):
+        raise SpecError(
+            f"campaign {spec.name}: perturbed trials are supported only with planners of this "
+            "package, not with a stack; omit the perturbed trials"
+        )
+    data: Dict[str, Any] = spec.model_dump(mode="json")
+    names = [entry["name"] for entry in data["randomize"]]
+    if NOISE in names:
+        raise SpecError(f"campaign {spec.name}: {unknown_name('term', NOISE, names)}")
+    term = {"name": NOISE, "term": "scan_noise", "set": NOISE_M}
+    noisy = BuiltinCampaignSpec.model_validate({**data, "randomize": [*data["randomize"], term]})
+    parameter = options_taken(spec.simulator).get(STEP)
+    step_s = spec.simulator_options.get(STEP, getattr(parameter, "default", None))
+    if not isinstance(step_s, float):
+        return [noisy]
+    options = {**spec.simulator_options, STEP: step_s / 2}
+    return [noisy, noisy.model_copy(update={"simulator_options": options})]

@@ -1,0 +1,55 @@
+"""A trial as a value, before it is run."""
+
+from dataclasses import dataclass
+from typing import FrozenSet, Optional
+
+from gz_testauto.sampling import seeds
+from gz_testauto.spec.campaign import PlannerSpec
+from gz_testauto.spec.worlds import RandomNumbers
+from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.source import Mission
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One planner in one world, once.
+
+    Everything else that determines the result is that of the
+    :class:`~gz_testauto.trial.testbed.TestBed`. ``numbers`` are the identity of the random numbers
+    of actors, sensors and planner. They are the same for all planners in one world and repetition
+    of a campaign (common random numbers), so that the comparison is paired. ``index`` is the
+    position in the plan of a campaign, from 0, and identifies the trial in the results.
+    """
+
+    world: WorldRecord
+    mission: Mission
+    planner: PlannerSpec
+    numbers: RandomNumbers
+    repetition: int = 0
+    index: int = 0
+    omitted: FrozenSet[str] = frozenset()
+    """Names of actors, robots, effects, hooks and terms of ``randomize`` that are omitted."""
+    timeout_s: Optional[float] = None
+    """Simulated time (s) after which the trial ends as ``timed_out``; default: that of the test
+    bed."""
+
+    def __hash__(self) -> int:  # parameters of planners are mappings, which have no hash
+        return hash((self.index, self.world.sha256, self.planner.name, self.numbers))
+
+    @property
+    def seed(self) -> int:
+        """Return the seed of the simulator, from which that of the planner derives."""
+        numbers = self.numbers
+        return seeds.child_seed(numbers.seed, seeds.TRIAL, numbers.world, numbers.repetition)
+
+    @property
+    def label(self) -> str:
+        """Return the name of the trial in file names and messages, such as
+        ``world_0003--fgm--0``.
+        """
+        return trial_label(self.world.name, self.planner.name, self.repetition)
+
+
+def trial_label(world: str, planner: str, repetition: int) -> str:
+    """Return the name of a trial in file names and messages; see :attr:`Trial.label`."""
+    return f"{world}--{planner}--{repetition}"
