@@ -44,6 +44,6 @@ def test_architecture_page_names_existing_modules_and_definitions():
 
 def test_check_of_the_architecture_page_detects_missing_names():
     page = "`Trial` in `trial/trial.py`, `walk` in `trial/plan.py`; `trial/gone.py`: `Trial`"
-    page += "\n| 1. Step | `trial/trial.py` | `Trial` | a trial |\n| 2. | `trial/plan.py` | `gone` |"
+    page += "\n| 1. | `trial/trial.py` | `Trial` | a trial |\n| 2. | `trial/plan.py` | `gone` |"
     assert list(missing_modules(page)) == ["trial/gone.py"]
     assert list(missing_names(page)) == ["trial/plan.py: walk", "trial/plan.py: gone"]

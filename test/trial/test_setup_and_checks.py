@@ -277,7 +277,7 @@ def test_further_robot_uses_the_lidar_of_its_own_entry(prepared, changed_robot):
     first, second = prepared(robot=robot, robots=(entry,)).bed.robots
     assert (first.robot.lidar.sensor, second.robot.lidar.sensor) == ("lidar", "cliff")
     own = companion("porter", 3.0, model=str(robot.model), lidar="base::lidar")
-    assert prepared(robot=robot, robots=(own,)).robots[1].robot.lidar.sensor == "lidar"
+    assert prepared(robot=robot, robots=(own,)).bed.robots[1].robot.lidar.sensor == "lidar"
 
 
 def test_drive_of_a_nested_model_is_named_in_the_message(tmp_path, smoke):
