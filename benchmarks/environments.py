@@ -20,9 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.navigation import NavigationEnv, vector_env
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
 from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec, EnvironmentSpec
+from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.testbed import bed_of
 
@@ -41,8 +44,10 @@ def main():
 
 def measure(folder, rounds):
     """Print the ratio of CPU times of episodes and trials, and the other measured ratios."""
-    environment = NavigationEnv(SHARE / "config" / "learning" / "arena.yaml", folder / "worlds")
-    prepared = environment.prepared
+    arena = load(SHARE / "config" / "learning" / "arena.yaml", EnvironmentCampaignSpec)
+    update = {"simulator": "embedded", "environment": EnvironmentSpec()}
+    prepared = PreparedEnvironment(arena.model_copy(update=update), folder / "worlds")
+    environment = NavigationEnv(prepared)
     parts = prepared.interface().encoder.parts
     policy = MirroredPolicy(MirroredPolicy.start(parts), parts)
     observations = [

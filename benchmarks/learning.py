@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Train policies with several seeds, and print the success rate by simulated control periods.
+"""Train policies with several seeds, and evaluate them in held-out worlds with walkers.
 
-    python3 benchmarks/learning.py --out DIR [--seeds 5] [--environment ENV.yaml] [--workers 2]
+    python3 benchmarks/learning.py --out DIR [--seeds 5] [--workers 2]
 
-The success rate is that of each generation's mean in the first 25 held-out worlds of the
-environment; these trials are not part of the training. Existing results are not computed again. To
-evaluate DIR/seed_*/policy.npz in all held-out worlds, run a campaign.
+Each policy learns in config/learning/arena.yaml, and then in config/learning/walkers.yaml. The
+planners fgm and fgm_improved, and the policies as ppo_0, ppo_1, ..., then run in the two campaigns
+of docs/learning.md. The figure DIR/learning_curve.png shows the success rate of the episodes of
+each iteration. The same command continues an interrupted run.
 """
 
 import argparse
@@ -16,64 +17,70 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+import yaml
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-SHARE = Path(__file__).resolve().parents[1]
-JUDGED = 25
+CONFIG = Path(__file__).resolve().parents[1] / "config"
+HELD_OUT = ("walkers_held_out", "walkers_crowded_held_out")
 
 
 def main():
-    """Train the policies and draw the success rates."""
+    """Train the policies, draw the success rates, and run the campaigns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument(
-        "--environment", type=Path, default=SHARE / "config" / "learning" / "arena.yaml"
-    )
     arguments = parser.parse_args()
-    folders = [arguments.out / f"seed_{seed}" for seed in range(1, arguments.seeds + 1)]
-    for seed, folder in enumerate(folders, 1):
-        command = [
-            sys.executable,
-            "-m",
-            "gz_testauto.cli.main",
-            "train",
-            str(arguments.environment),
+    out, seeds = arguments.out.resolve(), range(arguments.seeds)
+    for seed in seeds:
+        options = ("--seed", str(seed), "--out")
+        arena, walkers = out / f"arena_{seed}", out / f"walkers_{seed}"
+        run("train", CONFIG / "learning" / "arena.yaml", *options, arena)
+        run("train", CONFIG / "learning" / "walkers.yaml", "--start", arena, *options, walkers)
+    draw([curve_of(out, seed) for seed in seeds], out / "learning_curve.png")
+    for name in HELD_OUT:
+        text = (CONFIG / "learning" / f"{name}.yaml").read_text()
+        text = text.replace("../../", f"{CONFIG.parent}/").replace("../", f"{CONFIG}/")
+        campaign = yaml.safe_load(text)
+        campaign["planners"] += [
+            {"name": f"ppo_{seed}", "plugin": "policy", "parameters": {"file": str(file)}}
+            for seed, file in ((seed, out / f"walkers_{seed}" / "policy.npz") for seed in seeds)
         ]
-        command += ["--out", str(folder), "--seed", str(seed), "--workers", str(arguments.workers)]
-        command += ["--eval-worlds", str(JUDGED)]
-        subprocess.run(command, check=True)
-    draw([curve_of(folder) for folder in folders], arguments.out / "learning_curve.png")
+        (out / f"{name}.yaml").write_text(yaml.safe_dump(campaign))
+        options = ("--simulator", "embedded", "--workers", str(arguments.workers))
+        run("run", out / f"{name}.yaml", *options, "--out", out / name)
 
 
-def curve_of(folder):
-    """Return control periods and held-out success (%) of the mean of each generation, from the
-    journal."""
-    lines = (folder / "generations.jsonl").read_text().splitlines()
-    generations = [json.loads(line) for line in lines]
-    steps = [0, *(generation["steps"] for generation in generations)]
-    return np.array(steps), np.array([0.0, *(100 * one["held_out"] for one in generations)])
+def run(*arguments):
+    """Run a command of gz_testauto."""
+    command = [sys.executable, "-m", "gz_testauto.cli.main", *map(str, arguments)]
+    subprocess.run(command, check=True)
+
+
+def curve_of(out, seed):
+    """Return control periods and success rate (%) of the iterations of both trainings."""
+    steps, reached = [0], [0.0]
+    for name in ("arena", "walkers"):
+        begin = steps[-1]
+        journal = (out / f"{name}_{seed}" / "iterations.jsonl").read_text()
+        for entry in map(json.loads, journal.splitlines()):
+            episodes = sum(entry["outcomes"].values())
+            steps.append(begin + entry["steps"])
+            reached.append(100 * entry["outcomes"].get("reached", 0) / max(1, episodes))
+    return np.array(steps), np.array(reached)
 
 
 def draw(curves, path):
-    """Draw the success rate of each seed, their median, and the range between their minimum and
-    maximum."""
-    even = np.linspace(0, min(steps[-1] for steps, _ in curves), 200)
-    rows = np.array([np.interp(even, steps, reached) for steps, reached in curves])
+    """Draw the success rate of each seed, and their median."""
     figure, axes = pyplot.subplots(figsize=(7, 3.5), constrained_layout=True)
-    axes.fill_between(even, rows.min(axis=0), rows.max(axis=0), color="C0", alpha=0.2, lw=0)
     for steps, reached in curves:
         axes.plot(steps, reached, color="C0", lw=0.6, alpha=0.6)
-    axes.plot(even, np.median(rows, axis=0), color="C0", lw=2, label="median of the seeds")
-    axes.set(
-        xlabel="control periods driven in training",
-        ylabel="mean reaches held-out goals, %",
-        ylim=(0, 103),
-        xlim=(0, even[-1]),
-    )
+    median = np.median([reached for _, reached in curves], axis=0)
+    axes.plot(curves[0][0], median, color="C0", lw=2, label="median of the seeds")
+    axes.set(xlabel="control periods of the training", ylabel="episodes that reach the goal, %")
+    axes.set(xlim=(0, curves[0][0][-1]), ylim=(0, 103))
     axes.legend(loc="lower right")
     figure.savefig(path, dpi=130)
     print(path)

@@ -48,7 +48,8 @@ def test_worlds_of_unknown_difficulty_are_rejected(tmp_path, capsys):
     base = data["worlds"]["base"].rsplit("/", 1)
     data["worlds"] = {"directory": base[0], "files": [base[1]]}
     file.write_text(yaml.safe_dump(data))
-    assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
+    out = str(tmp_path / "out.npz")
+    assert main(["train", str(file), "--record", "fgm", "--out", out]) == 2
     assert "environment.curriculum: the density of world room" in capsys.readouterr().err
 
 

@@ -18,7 +18,7 @@ def test_recorded_actions_reproduce_the_trajectory_of_the_planner(tmp_path, caps
     from gz_testauto.extras.learning.navigation import NavigationEnv
 
     file, out = written(tmp_path), tmp_path / "drives.npz"
-    arguments = ["record", str(file), "--planner", "fgm", "--worlds", "3", "--out", str(out)]
+    arguments = ["train", str(file), "--record", "fgm", "--worlds", "3", "--out", str(out)]
     assert main([*arguments, "--clone", str(tmp_path / "clone.npz")]) == 0
     said = capsys.readouterr()
     found = Demonstrations.read(out)
@@ -58,12 +58,12 @@ def test_a_linear_clone_is_the_least_squares_solution():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--planner", "fgn"), "unknown planner 'fgn'; did you mean 'fgm'?"),
-        (("--planner", "fgm", "--worlds", "5"), "--worlds is 5; it must be from 1 to 4"),
-        (("--planner", "fgm", "--parameters", "[]"), "it must be a YAML mapping"),
+        (("--record", "fgn"), "unknown planner 'fgn'; did you mean 'fgm'?"),
+        (("--record", "fgm", "--worlds", "5"), "--worlds is 5; it must be from 1 to 4"),
+        (("--record", "fgm", "--parameters", "[]"), "it must be a YAML mapping"),
     ],
 )
 def test_invalid_options_of_record_are_rejected(tmp_path, capsys, options, says):
     out = str(tmp_path / "drives.npz")
-    assert main(["record", str(written(tmp_path)), "--out", out, *options]) == 2
+    assert main(["train", str(written(tmp_path)), "--out", out, *options]) == 2
     assert says in capsys.readouterr().err

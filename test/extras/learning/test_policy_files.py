@@ -13,7 +13,7 @@ from gz_testauto.extras.learning.demonstrations import Demonstrations
 from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
 from gz_testauto.extras.learning.policies.observations import ObservationEncoder
 from gz_testauto.extras.learning.policies.planner import PolicyInterface
-from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy
+from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy, NetworkPolicy
 from gz_testauto.planners import make_planner, planner_origin
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 
@@ -125,7 +125,7 @@ def test_untrained_mirrored_policy_turns_away_from_obstacles_and_slows_down():
 def test_provenance_states_whether_a_policy_needs_tracked_objects(tmp_path, needs):
     terms = [*TERMS, ("objects", {})] if needs else TERMS
     parts = ObservationEncoder(terms).parts
-    policy = WEIGHTED["linear"](WEIGHTED["linear"].start(parts), parts)
+    policy = WEIGHTED["linear"](np.zeros(WEIGHTED["linear"].count(parts)), parts)
     write_policy(tmp_path / "policy.npz", policy, card("linear", terms))
     origin = planner_origin("policy", file=str(tmp_path / "policy.npz"))
     assert origin.needs_objects is needs
@@ -158,12 +158,15 @@ def test_a_mirrored_policy_gives_mirrored_commands_in_a_mirrored_world(seed):
 def test_a_stored_policy_equals_the_original(tmp_path, kind):
     parts = ObservationEncoder(TERMS).parts
     random = np.random.default_rng(4)
-    policy = WEIGHTED[kind](random.standard_normal(WEIGHTED[kind].count(parts)), parts)
+    hidden = [3, 4] if kind == "network" else []
+    weights = random.standard_normal(WEIGHTED[kind].count(parts, hidden))
+    policy = WEIGHTED[kind](weights, parts, hidden)
+    described = card(kind).model_copy(update={"hidden": hidden})
     for name in ("a.npz", "b.npz"):
-        write_policy(tmp_path / name, policy, card(kind))
+        write_policy(tmp_path / name, policy, described)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     back, told = read_policy(tmp_path / "a.npz")
-    assert told == card(kind)
+    assert told == described
     shown = encoded(TERMS, seen(random.uniform(0.2, 5.0, 8)))
     assert np.array_equal(back.act(shown), policy.act(shown))
     planner = make_planner("policy", file=str(tmp_path / "a.npz"))
@@ -213,23 +216,22 @@ def test_a_policy_file_without_its_library_is_rejected(tmp_path):
         read_policy(tmp_path / "model.onnx")
 
 
-def test_a_search_varies_weights_of_adjacent_sectors_together():
-    parts = ObservationEncoder([("lidar", {"beams": 24}), ("plan", {})]).parts
-    directions = MirroredPolicy.directions(parts)
-    assert directions.shape == (43, 19)
-    drawn = np.random.default_rng(0).standard_normal((4000, 19)) @ directions.T
-    rows = drawn[:, :36].reshape(-1, 3, 12)
-    assert np.mean(rows**2) == pytest.approx(1.0, rel=0.05)
-    first = rows[:, 0]
-    assert np.corrcoef(first[:, 0], first[:, 1])[0, 1] > 0.95
-    assert abs(np.corrcoef(first[:, 0], rows[:, 1, 0])[0, 1]) < 0.1
-    assert np.corrcoef(first[:, 0], first[:, 6])[0, 1] < 0.7
-    assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(7), rel=0.05)
-
-
-def test_a_search_varies_weights_of_few_sectors_separately():
-    parts = ObservationEncoder([("lidar", {"beams": 4}), ("plan", {})]).parts
-    assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13
+def test_a_network_computes_hidden_layers_and_limits_its_output():
+    hidden, random = (3, 4), np.random.default_rng(2)
+    parts = {"goal": slice(0, 5)}
+    layers = [random.standard_normal(size) for size in ((3, 6), (4, 4), (2, 5))]
+    shown = random.uniform(-1.0, 1.0, 5)
+    numbers = np.tanh(layers[0][:, :5] @ shown + layers[0][:, 5])
+    numbers = np.tanh(layers[1][:, :3] @ numbers + layers[1][:, 3])
+    expected = layers[2][:, :4] @ numbers + layers[2][:, 4]
+    weights = np.concatenate([layer.ravel() for layer in layers])
+    assert NetworkPolicy(weights, parts, hidden).act(shown) == pytest.approx(
+        np.clip(expected, -1.0, 1.0), abs=1e-12
+    )
+    weights[-1] += 100.0
+    assert NetworkPolicy(weights, parts, hidden).act(shown)[1] == 1.0
+    with pytest.raises(ValueError, match=r"must have \(47,\)"):
+        NetworkPolicy(weights, parts, (4, 3))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,7 +6,7 @@ from room import written
 
 pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 pytest.importorskip(
-    "stable_baselines3", reason="needs Stable-Baselines3: pip install stable_baselines3"
+    "stable_baselines3", reason="needs Stable-Baselines3: pip install 'gz_testauto[train]'"
 )
 
 from gymnasium import Wrapper

@@ -1,16 +1,17 @@
-"""Training by CMA-ES: the same file however it was interrupted, and what is refused."""
+"""Training by PPO: an identical policy after each interruption, and rejected input."""
 
-import hashlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 import yaml
 from room import written
-
-pytest.importorskip("cma", reason="needs cma: pip install 'gz_testauto[learning]'")
 
 from gz_testauto.cli.main import main
 from gz_testauto.extras.learning.policies.files import read_policy
@@ -18,102 +19,108 @@ from gz_testauto.results.directory import CampaignDirectory
 
 pytestmark = pytest.mark.slow
 
-FEW = ("--population", "4", "--episodes", "2", "--steps", "4200", "--selection", "0.5",
-       "--workers", "1")  # fmt: skip
+WITHOUT = "needs Stable-Baselines3: pip install 'gz_testauto[train]'"
+PPO = {"steps": 300, "n_steps": 128, "hidden": [16, 8]}
+OBSERVATIONS = [{"term": "lidar", "beams": 8}, "plan"]
+
+
+def small(folder, ppo=PPO, **changes):
+    environment = {"observations": OBSERVATIONS, "ppo": ppo}
+    environment.update(changes.pop("environment", {}))
+    return written(folder, environment=environment, **changes)
 
 
 def train(file, out, *options):
-    return main(["train", str(file), "--out", str(out), *FEW, *options])
+    return main(["train", str(file), "--out", str(out), *options])
 
 
-def entries(journal):
-    return [json.loads(line) for line in journal.read_text().splitlines()]
+def entries(out):
+    return [json.loads(line) for line in (out / "iterations.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
+    pytest.importorskip("stable_baselines3", reason=WITHOUT)
     folder = tmp_path_factory.mktemp("trained")
-    file = written(folder)
+    file = small(folder)
     assert train(file, folder / "one") == 0
     return file, folder / "one"
 
 
-def test_training_with_two_workers_gives_an_identical_policy_file(trained, tmp_path):
+def test_the_same_seed_gives_an_identical_policy_file(trained, tmp_path):
     file, one = trained
-    assert train(file, tmp_path / "two", "--workers", "2") == 0
-    for name in ("policy.npz", "generations.jsonl", "selection.jsonl"):
-        assert (tmp_path / "two" / name).read_bytes() == (one / name).read_bytes()
+    assert train(file, tmp_path / "same") == 0
+    assert train(file, tmp_path / "other", "--seed", "1") == 0
+    policy = (one / "policy.npz").read_bytes()
+    assert (tmp_path / "same" / "policy.npz").read_bytes() == policy
+    assert (tmp_path / "other" / "policy.npz").read_bytes() != policy
 
 
-def test_an_interrupted_training_continues_to_an_identical_policy_file(trained, tmp_path, capsys):
+def test_a_killed_training_continues_to_an_identical_policy_file(trained, tmp_path, capsys):
     file, one = trained
-    shutil.copytree(one, tmp_path / "cut")
-    (tmp_path / "cut" / "policy.npz").unlink()
-    journal = tmp_path / "cut" / "generations.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    assert len(lines) >= 3
-    journal.write_text("".join(lines[:1]) + lines[1][: len(lines[1]) // 2])  # killed while writing
+    out = tmp_path / "killed"
+    command = [sys.executable, "-m", "gz_testauto.cli.main", "train", str(file), "--out", str(out)]
+    with subprocess.Popen(command) as process:
+        limit = time.monotonic() + 120
+        while not (out / "checkpoint.pt").exists() and time.monotonic() < limit:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
     capsys.readouterr()
-    assert train(file, tmp_path / "cut") == 0
-    assert "after generation 0" in capsys.readouterr().err
-    assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
+    assert train(file, out) == 0
+    assert "continues after iteration" in capsys.readouterr().err
+    for name in ("policy.npz", "iterations.jsonl"):
+        assert (out / name).read_bytes() == (one / name).read_bytes()
+
+
+def test_an_iteration_without_a_checkpoint_runs_again(trained, tmp_path):
+    file, one = trained
+    out = tmp_path / "cut"
+    assert train(small(tmp_path, {**PPO, "steps": 128}), tmp_path / "first") == 0
+    shutil.copytree(one, out)
+    shutil.copy(tmp_path / "first" / "checkpoint.pt", out)  # killed before the second checkpoint
+    assert train(file, out) == 0
+    for name in ("policy.npz", "iterations.jsonl"):
+        assert (out / name).read_bytes() == (one / name).read_bytes()
+
+
+def test_the_policy_acts_as_the_trained_network(trained):
+    import torch
+
+    _, one = trained
+    policy, card = read_policy(one / "policy.npz")
+    state = torch.load(one / "checkpoint.pt", weights_only=True)["state"]["policy"]
+    shown = np.random.default_rng(0).uniform(-1.0, 1.0, 12).astype(np.float32)
+    numbers = torch.from_numpy(shown)
+    for layer in ("mlp_extractor.policy_net.0", "mlp_extractor.policy_net.2"):
+        numbers = torch.tanh(state[f"{layer}.weight"] @ numbers + state[f"{layer}.bias"])
+    numbers = state["action_net.weight"] @ numbers + state["action_net.bias"]
+    assert policy.act(shown) == pytest.approx(numbers.clamp(-1.0, 1.0).numpy(), abs=1e-5)
+    assert card.hidden == [16, 8]
 
 
 def test_the_card_of_a_policy_describes_its_training(trained):
     _, card = read_policy(trained[1] / "policy.npz")
-    assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
-    assert 2100 < card.training.steps <= 4200
+    assert (card.kind, card.training.environment, card.training.seed) == ("network", "small", 0)
+    assert card.training.steps == 384  # three iterations
     assert len(card.training.worlds) == 4
     assert card.terms == (("lidar", {"beams": 8}), ("plan", {}))
+    assert [entry["steps"] for entry in entries(trained[1])] == [128, 256, 384]
 
 
-def test_the_better_half_of_a_generation_runs_in_more_worlds(trained):
-    generations = entries(trained[1] / "generations.jsonl")
-    for generation in generations:
-        assert sorted(generation["ranking"]) == [0, 1, 2, 3]
-        better = [generation["rewards"][one] for one in generation["ranking"][:2]]
-        assert better == sorted(better, reverse=True)
-    for generation in generations:  # 2 worlds for 4 candidates, and 2 for 2 of them
-        assert generation["reached"] * 12 == pytest.approx(round(generation["reached"] * 12))
-    assert any(
-        round(generation["reached"] * 8) != generation["reached"] * 8 for generation in generations
-    )
-
-
-def test_given_fraction_of_the_steps_is_used_to_select_the_mean_of_a_generation(trained):
-    searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
-    batches = entries(trained[1] / "selection.jsonl")
-    steps = [batch["steps"] for batch in batches]
-    assert 0.3 * 4200 < searched < 0.6 * 4200
-    assert searched < steps[0] and steps == sorted(steps)
-    in_at_last = [len(batch["means"]) for batch in batches]
-    assert in_at_last == sorted(in_at_last, reverse=True)
-    assert in_at_last[0] > in_at_last[-1]
-
-
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
-def test_a_training_killed_during_the_selection_gives_an_identical_policy(trained, tmp_path, share):
-    file, one = trained
-    out = tmp_path / "cut"
-    shutil.copytree(one, out)
-    (out / "policy.npz").unlink()
-    journal = out / "selection.jsonl"
-    whole = journal.read_text()
-    journal.write_text(whole[: int(share * len(whole))])  # killed while writing
-    assert train(file, out) == 0
-    assert (out / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
-    assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
-
-
-def test_the_last_mean_is_the_policy_without_a_selection(trained, tmp_path):
-    file, _ = trained
-    out = tmp_path / "out"
-    assert train(file, out, "--selection", "0", "--steps", "1300") == 0
-    assert not (out / "selection.jsonl").exists()
-    last = entries(out / "generations.jsonl")[-1]
-    policy, card = read_policy(out / "policy.npz")
-    assert card.training.steps == last["steps"]
-    assert hashlib.sha256(policy.weights.tobytes()).hexdigest().startswith(last["mean"])
+def test_a_policy_is_trained_further_in_another_environment(trained, tmp_path, capsys):
+    _, one = trained
+    file = small(tmp_path, {**PPO, "steps": 128, "log_std": -1.0}, seed=9, name="other")
+    assert train(file, tmp_path / "out", "--start", str(one)) == 0
+    _, card = read_policy(tmp_path / "out" / "policy.npz")
+    assert (card.training.environment, card.training.steps) == ("other", 512)
+    assert len(card.training.worlds) == 8
+    assert train(file, tmp_path / "out") == 2
+    assert "start is null, was " in capsys.readouterr().err
+    smaller = small(tmp_path, {**PPO, "hidden": [4]})
+    assert train(smaller, tmp_path / "smaller", "--start", str(one)) == 2
+    assert "other observations or another network" in capsys.readouterr().err
+    assert train(file, tmp_path / "missing", "--start", str(tmp_path)) == 2
+    assert "policy.npz: the policy file was not found" in capsys.readouterr().err
 
 
 def test_a_second_training_in_one_directory_is_rejected(trained, capsys):
@@ -123,36 +130,18 @@ def test_a_second_training_in_one_directory_is_rejected(trained, capsys):
     assert "another process" in capsys.readouterr().err
 
 
-def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
+def test_a_damaged_checkpoint_is_rejected(trained, tmp_path, capsys):
     file, one = trained
-    out = tmp_path / "damaged"
-    shutil.copytree(one, out)
-    journal = out / "generations.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    first = json.loads(lines[0])
-    for damaged, says in (
-        ('{"number": 0}\n', "generations.jsonl:1: the entry is damaged: rewards: Field required"),
-        ("{}}\n", "generations.jsonl:1: the entry is damaged: Extra data"),
-        ("[" * 100_000 + "\n", "generations.jsonl:1: the entry is damaged: it is nested too deep"),
-        (
-            lines[0] * 2,
-            "generations.jsonl:2: the entry is not generation 1; remove this line and all",
-        ),
-        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: the entry is not generation 0"),
-        (
-            json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n",
-            "1: the search does not reproduce the stored numbers",
-        ),
-    ):
-        journal.write_text(damaged)
-        assert train(file, out) == 2
-        assert says in capsys.readouterr().err
+    shutil.copytree(one, tmp_path / "damaged")
+    (tmp_path / "damaged" / "checkpoint.pt").write_bytes(b"PK")
+    assert train(file, tmp_path / "damaged") == 2
+    assert "checkpoint.pt: the file is damaged" in capsys.readouterr().err
 
 
 def test_a_training_with_another_seed_in_the_same_directory_is_rejected(trained, capsys):
     file, one = trained
     assert train(file, one, "--seed", "1") == 2
-    assert "options.seed is 1, was 0" in capsys.readouterr().err
+    assert "seed is 1, was 0" in capsys.readouterr().err
 
 
 def test_files_of_a_killed_training_in_the_output_directory_are_accepted(trained, tmp_path, capsys):
@@ -164,7 +153,7 @@ def test_files_of_a_killed_training_in_the_output_directory_are_accepted(trained
     shutil.copytree(one / "worlds", out / "worlds")  # killed before training.json
     shutil.copy(one / "worlds.environment.json", out)
     (out / ".worlds.k1l2ed").mkdir()
-    assert train(file, out, "--seed", "-1") != 2 or "no training" not in capsys.readouterr().err
+    assert train(file, out) == 0
     assert not (out / ".worlds.k1l2ed").exists()
 
 
@@ -189,30 +178,70 @@ def test_a_policy_in_its_training_worlds_is_rejected_unless_allowed(trained, tmp
     assert "seed 0, " in told
 
 
-def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys):
-    file = written(tmp_path)
-    data = yaml.safe_load(file.read_text())
-    held_out = {key: value for key, value in data.items() if key != "environment"}
-    (tmp_path / "held_out.yaml").write_text(yaml.safe_dump({**held_out, "planners": ["fgm"]}))
-    data["environment"]["held_out"] = "./held_out.yaml"
-    file.write_text(yaml.safe_dump(data))
-    assert train(file, tmp_path / "out", "--eval-worlds", "2") == 2
-    assert "is also the training world world_0000" in capsys.readouterr().err
+def test_two_robots_learn_one_policy(trained, tmp_path):
+    other = {
+        "name": "other",
+        "start": {"x_m": 3.0, "y_m": 0.0, "yaw_rad": 3.14159},
+        "goal": {"x_m": -3.0, "y_m": 0.0},
+    }
+    assert train(small(tmp_path, robots=[other]), tmp_path / "two") == 0
+    assert [entry["steps"] for entry in entries(tmp_path / "two")] == [256, 512]
+    alone = small(tmp_path, robots=[{**other, "planner": "fgm"}])
+    assert train(alone, tmp_path / "alone") == 0
+    assert [entry["steps"] for entry in entries(tmp_path / "alone")] == [128, 256, 384]
+
+
+def test_an_episode_with_a_failing_simulator_is_truncated(trained, tmp_path, monkeypatch):
+    from gz_testauto.base.errors import SimulatorError
+    from gz_testauto.extras.learning.episode import Episode, PreparedEnvironment
+    from gz_testauto.extras.learning.training import MOST_FAILURES, LearnersEnv
+
+    environment = LearnersEnv(PreparedEnvironment.of(trained[0], tmp_path / "worlds"))
+    environment.seed(0)
+    environment.reset()
+    step = Episode.step
+
+    def fail(episode, *actions):
+        raise SimulatorError("it died")
+
+    monkeypatch.setattr(Episode, "step", fail)
+    for _ in range(MOST_FAILURES - 1):
+        _, rewards, dones, infos = environment.step(np.zeros((1, 2)))
+        assert (rewards[0], dones[0], infos[0]["TimeLimit.truncated"]) == (0.0, True, True)
+    with pytest.raises(SimulatorError, match="in 10 successive episodes"):
+        environment.step(np.zeros((1, 2)))
+    monkeypatch.setattr(Episode, "step", step)
+    environment.reset()
+    assert not environment.step(np.zeros((1, 2)))[2][0]
+    assert not environment.outcomes
+    environment.close()
+
+
+def test_training_without_stable_baselines_names_the_remedy(tmp_path):
+    code = (
+        "import sys; sys.modules['stable_baselines3'] = None\n"
+        "from gz_testauto.cli.main import main\n"
+        f"sys.exit(main(['train', {str(small(tmp_path))!r}, '--out', 'out']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "training needs Stable-Baselines3" in done.stderr or "PyTorch" in done.stderr
+    assert "pip install" in done.stderr and "[train]" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--kind", "deep"), "--kind is 'deep'; it must be one of linear, mirrored, perceptron"),
-        (("--population", "3"), "--population is 3; it must be at least 4"),
-        (("--steps", "0"), "--steps is 0; it must be above 0"),
-        (("--eval-worlds", "-1"), "--eval-worlds"),
-        (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
-        (("--eval-worlds", "3"), "--eval-worlds needs the key environment.held_out"),
+        (("--worlds", "3"), "--worlds needs the option --record"),
+        (("--clone", "x.npz"), "--clone needs the option --record"),
+        (("--record", "fgm", "--seed", "1"), "--seed cannot be used with the option --record"),
     ],
 )
-def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, options, says):
-    assert train(trained[0], tmp_path / "out", *options) == 2
+def test_invalid_options_of_train_are_rejected(tmp_path, capsys, options, says):
+    assert train(small(tmp_path), tmp_path / "out", *options) == 2
     assert says in capsys.readouterr().err
 
 
@@ -221,10 +250,6 @@ def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, option
     [
         ({"observations": ["sonar"]}, "environment.observations"),
         ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
-        ({"observations": ["goal"]}, "needs the observation terms lidar and plan"),
-        ({"observations": [{"term": "lidar", "beams": 7}, "plan"]}, "needs an even number"),
-        ({"observations": ["lidar", "plan", "twist", "goal"]}, "remove twist and goal, or "),
-        ({"observations": ["lidar", "plan", "lidar"]}, "remove lidar 2, or "),
         ({"observations": ["lidar", "plan", "objects"]}, "objects needs the key 'tracking'"),
         (
             {"observations": [{"term": "lidar", "ahead_s": 0.8}, "plan"]},
@@ -240,38 +265,12 @@ def test_invalid_options_of_train_are_rejected(trained, tmp_path, capsys, option
             "parameter of termination 'off_plan'",
         ),
         ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
+        ({"ppo": {"n_step": 8}}, "unknown key 'n_step'; did you mean 'n_steps'?"),
+        ({"ppo": {"gamma": 1.5}}, "environment.ppo.gamma is 1.5"),
     ],
 )
-def test_unknown_reward_and_observation_terms_are_rejected(tmp_path, capsys, environment, says):
-    assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
+def test_unknown_terms_and_invalid_parameters_are_rejected(tmp_path, capsys, environment, says):
+    file = str(written(tmp_path, environment=environment))
+    out = str(tmp_path / "out.npz")
+    assert main(["train", file, "--record", "fgm", "--out", out]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_training_without_matplotlib_shows_no_warning_of_cma():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "import numpy as np\n"
-        "from gz_testauto.extras.learning.policies.policy import WEIGHTED\n"
-        "from gz_testauto.extras.learning.search import WeightSearch\n"
-        "parts = {'lidar': slice(0, 8), 'plan': slice(8, 12)}\n"
-        "search = WeightSearch(WEIGHTED['mirrored'], parts, 4, 0.3, np.random.default_rng(0))\n"
-        "print(len(search.ask()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) == ("4\n", "")
-
-
-def test_two_robots_learn_one_policy(tmp_path):
-    other = {
-        "name": "other",
-        "start": {"x_m": 3.0, "y_m": 0.0, "yaw_rad": 3.14159},
-        "goal": {"x_m": -3.0, "y_m": 0.0},
-    }
-    file, out = written(tmp_path, robots=[other]), tmp_path / "out"
-    assert train(file, out, "--kind", "linear") == 0
-    (first, *_) = (out / "generations.jsonl").read_text().splitlines()
-    alone = tmp_path / "alone"
-    with_planner = written(tmp_path, robots=[{**other, "planner": "fgm"}])
-    assert train(with_planner, alone, "--kind", "linear") == 0
-    (first_alone, *_) = (alone / "generations.jsonl").read_text().splitlines()
-    assert json.loads(first)["steps"] > 1.5 * json.loads(first_alone)["steps"]

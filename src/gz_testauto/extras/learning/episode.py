@@ -411,16 +411,3 @@ class Episode:
     def close(self) -> None:
         """Stop the actors of the episode. Idempotent."""
         self._actors.close()
-
-
-def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:
-    """Raise ``SpecError`` if one of the held-out worlds, each a name and a SHA-256, is also a
-    training world."""
-    names = {world.sha256: world.name for world in training.campaign.worlds}
-    for name, sha256 in held_out:
-        if sha256 in names:
-            raise SpecError(
-                f"environment.held_out: the world {name} is also the training world "
-                f"{names[sha256]} "
-                f"(SHA-256 {sha256[:12]}...); use other worlds, for example with another seed"
-            )

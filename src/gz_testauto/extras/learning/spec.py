@@ -8,14 +8,21 @@ This module defines ``environment:``, in addition to the keys of other campaigns
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
       terminations: [{term: off_plan, max_distance_m: 4.0}]
       curriculum: {criterion: density, share: 0.25, steps: 50000}
-      held_out: held_out_campaign.yaml
+      ppo: {steps: 100000}
 
 The default of ``planners`` is one placeholder for a policy, that of ``simulator`` is ``embedded``.
 """
 
 from typing import Any, Dict, Optional, Tuple
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import GzTestautoError
@@ -23,7 +30,7 @@ from gz_testauto.extras.learning.policies.observations import Named, Observation
 from gz_testauto.extras.learning.policies.safety import SafetyFilterSpec
 from gz_testauto.extras.learning.terms import EpisodeRules
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
-from gz_testauto.spec.model import Spec, SpecPath, as_tuple
+from gz_testauto.spec.model import Spec, as_tuple
 
 POLICY = "policy"
 """Name of the placeholder for the policy in ``planners``."""
@@ -77,9 +84,46 @@ class CurriculumSpec(Spec):
     """Number of control periods after which all worlds are used."""
 
 
+class PpoSpec(Spec):
+    """Parameters of the training by PPO (J. Schulman et al., "Proximal Policy Optimization
+    Algorithms", 2017, arXiv:1707.06347).
+
+    All except ``steps``, ``hidden`` and ``log_std`` are arguments of ``PPO`` of Stable-Baselines3,
+    and have its defaults.
+    """
+
+    steps: int = Field(100_000, ge=1)
+    """Number of control periods of the training, rounded up to complete iterations."""
+    hidden: Annotated[Tuple[PositiveInt, ...], BeforeValidator(as_tuple)] = (64, 64)
+    """Number of neurons of each hidden layer of the network."""
+    log_std: Optional[float] = None
+    """Logarithm of the standard deviation of the actions at the start of the training; default: 0,
+    or with ``train --start`` its last value."""
+    learning_rate: float = Field(3e-4, gt=0)
+    """Learning rate of the optimizer Adam."""
+    n_steps: int = Field(2048, ge=2)
+    """Number of control periods of an iteration, for each robot that learns."""
+    batch_size: int = Field(64, ge=2)
+    """Number of control periods of a minibatch."""
+    n_epochs: int = Field(10, ge=1)
+    """Number of passes over the control periods of an iteration."""
+    gamma: float = Field(0.99, ge=0, le=1)
+    """Discount of rewards for each control period."""
+    gae_lambda: float = Field(0.95, ge=0, le=1)
+    """Factor between bias and variance of the generalized advantage estimation."""
+    clip_range: float = Field(0.2, gt=0)
+    """Largest relative change of the probability of an action that still counts."""
+    ent_coef: float = Field(0.0, ge=0)
+    """Weight of the entropy in the loss."""
+    vf_coef: float = Field(0.5, ge=0)
+    """Weight of the value function in the loss."""
+    max_grad_norm: float = Field(0.5, gt=0)
+    """Largest norm of the gradient."""
+
+
 class EnvironmentSpec(Spec):
-    """The observations and rewards of a policy, the safety filter of its commands, and additional
-    terminations of episodes."""
+    """The observations and rewards of a policy, the safety filter of its commands, additional
+    terminations of episodes, and the parameters of the training."""
 
     observations: Terms = Field(_terms(("lidar", {}), ("plan", {})), min_length=1)
     """Terms of the observation vector, in this order."""
@@ -99,9 +143,8 @@ class EnvironmentSpec(Spec):
     """Terms that end an episode in addition to the rules of the campaign."""
     curriculum: Optional[CurriculumSpec] = None
     """Default: all worlds from the start."""
-    held_out: Optional[SpecPath] = None
-    """Campaign file whose worlds are used to evaluate the policy; none of them can be a training
-    world."""
+    ppo: PpoSpec = PpoSpec()
+    """Parameters of the training by PPO."""
 
     @field_validator("observations", "rewards", "terminations")
     @classmethod

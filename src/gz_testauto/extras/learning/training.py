@@ -1,134 +1,190 @@
-"""Training of a policy by CMA-ES in parallel processes. A training can be interrupted and continued
-at any time.
+"""Training of a policy by PPO of Stable-Baselines3 (pip extra ``train``).
 
-This module runs the generations and writes the journals. All candidates of a generation run in the
-same worlds, and the better half of them in as many other worlds, since the ranking of the best
-candidates matters most. The last control periods are used to select the policy among the means of
-the generations (``selection.py``).
-
-``generations.jsonl`` and ``selection.jsonl`` store the results. A continued training repeats the
-search with the stored results, so the policy is the same file for any interruptions and any number
-of processes.
+An iteration of PPO runs ``n_steps`` control periods for each robot and updates the network. The
+random numbers of an iteration depend only on the seed and its number, and its first episode starts
+with it. The state between two iterations is therefore only the network with its optimizer
+(``checkpoint.pt``), and a continued training has the same policy.
 """
 
-import hashlib
+import collections
+import io
 import json
-import os
-from dataclasses import asdict, dataclass
+import logging
+import math
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
-    TypeVar,
-    Union,
-)
+from typing import Any, Callable, Counter, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input
-from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.json_file import parse_entry, read_json_object
-from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
-from gz_testauto.extras.learning.policies.files import write_policy
-from gz_testauto.extras.learning.policies.policy import WEIGHTED
-from gz_testauto.extras.learning.rollouts import (
-    Place,
-    Rollout,
-    RolloutResult,
-    RolloutWorker,
-    drawn_places,
-    mean_reward,
-    share_reached,
+from gz_testauto.base.disk import PARTIAL_SUFFIX, read_input, read_text
+from gz_testauto.base.errors import (
+    GzTestautoError,
+    MissingDependencyError,
+    ResultsError,
+    SimulatorError,
+    SpecError,
 )
-from gz_testauto.extras.learning.search import WeightSearch
-from gz_testauto.extras.learning.selection import WORLDS, Selection, SelectionBatch, batch_of
-from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
-from gz_testauto.processes import TaskPool
-from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
+from gz_testauto.base.installation import install_command
+from gz_testauto.base.json_file import read_json_object
+from gz_testauto.extras.learning.episode import (
+    WORLDS_OF,
+    Episode,
+    EpisodeRunner,
+    PreparedEnvironment,
+)
+from gz_testauto.extras.learning.policies.files import (
+    PolicyCard,
+    TrainingCard,
+    read_card,
+    write_policy,
+)
+from gz_testauto.extras.learning.policies.policy import ACTIONS, NetworkPolicy
+from gz_testauto.results.attempts import FAILURES
+from gz_testauto.results.comparability import (
+    file_sha256,
+    flatten,
+    list_differences,
+    refuse_differences,
+)
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 from gz_testauto.sampling.seeds import child_generator
 
-SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
-"""Purposes of the random generators."""
+try:
+    import torch
+    from gymnasium import spaces
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as missing:
+    raise MissingDependencyError(
+        f"training needs Stable-Baselines3, which cannot be imported ({missing}); install it with "
+        f"{install_command('train')}"
+    ) from missing
 
-REMEDY = "remove this line and all later lines, and run the same command again"
+LOGGER = logging.getLogger(__name__)
 
-Pool = TaskPool[Rollout, RolloutResult]
+NETWORK, ITERATION = "network", "iteration"
+"""Purposes of the random generators: the initial network, and an iteration of a number."""
 
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """The options of a training."""
-
-    seed: int = 0
-    steps: int = 200_000
-    """Largest number of control periods of the training."""
-    kind: str = "mirrored"
-    population: int = 12
-    episodes: int = 4
-    """Number of worlds in which every candidate of a generation runs; the better half runs in as
-    many other worlds."""
-    sigma: float = 0.2
-    """Standard deviation of the weights of the first candidates."""
-    selection: float = 0.25
-    """Share of the steps for the selection among the means; with 0 the last mean is the policy."""
-    eval_worlds: int = 0
-    """Number of held-out worlds in which the mean of every generation is evaluated; these control
-    periods do not count as steps."""
-
-    @property
-    def better(self) -> int:
-        """Return the number of candidates in the better half."""
-        return (self.population + 1) // 2
-
-
-@dataclass(frozen=True)
-class Generation:
-    """The results of one generation.
-
-    ``rewards`` has the mean reward of each candidate, ``ranking`` the indices of the candidates,
-    the best first. ``steps`` is the total number of control periods so far. ``reached`` is the
-    share of episodes that reached the goal; ``held_out`` is that share for the mean in held-out
-    worlds, None without an evaluation. ``mean`` is the start of the SHA-256 of the mean's weights.
-    """
-
-    number: int
-    rewards: Tuple[float, ...]
-    ranking: Tuple[int, ...]
-    steps: int
-    reached: float
-    mean: str
-    held_out: Optional[float] = None
-    invalid: int = 0
-    """Number of episodes in which the simulator failed; they do not count."""
-
-
-Report = Callable[[Union[Generation, SelectionBatch]], None]
-"""A function that receives each generation of a training, and each batch of the selection."""
+MOST_FAILURES = 10
+"""Number of successive failed episodes after which a training stops."""
 
 
 class TrainingDirectory(RunDirectory):
     """The results directory of a training."""
 
     CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
-    EARLIER = ("worlds", "held_out_worlds", f"*worlds{WORLDS_OF}")
-    UNFINISHED = (f"*{PARTIAL_SUFFIX}", ".worlds.*", ".held_out_worlds.*")
+    EARLIER = ("worlds", f"worlds{WORLDS_OF}")
+    UNFINISHED = (f"*{PARTIAL_SUFFIX}", ".worlds.*")
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.worlds = self.path / "worlds"
-        self.held_out = self.path / "held_out_worlds"
-        self.generations = self.path / "generations.jsonl"
-        self.selection = self.path / "selection.jsonl"
+        self.iterations = self.path / "iterations.jsonl"
+        self.checkpoint = self.path / "checkpoint.pt"
         self.policy = self.path / "policy.npz"
+
+
+class LearnersEnv(VecEnv):  # type: ignore[misc]
+    """The robots of an environment that learn one policy, as environments of Stable-Baselines3.
+
+    All robots drive in the same episode. A robot whose trial ended before the others observes zeros
+    until the episode ends. An episode in which the simulator fails is truncated.
+    """
+
+    render_mode = None
+
+    def __init__(self, prepared: PreparedEnvironment) -> None:
+        self.steps = 0
+        """Number of control periods of the training, which determines the worlds."""
+        self._prepared, self._runner = prepared, EpisodeRunner(prepared)
+        self._failures = 0
+        shape = (prepared.interface().encoder.size,)
+        super().__init__(
+            len(prepared.learners),
+            spaces.Box(-1.0, 1.0, shape, np.float32),
+            spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32),
+        )
+
+    def seed(self, seed: Optional[int] = None) -> Sequence[Optional[int]]:
+        """Set the random generator of worlds and repetitions, and clear the statistics."""
+        self._random = np.random.default_rng(seed)
+        self.outcomes: Counter[str] = collections.Counter()
+        self.rewards: List[float] = []
+        return [None] * self.num_envs
+
+    def reset(self) -> np.ndarray:
+        """Start an episode."""
+        self._episode = self._begin()
+        return self._observations()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Store the actions of the next control period."""
+        self._actions = actions
+
+    def step_wait(self) -> Tuple[np.ndarray, np.ndarray, np.ndarray, List[Dict[str, Any]]]:
+        """Execute one control period."""
+        agents = self._episode.agents
+        was_active = [agent.verdict is None for agent in agents]
+        self.steps += self.num_envs
+        has_failed = False
+        rewards = [0.0] * self.num_envs
+        try:
+            rewards = self._episode.step(*self._actions)
+        except FAILURES as error:
+            self._fail(error)
+            has_failed = True
+        has_ended = has_failed or self._episode.has_ended
+        self._reward += sum(rewards)
+        dones, infos = [], []
+        for agent, active in zip(agents, was_active):
+            dones.append(has_ended or (active and agent.verdict is not None))
+            truncated = active and (has_failed or agent.truncated)
+            infos.append({"terminal_observation": agent.shown, "TimeLimit.truncated": truncated})
+        if has_ended and not has_failed:
+            self._failures = 0
+            self.rewards.append(self._reward / self.num_envs)
+            verdicts = [agent.verdict for agent in agents]
+            self.outcomes.update(verdict.outcome.value for verdict in verdicts if verdict)
+        if has_ended:
+            self._episode = self._begin()
+        return self._observations(), np.array(rewards, np.float32), np.array(dones), infos
+
+    def _observations(self) -> np.ndarray:
+        agents = self._episode.agents
+        return np.array([agent.shown * np.float32(agent.verdict is None) for agent in agents])
+
+    def _begin(self) -> Episode:
+        self._reward = 0.0
+        while True:
+            trial = self._prepared.drawn_trial(self._random, self.steps, None)
+            try:
+                return self._runner.begin(trial, every=True)
+            except FAILURES as error:
+                self._fail(error)
+
+    def _fail(self, error: GzTestautoError) -> None:
+        LOGGER.warning("an episode has no result: %s", error)
+        self._runner.close()
+        self._failures += 1
+        if self._failures == MOST_FAILURES:
+            raise SimulatorError(
+                f"the simulator failed in {MOST_FAILURES} successive episodes; finished iterations "
+                "are stored, and the same command continues the training"
+            ) from error
+
+    def close(self) -> None:
+        """Close the simulator."""
+        self._runner.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> List[Any]:
+        """Return an attribute, which is the same for each robot."""
+        return [getattr(self, attr_name)] * self.num_envs
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> List[bool]:
+        """Return that no environment is wrapped."""
+        return [False] * self.num_envs
+
+    set_attr = env_method = None  # the robots have no separate environments
 
 
 class Training:
@@ -136,231 +192,147 @@ class Training:
 
     def __init__(
         self,
-        training: PreparedEnvironment,
-        held_out: Optional[PreparedEnvironment],
-        options: TrainingOptions,
+        prepared: PreparedEnvironment,
         directory: TrainingDirectory,
+        seed: int = 0,
+        start: Optional[Path] = None,
     ) -> None:
-        """Read the journals and restore the search. Raises ``SpecError`` if a held-out world is
-        also a training world, and for invalid options; ``ResultsError`` if the directory contains
-        another training; and ``MissingDependencyError`` if the package cma is missing."""
-        self._prepared, self._held_out, self.options = training, held_out, options
-        self._directory = directory
-        _require_valid(options)
-        try:
-            self._parts = training.interface().encoder.parts
-            random = child_generator(options.seed, SEARCH)
-            self._search = WeightSearch(
-                WEIGHTED[options.kind], self._parts, options.population, options.sigma, random
-            )
-        except ValueError as error:
-            raise SpecError(f"environment.observations: {error}") from error
-        if held_out is not None:
-            require_apart(
-                training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
-            )
-        self._means: List[np.ndarray] = []
-        self._require_same()
-        self.generations: List[Generation] = []
-        for generation in _read_journal(directory.generations, Generation):
-            number, ranked = len(self.generations), sorted(generation.ranking)
-            place = f"{directory.generations}:{number + 1}"
-            if generation.number != number or ranked != list(range(options.population)):
-                raise SpecError(f"{place}: the entry is not generation {number}; {REMEDY}")
-            self._search.ask()
-            self._means.append(self._search.tell(generation.ranking))
-            if generation.mean != _digest(self._means[-1]):
-                raise SpecError(
-                    f"{place}: the search does not reproduce the stored numbers, since another "
-                    "version "
-                    "of gz_testauto, cma or numpy is installed, or the processor rounds "
-                    "differently; continue with the previous installation, or specify another --out"
-                )
-            self.generations.append(generation)
+        """Restore the last iteration. ``start`` is the directory of a finished training that this
+        training continues in another environment. Raises ``SpecError`` if the policy of ``start``
+        has other observations or another network, and ``ResultsError`` if the directory contains
+        another training."""
+        torch.set_num_threads(1)  # results are then identical, bit by bit
+        torch.use_deterministic_algorithms(True)
+        self._prepared, self._directory, self._seed = prepared, directory, seed
+        self._settings = settings = prepared.spec.environment.ppo
+        self._environment = LearnersEnv(prepared)
+        self._model = PPO(
+            "MlpPolicy",
+            self._environment,
+            seed=_drawn_seed(seed, NETWORK),
+            device="cpu",
+            policy_kwargs={"net_arch": list(settings.hidden)},
+            **settings.model_dump(exclude={"steps", "hidden", "log_std"}),
+        )
+        network = {"hidden": list(settings.hidden)}
+        self._card = prepared.card("network", seed).model_copy(update=network)
+        self._start, checkpoint = None, None
+        if start is not None:
+            earlier = TrainingDirectory(start)
+            self._start = _require_same_network(earlier.policy, self._card)
+            self._load(earlier.checkpoint)
+            checkpoint = file_sha256(earlier.checkpoint)
+        if settings.log_std is not None:
+            self._model.policy.log_std.data.fill_(settings.log_std)
+        self._require_same(checkpoint)
+        self.finished = self._load(directory.checkpoint) if directory.checkpoint.exists() else 0
 
     @property
-    def is_searched(self) -> bool:
-        """Return whether the search has finished, because another generation as long as the last
-        would exceed its share of the steps."""
-        steps = [0, *(generation.steps for generation in self.generations)]
-        bound = (1.0 - self.options.selection) * self.options.steps
-        return bool(self.generations) and 2 * steps[-1] - steps[-2] > bound
+    def iterations(self) -> int:
+        """Return the number of iterations."""
+        return math.ceil(self._settings.steps / self._periods)
 
     @property
-    def _counted(self) -> List[Generation]:
-        """Return the generations that count: the first, and all others that did not exceed the
-        steps."""
-        return [
-            one for one in self.generations if one.steps <= self.options.steps or not one.number
+    def _periods(self) -> int:
+        """Return the number of control periods of an iteration."""
+        return self._settings.n_steps * self._environment.num_envs
+
+    @property
+    def policy(self) -> NetworkPolicy:
+        """Return the policy after the last iteration."""
+        network = self._model.policy
+        layers = [*network.mlp_extractor.policy_net, network.action_net]
+        numbers = [
+            np.column_stack([layer.weight.detach().numpy(), layer.bias.detach().numpy()]).ravel()
+            for layer in layers
+            if hasattr(layer, "weight")
         ]
+        parts = self._prepared.interface().encoder.parts
+        return NetworkPolicy(np.concatenate(numbers), parts, self._settings.hidden)
 
-    def run(self, workers: int, report: Report) -> Path:
-        """Continue the training to its end, and return the path of the policy. ``report`` is called
-        with every generation, and with every batch of the selection."""
-        driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
-        with TaskPool(driver, workers, "training") as pool:
-            while not self.is_searched:
-                generation = self._next(pool)
-                self.generations.append(generation)
-                self._append(self._directory.generations, generation)
-                report(generation)
-            selection = self._select(pool, report)
-        return self._write(self._means[selection.best], selection.steps)
+    def run(self, report: Callable[[Dict[str, Any]], None]) -> Path:
+        """Continue the training to its end, and return the path of the policy. After each
+        iteration, ``report`` receives its entry of the journal."""
+        journal: List[str] = []
+        if self.finished:
+            journal = read_text(self._directory.iterations, ResultsError).splitlines()
+        environment, model = self._environment, self._model
+        try:
+            for number in range(self.finished, self.iterations):
+                environment.steps = number * self._periods
+                model.set_random_seed(_drawn_seed(self._seed, ITERATION, number))
+                model.learn(self._periods)
+                rewards = environment.rewards
+                entry = {
+                    "steps": (number + 1) * self._periods,
+                    "outcomes": dict(sorted(environment.outcomes.items())),
+                    "reward": sum(rewards) / len(rewards) if rewards else None,
+                }
+                journal = [*journal[:number], json.dumps(entry)]
+                lines = "".join(f"{line}\n" for line in journal)
+                write_atomically(self._directory.iterations, lines.encode())
+                self._save(number + 1)
+                report(entry)
+        finally:
+            environment.close()
+        return self._write()
 
-    def _next(self, pool: Pool) -> Generation:
-        number, options = len(self.generations), self.options
-        before = self.generations[-1].steps if number else 0
-        random = child_generator(options.seed, DRAWS, number)
-        allowed = self._prepared.worlds_after(before)
-        candidates = self._search.ask()
-        all_models = range(len(candidates))
-        driven = self._drive(
-            pool, candidates, all_models, drawn_places(random, allowed, options.episodes)
-        )
-        better = _ranked(driven, all_models)[: options.better]
-        more = self._drive(
-            pool, candidates, better, drawn_places(random, allowed, options.episodes)
-        )
-        for candidate, own in more.items():
-            driven[candidate] += own
-        rest = [candidate for candidate in all_models if candidate not in better]
-        ranking = (*_ranked(driven, better), *_ranked(driven, rest))
-        self._means.append(self._search.tell(ranking))
-        every = [one for own in driven.values() for one in own]
-        return Generation(
-            number,
-            tuple(mean_reward(driven[candidate]) for candidate in all_models),
-            ranking,
-            before + sum(one.steps for one in every),
-            share_reached(every),
-            _digest(self._means[-1]),
-            self._share_held_out(pool, self._means[-1]),
-            sum(not one.valid for one in every),
-        )
+    def _save(self, finished: int) -> None:
+        content = io.BytesIO()
+        torch.save({"finished": finished, "state": self._model.get_parameters()}, content)
+        write_atomically(self._directory.checkpoint, content.getvalue())
 
-    def _drive(
-        self,
-        pool: Pool,
-        weights: Sequence[np.ndarray],
-        who: Sequence[int],
-        places: Sequence[Place],
-    ) -> Dict[int, List[RolloutResult]]:
-        drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
-        driven = list(pool.map(drives))
-        return {
-            one: driven[place * len(places) : (place + 1) * len(places)]
-            for place, one in enumerate(who)
-        }
+    def _load(self, path: Path) -> int:
+        """Set the network and its optimizer, and return the number of finished iterations."""
+        content = io.BytesIO(read_input(path, ResultsError))
+        try:
+            stored = torch.load(content, weights_only=True)
+            self._model.set_parameters(stored["state"])
+            return int(stored["finished"])
+        except Exception as error:  # readers of archives raise errors of many types
+            raise ResultsError(
+                f"{path}: the file is damaged ({error}); restore the file, or train again with "
+                "another --out"
+            ) from error
 
-    def _share_held_out(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
-        if self._held_out is None or not self.options.eval_worlds:
-            return None
-        count = min(self.options.eval_worlds, len(self._held_out.campaign.worlds))
-        weights = tuple(mean.tolist())
-        return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
-
-    def _select(self, pool: Pool, report: Report) -> Selection:
-        counted = self._counted
-        begun = counted[-1].steps
-        lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
-        options = self.options
-        episodes = options.episodes * (options.population + options.better)
-        limit = options.steps if options.selection else begun
-        selection = Selection(len(counted), begun, limit, lately / episodes)
-        journal = self._directory.selection
-        taken = 0
-        for batch in _read_journal(journal, SelectionBatch):
-            taken += 1
-            try:
-                selection.take(batch)
-            except ValueError as error:
-                raise SpecError(f"{journal}:{taken}: {error}; {REMEDY}") from error
-        every = range(len(self._prepared.campaign.worlds))
-        while True:
-            means = selection.next()
-            if means is None:
-                return selection
-            random = child_generator(options.seed, SELECTION, taken)
-            driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
-            together = [one for mean in means for one in driven[mean]]
-            mean_reward(together)  # raises an error if the simulator failed in all
-            batch = batch_of(means, together, selection.steps)
-            self._append(journal, batch)
-            selection.take(batch)
-            report(batch)
-            taken += 1
-
-    def _append(self, journal: Path, entry: Any) -> None:
-        with reporting_disk(self._directory.path), open(journal, "a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(entry)) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _require_same(self) -> None:
-        own = {
-            "options": asdict(self.options),
-            "campaign": _identity(self._prepared.spec),
+    def _require_same(self, start: Optional[str]) -> None:
+        current = {
+            "seed": self._seed,
+            "campaign": self._prepared.spec.model_dump(mode="json"),
             "worlds": self._prepared.world_hashes,
+            "start": start,
         }
-        own = json.loads(json.dumps(own))
         if not self._directory.is_begun:
-            text = json.dumps(own, indent=1, sort_keys=True)
+            text = json.dumps(current, indent=1, sort_keys=True)
             write_atomically(self._directory.marker, text.encode())
             return
         stored = read_json_object(self._directory.marker, ResultsError)
-        differences = list_differences(dict(flatten(stored)), dict(flatten(own)))
+        differences = list_differences(dict(flatten(stored)), dict(flatten(current)))
         refuse_differences(self._directory.path, "another training", differences)
 
-    def _write(self, weights: np.ndarray, steps: int) -> Path:
-        options, path = self.options, self._directory.policy
-        policy = WEIGHTED[options.kind](weights, self._parts)
-        card = self._prepared.card(options.kind, options.seed, steps)
+    def _write(self) -> Path:
+        path, training = self._directory.policy, self._card.training
+        steps, worlds = self.iterations * self._periods, set(training.worlds)
+        if self._start is not None:
+            steps, worlds = steps + self._start.steps, worlds | {*self._start.worlds}
+        update = {"steps": steps, "worlds": sorted(worlds)}
+        card = self._card.model_copy(update={"training": training.model_copy(update=update)})
         with reporting_disk(path):
-            write_policy(path, policy, card)
+            write_policy(path, self.policy, card)
         return path
 
 
-Entry = TypeVar("Entry")
-
-
-def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
-    """Yield the entries of a journal. An incomplete last line is removed. Raises ``SpecError`` for
-    any other damage."""
-    if not journal.is_file():
-        return
-    content = read_input(journal, SpecError)
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        write_atomically(journal, whole)
-    for number, line in enumerate(whole.splitlines(), 1):
-        yield parse_entry(kind, line, f"{journal}:{number}", SpecError, REMEDY)
-
-
-def _digest(weights: np.ndarray) -> str:
-    return hashlib.sha256(weights.tobytes()).hexdigest()[:16]
-
-
-def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
-    """Return the candidates sorted by mean reward, the best first, and equal candidates by
-    index."""
-    return sorted(who, key=lambda one: (-mean_reward(driven[one]), one))
-
-
-def _require_valid(options: TrainingOptions) -> None:
-    if options.kind not in WEIGHTED:
+def _require_same_network(path: Path, card: PolicyCard) -> TrainingCard:
+    """Return how an earlier policy was trained. Raises ``SpecError`` if it has other observations
+    or another network."""
+    earlier = read_card(path)
+    if (earlier.kind, earlier.terms, earlier.hidden) != (card.kind, card.terms, card.hidden):
         raise SpecError(
-            f"--kind is {options.kind!r}; it must be one of {', '.join(sorted(WEIGHTED))}"
+            f"--start: the policy {path} has other observations or another network than this "
+            "environment; use equal keys observations and ppo.hidden in both environments"
         )
-    for name in ("steps", "episodes", "sigma"):
-        if not getattr(options, name) > 0:
-            raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
-    if options.population < 4:
-        raise SpecError(f"--population is {options.population}; it must be at least 4")
-    if options.eval_worlds < 0:
-        raise SpecError(f"--eval-worlds is {options.eval_worlds}; it must be at least 0")
-    if not 0 <= options.selection < 1:
-        raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
+    return earlier.training
 
 
-def _identity(spec: EnvironmentCampaignSpec) -> Mapping[str, Any]:
-    return spec.model_dump(mode="json", exclude={"environment": {"held_out"}})
+def _drawn_seed(seed: int, *path: Union[int, str]) -> int:
+    return int(child_generator(seed, *path).integers(2**31))

@@ -20,6 +20,7 @@ from gz_testauto.base.disk import (
     require_regular,
 )
 from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.installation import install_command
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
 from gz_testauto.extras.learning.policies.policy import ACTIONS, WEIGHTED, Policy, WeightedPolicy
@@ -50,8 +51,10 @@ class PolicyCard(Spec):
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     kind: str
-    """Kind of the policy: ``mirrored``, ``linear`` or ``perceptron`` of this package, ``onnx``, or
-    an algorithm of Stable-Baselines3 such as ``PPO``."""
+    """Kind of the policy: ``network``, ``linear``, ``perceptron`` or ``mirrored`` of this package,
+    ``onnx``, or an algorithm of Stable-Baselines3 such as ``PPO``."""
+    hidden: List[int] = Field(default_factory=list)
+    """Numbers of neurons of the hidden layers of a ``network``."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
     """Terms of the observation vector, each with its name as ``term`` and its parameters."""
     safety_filter: Optional[SafetyFilterSpec] = None
@@ -68,7 +71,7 @@ class PolicyCard(Spec):
 def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
     """Write a policy and its card to an ``.npz`` file. Equal policies give identical bytes."""
     buffer = io.BytesIO()
-    empty = {"safety_filter"} if card.safety_filter is None else set()
+    empty = {name for name in ("hidden", "safety_filter") if not getattr(card, name)}
     text = json.dumps(card.model_dump(mode="json", exclude=empty), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
     with disk_errors(path):
@@ -111,7 +114,8 @@ def _own(path: Path, card: PolicyCard) -> Policy:
     if card.kind not in WEIGHTED:
         raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, WEIGHTED)}")
     try:
-        return WEIGHTED[card.kind](_read_arrays(path)[0], ObservationEncoder(card.terms).parts)
+        weights, parts = _read_arrays(path)[0], ObservationEncoder(card.terms).parts
+        return WEIGHTED[card.kind](weights, parts, card.hidden)
     except ValueError as error:
         raise SpecError(f"{path}: {error}; train the policy again") from error
 
@@ -184,7 +188,7 @@ class _StableBaselinesPolicy(Policy):
         except ImportError as error:
             raise MissingDependencyError(
                 f"{path}: the policy needs Stable-Baselines3, which cannot be imported ({error}); "
-                "install it with python3 -m pip install stable_baselines3"
+                f"install it with {install_command('train')}"
             ) from error
         maker = getattr(stable_baselines3, algorithm, None)
         if maker is None:

@@ -1,16 +1,15 @@
 """Policies, which compute an action from an observation vector.
 
-This module contains the policies that need only NumPy. Each has its weights in one vector, so that
-a search for weights is independent of the structure of the policy.
+This module contains the policies that need only NumPy. Each has its weights in one vector.
 """
 
 import abc
 import math
-from typing import Dict, Mapping, Sequence, Type
+from typing import Dict, List, Mapping, Sequence, Tuple, Type
 
 import numpy as np
 
-from gz_testauto.base.arithmetic import exp
+from gz_testauto.base.arithmetic import matrix_product
 
 ACTIONS = 2
 """Count of the numbers of an action: forward speed and yaw rate."""
@@ -29,15 +28,17 @@ class Policy(abc.ABC):
 
 class WeightedPolicy(Policy):
     """A policy with ``weights`` (w,). ``parts`` are the slices of the observation vector, by the
-    names of their terms."""
+    names of their terms. ``hidden`` are the numbers of neurons of hidden layers."""
 
     kind: str
 
-    def __init__(self, weights: np.ndarray, parts: Mapping[str, slice]) -> None:
+    def __init__(
+        self, weights: np.ndarray, parts: Mapping[str, slice], hidden: Sequence[int] = ()
+    ) -> None:
         """Set the weights. Raises ``ValueError`` for a wrong number of weights, or if the
         observation vector lacks a term that the policy needs or has a term that it ignores."""
         weights = np.asarray(weights, dtype=float)
-        needed = self.count(parts)
+        needed = self.count(parts, hidden)
         if weights.shape != (needed,):
             raise ValueError(
                 f"the shape of the weights is {weights.shape}; a {self.kind} policy for this "
@@ -46,28 +47,17 @@ class WeightedPolicy(Policy):
         if not np.isfinite(weights).all():
             raise ValueError(f"the weights of a {self.kind} policy must be finite numbers")
         self.weights = weights
-        self._lay(parts)
+        self._lay(parts, hidden)
 
     @classmethod
     @abc.abstractmethod
-    def count(cls, parts: Mapping[str, slice]) -> int:
+    def count(cls, parts: Mapping[str, slice], hidden: Sequence[int] = ()) -> int:
         """Return the number of weights for an observation vector with these parts. Raises
         ``ValueError`` if the vector lacks a term that the policy needs or has a term that the
         policy would ignore."""
 
-    @classmethod
-    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the weights at which a search starts; the default is zeros."""
-        return np.zeros(cls.count(parts))
-
-    @classmethod
-    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the matrix (w, d) that converts d independent random numbers of a search to
-        changes of the weights; the default is the identity matrix."""
-        return np.eye(cls.count(parts))
-
     @abc.abstractmethod
-    def _lay(self, parts: Mapping[str, slice]) -> None:
+    def _lay(self, parts: Mapping[str, slice], hidden: Sequence[int]) -> None:
         """Assign the slices of the weight vector to attributes."""
 
 
@@ -82,7 +72,7 @@ def _require_exactly(kind: str, parts: Mapping[str, slice], names: Sequence[str]
     if unused:
         raise ValueError(
             f"a {kind} policy uses only the observation terms {used}, each once; remove "
-            f"{' and '.join(unused)}, or train a policy of the kind linear or perceptron"
+            f"{' and '.join(unused)}, or use a policy of another kind"
         )
 
 
@@ -94,7 +84,7 @@ class MirroredPolicy(WeightedPolicy):
     ahead. It passes an obstacle on the freer side, which it chooses when the obstacle becomes near
     and keeps until the obstacle is passed. It decelerates near obstacles, in turns, at the end of
     the global plan, and if the bearing of the plan is large. For the first three, only the absolute
-    value of the weight counts, so that a search cannot find policies that accelerate there.
+    value of the weight counts, so that no weights accelerate there.
     """
 
     kind = "mirrored"
@@ -102,14 +92,9 @@ class MirroredPolicy(WeightedPolicy):
     BRAKING = 1.5
     """Factor of the weights of a pair of sectors, with which an obstacle at the origin of the robot
     reduces the speed."""
-    WAVES = 4
-    """Number of random values with which a search varies the weights of all sectors."""
-    SMOOTH_RAD = 0.6
-    """Width (rad) of the Gaussian that defines how similar the weights of neighboring sectors are
-    in a search."""
 
     @classmethod
-    def count(cls, parts: Mapping[str, slice]) -> int:
+    def count(cls, parts: Mapping[str, slice], hidden: Sequence[int] = ()) -> int:
         """Return three weights for each pair of sectors, and seven more."""
         _require_exactly(cls.kind, parts, ("lidar", "plan"))
         beams = parts["lidar"].stop - parts["lidar"].start
@@ -121,35 +106,12 @@ class MirroredPolicy(WeightedPolicy):
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
         """Return the weights of a policy that follows the global plan, turns away from near points
         on all sides alike, and passes and slows down for points ahead."""
-        ahead = np.cos(cls._angles(parts))
+        pairs = (cls.count(parts) - cls.FURTHER) // 3
+        ahead = np.cos(np.pi * (np.arange(pairs) + 0.5) / pairs)  # angles of the sectors' centers
         sectors = [np.full_like(ahead, 0.5), 0.6 + 0.4 * ahead, 0.3 + 0.4 * ahead]
         return np.concatenate([*sectors, [1.5, 2.0, 1.0, 0.5, 0.2, 0.8, 0.5]])
 
-    @classmethod
-    def _angles(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the angle (rad) from straight ahead of the center of each pair of sectors."""
-        pairs = (cls.count(parts) - cls.FURTHER) // 3
-        return np.asarray(np.pi * (np.arange(pairs) + 0.5) / pairs)
-
-    @classmethod
-    def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return a matrix with which the weights of neighboring sectors change together: by a few
-        cosines of the angle from straight ahead. An obstacle in one sector is nearly always also
-        near in the next sector."""
-        angles = cls._angles(parts)
-        pairs = len(angles)
-        order = np.arange(min(cls.WAVES, pairs))
-        size = exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
-        size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # by 1 on average
-        waves = size * np.cos(np.outer(angles, order))
-        found = np.zeros((3 * pairs + cls.FURTHER, 3 * len(order) + cls.FURTHER))
-        for block in range(3):
-            rows, columns = block * pairs, block * len(order)
-            found[rows : rows + pairs, columns : columns + len(order)] = waves
-        found[-cls.FURTHER :, -cls.FURTHER :] = np.eye(cls.FURTHER)
-        return found
-
-    def _lay(self, parts: Mapping[str, slice]) -> None:
+    def _lay(self, parts: Mapping[str, slice], hidden: Sequence[int]) -> None:
         lidar = parts["lidar"]
         half = (lidar.stop - lidar.start) // 2
         self._right = np.arange(lidar.start + half - 1, lidar.start - 1, -1)  # from ahead to behind
@@ -192,28 +154,53 @@ class MirroredPolicy(WeightedPolicy):
         return np.tanh([forward, turn])
 
 
-class LinearPolicy(WeightedPolicy):
+class NetworkPolicy(WeightedPolicy):
+    """A neural network with hyperbolic tangents as activation functions of its hidden layers. The
+    weights of a neuron are followed by its constant, and the neurons by those of the next layer."""
+
+    kind = "network"
+
+    @classmethod
+    def _sizes(cls, parts: Mapping[str, slice], hidden: Sequence[int]) -> List[Tuple[int, int]]:
+        """Return the numbers of inputs and outputs of each layer."""
+        sizes = [_length(parts), *hidden, ACTIONS]
+        return list(zip(sizes, sizes[1:]))
+
+    @classmethod
+    def count(cls, parts: Mapping[str, slice], hidden: Sequence[int] = ()) -> int:
+        """Implement :meth:`WeightedPolicy.count`."""
+        return sum(outputs * (inputs + 1) for inputs, outputs in cls._sizes(parts, hidden))
+
+    def _lay(self, parts: Mapping[str, slice], hidden: Sequence[int]) -> None:
+        sizes = self._sizes(parts, hidden)
+        ends = np.cumsum([outputs * (inputs + 1) for inputs, outputs in sizes])
+        layers = np.split(self.weights, ends[:-1])
+        self._layers = [layer.reshape(size[1], -1) for layer, size in zip(layers, sizes)]
+
+    def act(self, shown: np.ndarray) -> np.ndarray:
+        """Implement :meth:`Policy.act`."""
+        numbers = np.asarray(shown, dtype=float)
+        *hidden, last = self._layers
+        for layer in hidden:
+            numbers = np.tanh(matrix_product(layer[:, :-1], numbers) + layer[:, -1])
+        return np.clip(matrix_product(last[:, :-1], numbers) + last[:, -1], -1.0, 1.0)
+
+
+class LinearPolicy(NetworkPolicy):
     """A linear policy: each number of the action is the hyperbolic tangent of a weighted sum of the
     observations and a constant."""
 
     kind = "linear"
 
-    @classmethod
-    def count(cls, parts: Mapping[str, slice]) -> int:
-        """Implement :meth:`WeightedPolicy.count`."""
-        return ACTIONS * (_length(parts) + 1)
-
-    def _lay(self, parts: Mapping[str, slice]) -> None:
-        table = self.weights.reshape(ACTIONS, -1)
-        self._matrix, self._constant = table[:, :-1], table[:, -1]
-
     def act(self, shown: np.ndarray) -> np.ndarray:
         """Implement :meth:`Policy.act`."""
-        seen = np.asarray(shown, dtype=float)
-        return np.tanh([_product(row, seen) for row in self._matrix] + self._constant)
+        numbers = np.asarray(shown, dtype=float)
+        for layer in self._layers:
+            numbers = np.tanh([_product(row[:-1], numbers) for row in layer] + layer[:, -1])
+        return numbers
 
 
-class PerceptronPolicy(WeightedPolicy):
+class PerceptronPolicy(LinearPolicy):
     """A neural network with one hidden layer of :data:`HIDDEN` neurons, with hyperbolic tangents as
     activation functions."""
 
@@ -221,25 +208,13 @@ class PerceptronPolicy(WeightedPolicy):
     HIDDEN = 8
 
     @classmethod
-    def count(cls, parts: Mapping[str, slice]) -> int:
-        """Implement :meth:`WeightedPolicy.count`."""
-        return cls.HIDDEN * (_length(parts) + 1) + ACTIONS * (cls.HIDDEN + 1)
-
-    def _lay(self, parts: Mapping[str, slice]) -> None:
-        first = self.HIDDEN * (_length(parts) + 1)
-        self._inner = self.weights[:first].reshape(self.HIDDEN, -1)
-        self._outer = self.weights[first:].reshape(ACTIONS, -1)
-
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        """Implement :meth:`Policy.act`."""
-        seen = np.asarray(shown, dtype=float)
-        for layer in (self._inner, self._outer):
-            seen = np.tanh([_product(row[:-1], seen) for row in layer] + layer[:, -1])
-        return seen
+    def _sizes(cls, parts: Mapping[str, slice], hidden: Sequence[int]) -> List[Tuple[int, int]]:
+        return super()._sizes(parts, [cls.HIDDEN])
 
 
 WEIGHTED: Dict[str, Type[WeightedPolicy]] = {
-    policy.kind: policy for policy in (MirroredPolicy, LinearPolicy, PerceptronPolicy)
+    policy.kind: policy
+    for policy in (MirroredPolicy, NetworkPolicy, LinearPolicy, PerceptronPolicy)
 }
 
 
