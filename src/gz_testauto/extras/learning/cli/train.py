@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in RECORDING if arguments.record is None else TRAINING:
         if getattr(arguments, name) is not None:
             relation = "needs" if arguments.record is None else "cannot be used with"
-            raise SpecError(f"--{name.replace('_', '-')} {relation} the option --record")
+            raise SpecError(f"--{name} {relation} the option --record")
     return _train(arguments) if arguments.record is None else _record(arguments)
 
 

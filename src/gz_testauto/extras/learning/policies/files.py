@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, PositiveInt, ValidationError
 
 from gz_testauto.base.disk import (
     disk_errors,
@@ -53,7 +53,7 @@ class PolicyCard(Spec):
     kind: str
     """Kind of the policy: ``network``, ``linear``, ``perceptron`` or ``mirrored`` of this package,
     ``onnx``, or an algorithm of Stable-Baselines3 such as ``PPO``."""
-    hidden: List[int] = Field(default_factory=list)
+    hidden: List[PositiveInt] = Field(default_factory=list)
     """Numbers of neurons of the hidden layers of a ``network``."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
     """Terms of the observation vector, each with its name as ``term`` and its parameters."""
