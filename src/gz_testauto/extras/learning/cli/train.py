@@ -1,8 +1,8 @@
-"""Train a policy in the worlds of a campaign, by PPO of Stable-Baselines3.
+"""Train a policy in the worlds of a campaign, by PPO.
 
 ENV.yaml is a campaign with a key `environment` (docs/learning.md), which has the parameters of PPO.
-The policy is DIR/policy.npz, for the planner `policy` of any campaign. The same command continues
-an interrupted training.
+The training needs Stable-Baselines3. The policy is DIR/policy.npz, for the planner `policy` of any
+campaign, which does not need it. The same command continues an interrupted training.
 
 With --record, a planner is recorded for imitation learning in place of a training. DIR is then a
 file FILE.npz. For each control period, it has the observation vector that a policy would receive,
