@@ -127,6 +127,7 @@ def default_text(schema: Mapping[str, Any], required: bool) -> str:
     if required:
         return "required"
     value = schema.get("default")
+    value = schema.get("size") if value is None else value  # of an obstacle
     if value is None or value == {} or value == [] or value == "":
         return ""
     if isinstance(value, dict):

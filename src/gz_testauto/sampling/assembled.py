@@ -65,8 +65,6 @@ class AssembledKind(ObstacleKind):
     """The base class of obstacle kinds that consist of boxes in one link."""
 
     is_stretched: ClassVar[bool] = False
-    default_size: ClassVar[Size]
-    """The size of an entry without distributions."""
     color: ClassVar[str]
     """Red, green, blue and opacity."""
     part_name: ClassVar[str] = "part"

@@ -20,6 +20,7 @@ from gz_testauto.sampling.models import Size
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.spec.distributions import NotNegativeDistribution, PositiveDistribution
 from gz_testauto.spec.model import LARGEST
+from gz_testauto.spec.obstacles import size_key
 
 WOOD = "0.6 0.42 0.25 1"
 _between = BoxPart.between
@@ -35,14 +36,6 @@ class FurnitureKind(AssembledKind):
 class TableObstacles(FurnitureKind):
     """Tables with four square legs at the corners of a rectangular top."""
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "size_x_m",
-        "size_y_m",
-        "height_m",
-        "top_thickness_m",
-        "leg_width_m",
-    )
-    default_size: ClassVar[Size] = (1.2, 0.8, 0.75, 0.03, 0.06)
     color: ClassVar[str] = WOOD
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (2, "leg_width_m", "size_x_m"),
@@ -51,16 +44,16 @@ class TableObstacles(FurnitureKind):
     )
 
     type: Literal["table"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Length (m) of the top along x; default: 1.2."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Length (m) of the top along y; default: 0.8."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the upper side of the top; default: 0.75."""
-    top_thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the top; default: 0.03."""
-    leg_width_m: Optional[PositiveDistribution] = None
-    """Width (m) of the legs; default: 0.06."""
+    size_x_m: Optional[PositiveDistribution] = size_key(1.2)
+    """Length (m) of the top along x."""
+    size_y_m: Optional[PositiveDistribution] = size_key(0.8)
+    """Length (m) of the top along y."""
+    height_m: Optional[PositiveDistribution] = size_key(0.75)
+    """Height (m) of the upper side of the top."""
+    top_thickness_m: Optional[PositiveDistribution] = size_key(0.03)
+    """Thickness (m) of the top."""
+    leg_width_m: Optional[PositiveDistribution] = size_key(0.06)
+    """Width (m) of the legs."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -73,15 +66,6 @@ class TableObstacles(FurnitureKind):
 class ChairObstacles(FurnitureKind):
     """Chairs that face +x: a seat on four square legs, and a back at the smallest x."""
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "size_x_m",
-        "size_y_m",
-        "seat_height_m",
-        "height_m",
-        "thickness_m",
-        "leg_width_m",
-    )
-    default_size: ClassVar[Size] = (0.45, 0.45, 0.46, 0.9, 0.03, 0.04)
     color: ClassVar[str] = "0.45 0.3 0.2 1"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (2, "leg_width_m", "size_x_m"),
@@ -92,18 +76,18 @@ class ChairObstacles(FurnitureKind):
     )
 
     type: Literal["chair"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Depth (m) of the seat along x; default: 0.45."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Width (m) of the seat along y; default: 0.45."""
-    seat_height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the upper side of the seat; default: 0.46."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the upper end of the back; default: 0.9."""
-    thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the seat and of the back; default: 0.03."""
-    leg_width_m: Optional[PositiveDistribution] = None
-    """Width (m) of the legs; default: 0.04."""
+    size_x_m: Optional[PositiveDistribution] = size_key(0.45)
+    """Depth (m) of the seat along x."""
+    size_y_m: Optional[PositiveDistribution] = size_key(0.45)
+    """Width (m) of the seat along y."""
+    seat_height_m: Optional[PositiveDistribution] = size_key(0.46)
+    """Height (m) of the upper side of the seat."""
+    height_m: Optional[PositiveDistribution] = size_key(0.9)
+    """Height (m) of the upper end of the back."""
+    thickness_m: Optional[PositiveDistribution] = size_key(0.03)
+    """Thickness (m) of the seat and of the back."""
+    leg_width_m: Optional[PositiveDistribution] = size_key(0.04)
+    """Width (m) of the legs."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -119,16 +103,6 @@ class ShelfObstacles(FurnitureKind):
     """Open racks: boards between four square posts. A low robot can drive below the lowest
     board."""
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "size_x_m",
-        "size_y_m",
-        "height_m",
-        "lowest_m",
-        "board_distance_m",
-        "board_thickness_m",
-        "post_width_m",
-    )
-    default_size: ClassVar[Size] = (1.0, 0.4, 1.8, 0.1, 0.4, 0.025, 0.05)
     color: ClassVar[str] = "0.5 0.52 0.55 1"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (2, "post_width_m", "size_x_m"),
@@ -139,20 +113,20 @@ class ShelfObstacles(FurnitureKind):
     )
 
     type: Literal["shelf"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Width (m) of the shelf along x; default: 1."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Depth (m) of the shelf along y; default: 0.4."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the posts and of the highest board; default: 1.8."""
-    lowest_m: Optional[NotNegativeDistribution] = None
-    """Height (m) of the free space below the lowest board; default: 0.1."""
-    board_distance_m: Optional[PositiveDistribution] = None
-    """Largest distance (m) between neighboring boards, which are equally spaced; default: 0.4."""
-    board_thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the boards; default: 0.025."""
-    post_width_m: Optional[PositiveDistribution] = None
-    """Width (m) of the posts; default: 0.05."""
+    size_x_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Width (m) of the shelf along x."""
+    size_y_m: Optional[PositiveDistribution] = size_key(0.4)
+    """Depth (m) of the shelf along y."""
+    height_m: Optional[PositiveDistribution] = size_key(1.8)
+    """Height (m) of the posts and of the highest board."""
+    lowest_m: Optional[NotNegativeDistribution] = size_key(0.1)
+    """Height (m) of the free space below the lowest board."""
+    board_distance_m: Optional[PositiveDistribution] = size_key(0.4)
+    """Largest distance (m) between neighboring boards, which are equally spaced."""
+    board_thickness_m: Optional[PositiveDistribution] = size_key(0.025)
+    """Thickness (m) of the boards."""
+    post_width_m: Optional[PositiveDistribution] = size_key(0.05)
+    """Width (m) of the posts."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -171,27 +145,20 @@ class ShelfObstacles(FurnitureKind):
 class DoorFrameObstacles(FurnitureKind):
     """Door frames without a door: two posts along x, and a lintel on them."""
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "door_m",
-        "door_height_m",
-        "frame_width_m",
-        "thickness_m",
-    )
-    default_size: ClassVar[Size] = (0.9, 2.0, 0.1, 0.15)
     color: ClassVar[str] = "0.8 0.75 0.6 1"
 
     type: Literal["door_frame"]
-    door_m: Optional[PositiveDistribution] = None
-    """Width (m) of the opening; default: 0.9."""
-    door_height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the opening; default: 2."""
-    frame_width_m: Optional[PositiveDistribution] = None
-    """Width (m) of the posts along x, and height of the lintel; default: 0.1."""
-    thickness_m: Optional[PositiveDistribution] = None
-    """Depth (m) of the frame along y; default: 0.15."""
+    door_m: Optional[PositiveDistribution] = size_key(0.9)
+    """Width (m) of the opening."""
+    door_height_m: Optional[PositiveDistribution] = size_key(2.0)
+    """Height (m) of the opening."""
+    frame_width_m: Optional[PositiveDistribution] = size_key(0.1)
+    """Width (m) of the posts along x, and height of the lintel."""
+    thickness_m: Optional[PositiveDistribution] = size_key(0.15)
+    """Depth (m) of the frame along y."""
     door_clear_m: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Distance (m) in front of and behind the opening, over its width, in which no other obstacle
-    is placed; default: 0."""
+    is placed."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -216,8 +183,6 @@ class DoorFrameObstacles(FurnitureKind):
 class UShapeObstacles(FurnitureKind):
     """Three walls around a dead end that is open towards +x."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "thickness_m", "height_m")
-    default_size: ClassVar[Size] = (1.5, 1.5, 0.1, 1.0)
     color: ClassVar[str] = "0.75 0.45 0.35 1"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (1, "thickness_m", "size_x_m"),
@@ -225,14 +190,14 @@ class UShapeObstacles(FurnitureKind):
     )
 
     type: Literal["u_shape"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Outer length (m) along x, from the closed to the open side; default: 1.5."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Outer length (m) along y; default: 1.5."""
-    thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the walls; default: 0.1."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the walls; default: 1."""
+    size_x_m: Optional[PositiveDistribution] = size_key(1.5)
+    """Outer length (m) along x, from the closed to the open side."""
+    size_y_m: Optional[PositiveDistribution] = size_key(1.5)
+    """Outer length (m) along y."""
+    thickness_m: Optional[PositiveDistribution] = size_key(0.1)
+    """Thickness (m) of the walls."""
+    height_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Height (m) of the walls."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -250,8 +215,6 @@ class LBoxObstacles(FurnitureKind):
     """Boxes with an L-shaped outline: one arm along x, and one along y, which meet at the smallest
     x and y."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "thickness_m", "height_m")
-    default_size: ClassVar[Size] = (1.0, 1.0, 0.4, 0.6)
     color: ClassVar[str] = "0.85 0.55 0.25 1"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (1, "thickness_m", "size_x_m"),
@@ -259,14 +222,14 @@ class LBoxObstacles(FurnitureKind):
     )
 
     type: Literal["l_box"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Length (m) of the arm along x; default: 1."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Length (m) of the arm along y; default: 1."""
-    thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of both arms; default: 0.4."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the box; default: 0.6."""
+    size_x_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Length (m) of the arm along x."""
+    size_y_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Length (m) of the arm along y."""
+    thickness_m: Optional[PositiveDistribution] = size_key(0.4)
+    """Thickness (m) of both arms."""
+    height_m: Optional[PositiveDistribution] = size_key(0.6)
+    """Height (m) of the box."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -283,15 +246,6 @@ class PalletObstacles(FurnitureKind):
     """Pallets with the structure of an EUR pallet: three runners along x, nine blocks and a deck,
     with an optional load. A lidar above the deck does not detect an empty pallet."""
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "size_x_m",
-        "size_y_m",
-        "height_m",
-        "board_thickness_m",
-        "block_width_m",
-        "load_height_m",
-    )
-    default_size: ClassVar[Size] = (1.2, 0.8, 0.144, 0.022, 0.1, 0.0)
     color: ClassVar[str] = "0.75 0.6 0.4 1"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = (
         (3, "block_width_m", "size_x_m"),
@@ -300,18 +254,18 @@ class PalletObstacles(FurnitureKind):
     )
 
     type: Literal["pallet"]
-    size_x_m: Optional[PositiveDistribution] = None
-    """Length (m) along x; default: 1.2."""
-    size_y_m: Optional[PositiveDistribution] = None
-    """Length (m) along y; default: 0.8."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the upper side of the deck; default: 0.144."""
-    board_thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the deck and of the runners; default: 0.022."""
-    block_width_m: Optional[PositiveDistribution] = None
-    """Width (m) of the blocks and of the runners; default: 0.1."""
-    load_height_m: Optional[NotNegativeDistribution] = None
-    """Height (m) of a load that covers the deck; default: 0, which is no load."""
+    size_x_m: Optional[PositiveDistribution] = size_key(1.2)
+    """Length (m) along x."""
+    size_y_m: Optional[PositiveDistribution] = size_key(0.8)
+    """Length (m) along y."""
+    height_m: Optional[PositiveDistribution] = size_key(0.144)
+    """Height (m) of the upper side of the deck."""
+    board_thickness_m: Optional[PositiveDistribution] = size_key(0.022)
+    """Thickness (m) of the deck and of the runners."""
+    block_width_m: Optional[PositiveDistribution] = size_key(0.1)
+    """Width (m) of the blocks and of the runners."""
+    load_height_m: Optional[NotNegativeDistribution] = size_key(0.0)
+    """Height (m) of a load that covers the deck; 0 is no load."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:

@@ -36,16 +36,15 @@ from gz_testauto.sdf.shapes import Box, Cylinder, Geometry, Sphere
 from gz_testauto.sdf.values import format_number, pose_value, set_pose
 from gz_testauto.spec.distributions import PositiveDistribution
 from gz_testauto.spec.model import LARGEST
+from gz_testauto.spec.obstacles import size_key
 
 
 class ScaledObstacles(ObstacleKind):
     """The base class of obstacle kinds whose models are scaled as a whole, together with their mass
     and inertia."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("scale",)
-
-    scale: Optional[PositiveDistribution] = None
-    """Factor that multiplies all lengths of the model; default: 1."""
+    scale: Optional[PositiveDistribution] = size_key(1.0)
+    """Factor that multiplies all lengths of the model."""
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
@@ -234,7 +233,6 @@ class ShapeObstacles(ObstacleKind):
 class BoxObstacles(ShapeObstacles):
     """Upright boxes."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("size_x_m", "size_y_m", "size_z_m")
     shape: ClassVar[Type[Geometry]] = Box
     unit: ClassVar[Geometry] = Box((1.0, 1.0, 1.0))
     unit_kg: ClassVar[float] = 100.0
@@ -242,11 +240,11 @@ class BoxObstacles(ShapeObstacles):
     turns: ClassVar[Tuple[bool, bool]] = (False, False)
 
     type: Literal["box"]
-    size_x_m: Optional[PositiveDistribution] = None
+    size_x_m: Optional[PositiveDistribution] = size_key()
     """Length (m) of the box along x. The default is the length of the model."""
-    size_y_m: Optional[PositiveDistribution] = None
+    size_y_m: Optional[PositiveDistribution] = size_key()
     """Length (m) of the box along y. The default is the length of the model."""
-    size_z_m: Optional[PositiveDistribution] = None
+    size_z_m: Optional[PositiveDistribution] = size_key()
     """Height (m) of the box. The default is the height of the model."""
 
     @classmethod
@@ -269,7 +267,6 @@ class BoxObstacles(ShapeObstacles):
 class CylinderObstacles(ShapeObstacles):
     """Upright cylinders."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("radius_m", "length_m")
     shape: ClassVar[Type[Geometry]] = Cylinder
     unit: ClassVar[Geometry] = Cylinder(0.5, 1.0)
     unit_kg: ClassVar[float] = 78.53981633974483
@@ -277,16 +274,15 @@ class CylinderObstacles(ShapeObstacles):
     marker: ClassVar[str] = "CYLINDER"
 
     type: Literal["cylinder"]
-    radius_m: Optional[PositiveDistribution] = None
+    radius_m: Optional[PositiveDistribution] = size_key()
     """Radius (m) of the cylinder. The default is the radius of the model."""
-    length_m: Optional[PositiveDistribution] = None
+    length_m: Optional[PositiveDistribution] = size_key()
     """Height (m) of the cylinder. The default is the height of the model."""
 
 
 class SphereObstacles(ShapeObstacles):
     """Spheres that touch the ground."""
 
-    size_names: ClassVar[Tuple[str, ...]] = ("radius_m",)
     shape: ClassVar[Type[Geometry]] = Sphere
     unit: ClassVar[Geometry] = Sphere(0.5)
     unit_kg: ClassVar[float] = 52.35987755982989
@@ -295,7 +291,7 @@ class SphereObstacles(ShapeObstacles):
     marker: ClassVar[str] = "SPHERE"
 
     type: Literal["sphere"]
-    radius_m: Optional[PositiveDistribution] = None
+    radius_m: Optional[PositiveDistribution] = size_key()
     """Radius (m) of the sphere. The default is the radius of the model."""
 
     @classmethod

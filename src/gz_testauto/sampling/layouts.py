@@ -21,6 +21,7 @@ from gz_testauto.spec.distributions import (
     ShareDistribution,
     Uniform,
 )
+from gz_testauto.spec.obstacles import size_key
 
 MOST_CELLS = 100
 """Largest number of cells of a layout along x and along y."""
@@ -62,18 +63,6 @@ class LayoutKind(AssembledKind):
     color: ClassVar[str] = "0.62 0.6 0.56 1"
     density_default_kgpm3: ClassVar[float] = 100.0
 
-    cells_x: Optional[CellCount] = None
-    """Number of cells along x, rounded to an integer between 2 and 100."""
-    cells_y: Optional[CellCount] = None
-    """Number of cells along y, rounded to an integer between 2 and 100."""
-    cell_m: Optional[PositiveDistribution] = None
-    """Side (m) of a cell."""
-    height_m: Optional[PositiveDistribution] = None
-    """Height (m) of the walls; default: 1."""
-    layout: LayoutNumber = ANY_LAYOUT
-    """Number that selects the layout, from 0 to 1,000,000. By default, each obstacle has another
-    random layout."""
-
     @model_validator(mode="after")
     def _require_position(self) -> "LayoutKind":
         if self.count.max > 1 and self.x_m is not None and _is_constant(self.x_m, self.y_m):
@@ -92,26 +81,26 @@ class MazeObstacles(LayoutKind):
     exactly one path connects two cells. ``loops`` removes further walls.
     """
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "cells_x",
-        "cells_y",
-        "cell_m",
-        "thickness_m",
-        "height_m",
-        "loops",
-        "layout",
-    )
-    default_size: ClassVar[Size] = (6.0, 6.0, 1.5, 0.1, 1.0, 0.0, 0.0)
     part_name: ClassVar[str] = "wall"
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = ((1, "thickness_m", "cell_m"),)
 
     type: Literal["maze"]
-    thickness_m: Optional[PositiveDistribution] = None
-    """Thickness (m) of the walls; default: 0.1. Passages have the width ``cell_m`` minus
-    ``thickness_m``."""
-    loops: Optional[ShareDistribution] = None
-    """Share of the inner walls of the spanning tree that are removed; default: 0, which is exactly
-    one path between two cells."""
+    cells_x: Optional[CellCount] = size_key(6.0)
+    """Number of cells along x, rounded to an integer between 2 and 100."""
+    cells_y: Optional[CellCount] = size_key(6.0)
+    """Number of cells along y, rounded to an integer between 2 and 100."""
+    cell_m: Optional[PositiveDistribution] = size_key(1.5)
+    """Side (m) of a cell."""
+    thickness_m: Optional[PositiveDistribution] = size_key(0.1)
+    """Thickness (m) of the walls. Passages have the width ``cell_m`` minus ``thickness_m``."""
+    height_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Height (m) of the walls."""
+    loops: Optional[ShareDistribution] = size_key(0.0)
+    """Share of the inner walls of the spanning tree that are removed; 0 is exactly one path between
+    two cells."""
+    layout: LayoutNumber = size_key(0.0, ANY_LAYOUT)
+    """Number that selects the layout, from 0 to 1,000,000. By default, each obstacle has another
+    random layout."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
@@ -145,24 +134,24 @@ class CaveObstacles(LayoutKind):
     P. Stone, Benchmarking Metric Ground Navigation, SSRR 2020, and its program.
     """
 
-    size_names: ClassVar[Tuple[str, ...]] = (
-        "cells_x",
-        "cells_y",
-        "cell_m",
-        "height_m",
-        "fill",
-        "passes",
-        "layout",
-    )
-    default_size: ClassVar[Size] = (30.0, 30.0, 0.15, 1.0, 0.2, 4.0, 0.0)
     part_name: ClassVar[str] = "rock"
 
     type: Literal["cave"]
-    fill: Optional[ShareDistribution] = None
-    """Share of the cells that are occupied before smoothing; default: 0.2. BARN has 0.15 to
-    0.3."""
-    passes: Optional[PassCount] = None
-    """Number of smoothing passes, rounded to an integer; default: 4. BARN has 2 to 4."""
+    cells_x: Optional[CellCount] = size_key(30.0)
+    """Number of cells along x, rounded to an integer between 2 and 100."""
+    cells_y: Optional[CellCount] = size_key(30.0)
+    """Number of cells along y, rounded to an integer between 2 and 100."""
+    cell_m: Optional[PositiveDistribution] = size_key(0.15)
+    """Side (m) of a cell."""
+    height_m: Optional[PositiveDistribution] = size_key(1.0)
+    """Height (m) of the rocks."""
+    fill: Optional[ShareDistribution] = size_key(0.2)
+    """Share of the cells that are occupied before smoothing. BARN has 0.15 to 0.3."""
+    passes: Optional[PassCount] = size_key(4.0)
+    """Number of smoothing passes, rounded to an integer. BARN has 2 to 4."""
+    layout: LayoutNumber = size_key(0.0, ANY_LAYOUT)
+    """Number that selects the layout, from 0 to 1,000,000. By default, each obstacle has another
+    random layout."""
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:

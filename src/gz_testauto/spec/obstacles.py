@@ -142,6 +142,16 @@ def _model_file(path: Optional[Path]) -> Optional[Path]:
         raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
 
 
+def size_key(default: Optional[float] = None, distribution: Any = None) -> Any:
+    """Return a field of an obstacle kind that is a size. Sizes are drawn in the order of their
+    fields.
+
+    ``default`` is the value in an entry without a distribution, or None if the model determines it.
+    ``distribution`` is the default of the field.
+    """
+    return Field(distribution, json_schema_extra={"size": default})
+
+
 WALLS = "walls"
 """Name of the shapes of the base world in ``distance_m``."""
 
@@ -150,8 +160,10 @@ class ObstacleGroup(Spec):
     """The keys that the entries of ``obstacles`` have in common for all obstacle kinds."""
 
     size_names: ClassVar[Tuple[str, ...]] = ()
-    """Names of the fields that are sizes, in the order of the values in the ``size`` of an
-    obstacle."""
+    """Names of the fields that :func:`size_key` declares, in the order of the values in the
+    ``size`` of an obstacle."""
+    default_size: ClassVar[Tuple[Any, ...]] = ()
+    """The size of an entry without distributions. A value is None if the model determines it."""
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
     """Label in the names of the obstacles, ``obstacle_<name>_<index>``. The default is the type."""
@@ -186,6 +198,13 @@ class ObstacleGroup(Spec):
     """Only in the ``parts`` of a group: the pose by which each repetition of the part is moved
     relative to the previous one, in the frame of the group. A distance gives a row, and a
     ``yaw_rad`` gives a ring around the origin of the group."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        extras = {name: field.json_schema_extra for name, field in cls.model_fields.items()}
+        sizes = {name: extra["size"] for name, extra in extras.items() if isinstance(extra, dict)}
+        cls.size_names, cls.default_size = tuple(sizes), tuple(sizes.values())
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
