@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compare the ranges of all sensors of robots in the embedded simulator with those in Gazebo.
 
-    gz_testauto multiply worlds/arena.world --spec config/furniture_obstacles.yaml --count 5 \
-        --seed 3 --out WORLDS
+    gz_testauto multiply worlds/arena.world --spec config/obstacle_kinds/furniture_obstacles.yaml \
+        --count 5 --seed 3 --out WORLDS
     ROS_PACKAGE_PATH=… ./bootstrap exec python3 benchmarks/sensor_agreement.py --worlds WORLDS \
         models/service_robot@front_lidar,rear_lidar MODEL@LIDAR …
 

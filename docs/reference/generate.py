@@ -201,7 +201,7 @@ def classes_of_extra(extra: str) -> List[Type[Spec]]:
         known = reached(BuiltinCampaignSpec, StackCampaignSpec)
         root = getattr(importlib.import_module(module), name)
         found += [one for one in reached(root) if one not in known]
-    registries = (BEHAVIORS, WORLD_SOURCES, ESTIMATES)
+    registries = (BEHAVIORS, WORLD_SOURCES, ESTIMATES, OBSTACLE_KINDS)
     sources = [one for registry in registries for one in plugins(registry, extra)]
     known = campaign_classes()
     return found + ([one for one in reached(*sources) if one not in known] if sources else [])

@@ -5,7 +5,7 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
-from gz_testauto.spec.obstacles import ObstacleSpec
+from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleSpec
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 REGION = "region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}\n"
@@ -102,8 +102,7 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(tmp_path):
     assert lines == [
         "forest.yaml:1: min_gap_m is -1; it must be >= 0",
         "forest.yaml:3: obstacles[0].type: unknown type 'boxx'; did you mean 'box'? "
-        "Known: box, cave, chair, cylinder, door_frame, group, l_box, maze, model, pallet, room, "
-        "shelf, sphere, table, u_shape, wall",
+        f"Known: {', '.join(OBSTACLE_KINDS.names())}",
         "forest.yaml:4: obstacles[1].count is missing",
         "forest.yaml:5: sampling is \"lsh\"; it must be 'uniform', 'lhs' or 'sobol'",
         "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: "

@@ -128,6 +128,12 @@ class ObstacleKind(ObstacleGroup):
         set_static(element, static)
 
     @classmethod
+    def triangles(cls, size: Size) -> Optional[np.ndarray]:
+        """Return the corners (m, model frame) of the triangles of the marker ``TRIANGLE_LIST``,
+        shape (n, 3, 3). None means that a marker of another type has the size of the bounds."""
+        return None
+
+    @classmethod
     def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
         """Return a function that writes the model faster than :meth:`resize`, or None if no such
         function exists."""

@@ -48,18 +48,7 @@ OBSTACLE_KINDS = Registry(
         "cylinder": "gz_testauto.sampling.kinds:CylinderObstacles",
         "sphere": "gz_testauto.sampling.kinds:SphereObstacles",
         "model": "gz_testauto.sampling.kinds:ModelObstacles",
-        "wall": "gz_testauto.sampling.walls:WallObstacles",
-        "room": "gz_testauto.sampling.walls:RoomObstacles",
         "group": "gz_testauto.sampling.groups:GroupObstacles",
-        "table": "gz_testauto.sampling.furniture:TableObstacles",
-        "chair": "gz_testauto.sampling.furniture:ChairObstacles",
-        "shelf": "gz_testauto.sampling.furniture:ShelfObstacles",
-        "door_frame": "gz_testauto.sampling.furniture:DoorFrameObstacles",
-        "u_shape": "gz_testauto.sampling.furniture:UShapeObstacles",
-        "l_box": "gz_testauto.sampling.furniture:LBoxObstacles",
-        "pallet": "gz_testauto.sampling.furniture:PalletObstacles",
-        "maze": "gz_testauto.sampling.layouts:MazeObstacles",
-        "cave": "gz_testauto.sampling.layouts:CaveObstacles",
     },
 )
 """Registered obstacle kinds by their ``type``: subclasses of ``ObstacleKind`` in

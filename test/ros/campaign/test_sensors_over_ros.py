@@ -7,6 +7,7 @@ import yaml
 from finished import results
 
 pytest.importorskip("rospy")
+pytest.importorskip("gz_testauto.extras.obstacle_kinds", reason="needs its table")
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.resources import share_directory

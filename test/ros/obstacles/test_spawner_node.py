@@ -197,6 +197,7 @@ def test_multiply_is_cancelled_at_shutdown_and_removes_its_worlds(monkeypatch, t
 
 
 def test_a_marker_shows_all_boxes_of_a_table(node):
+    pytest.importorskip("gz_testauto.extras.obstacle_kinds")
     spec = SPEC.replace("type: box, count: 3", "type: table, count: 1").replace(
         "size_z_m", "height_m"
     )

@@ -20,6 +20,8 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.multiply import multiply
 
+pytest.importorskip("gz_testauto.extras.obstacle_kinds", reason="needs its table")
+
 CELL_M, LOWEST_M, HIGHEST_M = 0.05, 0.1, 1.1
 STAMP = ros_messages.time_message(0)
 SPEC = """region: {circle: {x_m: 1.8, y_m: 0, radius_m: 0.05}}

@@ -31,7 +31,6 @@ from gz_testauto.ros.interface import existing_file, user_directory
 from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.obstacles import interface
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set, read_spec
-from gz_testauto.sampling.assembled import AssembledKind
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.worlds.multiply import multiply
@@ -168,9 +167,9 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
     marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
     marker.text = obstacle.name
     marker.id = zlib.crc32(obstacle.name.encode()) & 0x7FFFFFFF
-    if issubclass(kind, AssembledKind):
-        corners = kind.triangles(obstacle.size).reshape(-1, 3).tolist()
-        marker.points = [Point(*corner) for corner in corners]
+    triangles = kind.triangles(obstacle.size)
+    if triangles is not None:
+        marker.points = [Point(*corner) for corner in triangles.reshape(-1, 3).tolist()]
         marker.scale = Vector3(1.0, 1.0, 1.0)
         marker.pose = pose_message(obstacle.pose)
         return marker

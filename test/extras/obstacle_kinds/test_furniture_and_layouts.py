@@ -12,8 +12,8 @@ from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.obstacle_kinds import layouts
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.sampling import layouts
 from gz_testauto.sampling.difficulty import DifficultyEvaluator
 from gz_testauto.sampling.models import ObstacleModel
 from gz_testauto.sampling.placement import Placer
@@ -30,7 +30,7 @@ from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleSpec
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.worlds.multiply import multiply
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 PLAIN = CHECKOUT / "worlds" / "plain.world"
 LOW_ROBOT = CHECKOUT / "test" / "simulators" / "data" / "robot.sdf"
 REGION = "region: {rectangle: {x_m: [-10, 10], y_m: [-10, 10]}}\n"

@@ -1,7 +1,7 @@
 """Obstacle kinds that consist of walls with doors: ``wall`` and ``room``.
 
 The walls of an obstacle are one static model. Other obstacles can be placed inside a room.
-:mod:`~gz_testauto.sampling.assembled` defines the common parts.
+:mod:`~gz_testauto.extras.obstacle_kinds.assembled` defines the common parts.
 """
 
 from typing import ClassVar, List, NamedTuple, Optional, Tuple
@@ -9,7 +9,7 @@ from typing import ClassVar, List, NamedTuple, Optional, Tuple
 from pydantic import Field
 from typing_extensions import Literal
 
-from gz_testauto.sampling.assembled import (
+from gz_testauto.extras.obstacle_kinds.assembled import (
     NEGLIGIBLE_M,
     AssembledKind,
     BoxPart,

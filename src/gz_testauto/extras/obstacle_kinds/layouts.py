@@ -12,7 +12,7 @@ from pydantic import AfterValidator, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.sampling.assembled import AssembledKind, BoxPart
+from gz_testauto.extras.obstacle_kinds.assembled import AssembledKind, BoxPart
 from gz_testauto.sampling.models import Size
 from gz_testauto.sampling.seeds import LAYOUT, child_generator
 from gz_testauto.spec.distributions import (

@@ -1,7 +1,7 @@
 """Obstacle kinds with parametric shapes of boxes: furniture, pallets, frames and concave shapes.
 
 A planar lidar detects only the boxes at its height, such as the legs of a table. All sizes are in
-meters. :mod:`~gz_testauto.sampling.assembled` defines the common parts.
+meters. :mod:`~gz_testauto.extras.obstacle_kinds.assembled` defines the common parts.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import ClassVar, List, Optional, Tuple
 from pydantic import Field
 from typing_extensions import Literal
 
-from gz_testauto.sampling.assembled import (
+from gz_testauto.extras.obstacle_kinds.assembled import (
     NEGLIGIBLE_M,
     AssembledKind,
     BoxPart,

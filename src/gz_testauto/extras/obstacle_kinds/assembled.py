@@ -1,8 +1,7 @@
 """The base class of obstacle kinds that consist of several boxes, such as walls and furniture.
 
 The boxes are computed for each size, in contrast to the models of
-:mod:`~gz_testauto.sampling.kinds`, which are stretched. :mod:`~gz_testauto.sampling.walls`,
-:mod:`~gz_testauto.sampling.furniture` and :mod:`~gz_testauto.sampling.layouts` define the kinds.
+:mod:`~gz_testauto.sampling.kinds`, which are stretched.
 """
 
 import functools
@@ -163,7 +162,7 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def triangles(cls, size: Size) -> np.ndarray:
-        """Return the corners (m, model frame) of the triangles of all boxes, shape (n, 3, 3)."""
+        """Return the corners of the triangles of all boxes."""
         parts = np.array(_parts_of(cls, size))
         corners = parts[:, None, :3] + _CORNERS * parts[:, None, 3:]
         return corners[:, _TRIANGLES].reshape(-1, 3, 3)

@@ -1,0 +1,1 @@
+"""Obstacle kinds that consist of boxes: walls, rooms, furniture, mazes and caves."""
