@@ -11,6 +11,7 @@ from typing import Callable, List, Sequence, Tuple
 import numpy as np
 import shapely
 
+from gz_testauto.base.registry import Registry
 from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.encounters import (
     TTC_LIMIT_S,
@@ -26,11 +27,14 @@ from gz_testauto.metrics.encounters import (
 )
 from gz_testauto.metrics.interface import Compute, Metric, MetricContext
 from gz_testauto.metrics.recording import FOOTPRINT_SERIES, LANE_SERIES, Recording
-from gz_testauto.metrics.social import social_metrics
 
 PERSONAL_M, INTIMATE_M = 1.2, 0.45
 COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
 YIELD_SHARE, YIELD_S = 0.2, 3.0
+
+PERSON_METRICS = Registry("person metric", {})
+"""Registered functions that return further metrics of a campaign with people, for the arguments of
+:func:`moving_object_metrics`."""
 
 
 def extra_metric(
@@ -263,7 +267,8 @@ def moving_object_metrics(
         intrusion = functools.partial(_greatest_intrusion, names)
         description = "largest intrusion into the space around a person, 1 at its center"
         found.append(extra_metric("social_intrusion", "lower", description, intrusion))
-        found.extend(social_metrics(people, groups, extra_metric))
+        for name in PERSON_METRICS.names():
+            found.extend(PERSON_METRICS.get(name)(people, groups))
     return tuple(found)
 
 

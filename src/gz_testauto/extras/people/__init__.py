@@ -1,1 +1,1 @@
-"""People who react to the robot, and people who walk or talk in groups."""
+"""People who react to the robot, people who walk or talk in groups, and social metrics."""

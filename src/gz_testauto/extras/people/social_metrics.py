@@ -12,7 +12,7 @@ Francis et al. 2023; space of a group: the convex hull of its members, as in Kat
 
 import functools
 import math
-from typing import Callable, FrozenSet, Sequence, Tuple
+from typing import FrozenSet, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -26,6 +26,7 @@ from gz_testauto.metrics.recording import (
     OUTLINE_SERIES,
     Recording,
 )
+from gz_testauto.metrics.traffic import extra_metric
 
 STRENGTH_MPS2 = 2.1
 """Factor (m/s²) of the social force (``forceFactorSocial`` of lightsfm)."""
@@ -196,18 +197,9 @@ def _group_gap(
     return float(_group_distances(recording, groups).min())
 
 
-Declare = Callable[..., Metric]
-
-
-def social_metrics(
-    people: Sequence[str], groups: Sequence[Sequence[str]], declare: Declare
-) -> Tuple[Metric, ...]:
+def social_metrics(people: Sequence[str], groups: Sequence[Sequence[str]]) -> Tuple[Metric, ...]:
     """Return the social metrics of a campaign with ``people``, the names of the persons, and with
-    ``groups``, the names of the members of each group.
-
-    ``declare`` creates a metric from its name, the better direction, a description, a function and
-    a unit.
-    """
+    ``groups``, the names of the members of each group."""
     names = frozenset(people)
     rows = [
         (
@@ -264,4 +256,4 @@ def social_metrics(
                 "m",
             ),
         ]
-    return tuple(declare(*row) for row in rows)
+    return tuple(extra_metric(*row) for row in rows)

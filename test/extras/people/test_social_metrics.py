@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.extras.people.social_metrics import RANGE_M, STRENGTH_MPS2, social_force
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.metrics.recording import ContactEpisode, Recording
-from gz_testauto.metrics.social import RANGE_M, STRENGTH_MPS2, social_force
 from gz_testauto.metrics.traffic import moving_object_metrics
 
 SQUARE = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
