@@ -16,9 +16,9 @@ import time
 import numpy as np
 from scipy.stats import bootstrap
 
-from gz_testauto.extras.sst.model import Objects
-from gz_testauto.extras.sst.road import Lane
-from gz_testauto.extras.sst.search import Search
+from gz_testauto.extras.roads.sst.model import Objects
+from gz_testauto.extras.roads.sst.road import Lane
+from gz_testauto.extras.roads.sst.search import Search
 
 LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
 PLANS, ROOT_SPACING_M = 4, 2.5

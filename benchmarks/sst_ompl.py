@@ -18,7 +18,7 @@ from ompl import base as ob
 from ompl import control as oc
 from ompl import util as ou
 
-from gz_testauto.extras.sst.search import Search
+from gz_testauto.extras.roads.sst.search import Search
 from gz_testauto.planners.interface import Lane
 
 LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]

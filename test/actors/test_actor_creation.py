@@ -210,24 +210,12 @@ def test_scripts_are_shifted_by_their_draws_and_must_be_free_of_obstacles():
         create_actors(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
 
 
-def test_polynomials_start_away_from_the_robot_and_each_other():
-    spec = actors("{name: p, behavior: polynomial, count: 10, order: [1, 4]}")
-    for world in range(5):
-        places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))
-        assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
-        distances = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-        assert distances[~np.eye(10, dtype=bool)].min() >= 1.1
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("script, waypoints_m: [[0, 0], [0, 0]]", "with the same position"),
         ("script, waypoints_m: [[0, 0], [1, 0]], repeat: loop", "at least three waypoints"),
         ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
-        ("polynomial, order: [3, 1]", "'order' must be two integers from 1 to 9"),
-        ("polynomial, mean_speed_mps: 4.0", "outside 'speed_bounds_mps'"),
-        ("polynomial, order: [3, 6], half_size_m: 2", "needs 7 columns of points"),
     ],
 )
 def test_invalid_script_is_rejected_with_a_remedy(line, message):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from actor_scenes import PERIOD_S, person, simulated
 
-from gz_testauto.actors.polynomial import dynabarn_path, dynabarn_speeds
 from gz_testauto.actors.script import Script, Timetable
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
@@ -60,37 +59,6 @@ def test_actor_with_one_waypoint_stays_there():
 def test_invalid_timetable_is_rejected(points, speeds, message):
     with pytest.raises(ValueError, match=message):
         Timetable(np.array(points), np.array(speeds))
-
-
-@pytest.mark.parametrize("order", [1, 2, 3, 4, 6])
-def test_paths_of_polynomials_cross_the_field_from_border_to_border(order):
-    for seed in range(40):
-        points = dynabarn_path(np.random.default_rng(seed), order)
-        assert points.shape == (12, 2)
-        assert np.abs(points).max() <= 10.0 + 1e-9
-        steps = np.diff(points[:, 0])
-        assert np.allclose(steps, steps[0])
-        ends = np.abs(points[[0, -1]]).max(axis=1)
-        assert ends == pytest.approx([10.0, 10.0], abs=1e-5)
-
-
-def test_paths_have_both_directions_and_are_reproducible():
-    paths = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
-    again = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
-    assert all(np.array_equal(a, b) for a, b in zip(paths, again))
-    assert {bool(path[0, 0] < path[-1, 0]) for path in paths} == {True, False}
-
-
-def test_speeds_of_legs_are_within_their_bounds_around_the_mean():
-    speeds = dynabarn_speeds(np.random.default_rng(1), 2000, 1.0, 0.4, (0.5, 1.5))
-    assert ((speeds >= 0.5) & (speeds < 1.5)).all()
-    assert speeds.mean() == pytest.approx(1.0, abs=0.02)
-    assert 0.2 < speeds.std() < 0.3
-
-
-def test_speeds_keep_bounds_that_are_much_narrower_than_the_deviation():
-    speeds = dynabarn_speeds(np.random.default_rng(1), 5, 1.0, 1e9, (0.99, 1.01))
-    assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
 
 
 def errors_m(simulation, script, periods):

@@ -43,7 +43,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/extras/opendrive": Limit(2.0),
     "src/gz_testauto/extras/pybullet": Limit(2.0),
     "src/gz_testauto/extras/scenic": Limit(2.0),
-    "src/gz_testauto/extras/sst": Limit(2.0),
+    "src/gz_testauto/extras/roads": Limit(2.0),
     "src/gz_testauto/grid": Limit(2.0),
     "src/gz_testauto/metrics": Limit(2.0),
     "src/gz_testauto/planners": Limit(2.0),

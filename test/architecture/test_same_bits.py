@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "gz_testauto"
-EXTRAS = ("extras/learning/policies", "extras/localization", "extras/people", "extras/sst")
+EXTRAS = ("extras/learning/policies", "extras/localization", "extras/people", "extras/roads")
 FOLDERS = ("actors", "base", "metrics", "planners", "sampling", "simulators", "trial", *EXTRAS)
 CHOSEN_BY_PROCESSOR = re.compile(
     r"[\w\])] @ [\w(]|np\.linalg\.(?!norm\(.*axis=)"

@@ -45,11 +45,8 @@ BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
     "wander": "gz_testauto.actors.wander:WanderSpec",
     "social_force": "gz_testauto.actors.social_force:SocialForceSpec",
-    "flow": "gz_testauto.actors.flow:FlowSpec",
     "script": "gz_testauto.actors.script:ScriptSpec",
-    "polynomial": "gz_testauto.actors.polynomial:PolynomialSpec",
     "follow": "gz_testauto.actors.follow:FollowSpec",
-    "follow_lane": "gz_testauto.actors.follow_lane:FollowLaneSpec",
     "cross": "gz_testauto.actors.cross:CrossSpec",
     "door": "gz_testauto.actors.door:DoorSpec",
 }

@@ -20,6 +20,8 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 
+pytest.importorskip("gz_testauto.extras.roads", reason="needs the behavior flow")
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "config" / "own_stack_campaign.yaml"
 
 ACTORS = """

@@ -15,7 +15,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.center_line import CenterLine
 
 EXPONENT = 4
 """Exponent δ of the IDM: it determines how the acceleration decreases near the desired speed."""

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import shapely
 
-from gz_testauto.actors.car_following import IntelligentDriver, advance, occupancy
 from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.car_following import IntelligentDriver, advance, occupancy
+from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.actors import ActorSpec

@@ -10,9 +10,9 @@ from typing import Iterable, Optional, Sequence, Tuple
 import numpy as np
 import shapely
 
-from gz_testauto.actors.car_following import Occupancy, occupancy
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.car_following import Occupancy, occupancy
+from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 STOP_M = 0.5

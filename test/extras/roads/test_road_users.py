@@ -7,14 +7,14 @@ import pytest
 
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.extras.sst.model import Trajectory, Vehicle, predict_objects
-from gz_testauto.extras.sst.planner import (
+from gz_testauto.extras.roads.center_line import CenterLine
+from gz_testauto.extras.roads.sst.model import Trajectory, Vehicle, predict_objects
+from gz_testauto.extras.roads.sst.planner import (
     PlanQuality,
     along,
     remove_tracked_objects,
     vehicle_of,
 )
-from gz_testauto.planners.center_line import CenterLine
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.planners.limits import SpeedLimiter
 

@@ -20,9 +20,9 @@ import shapely
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle, predict_objects
-from gz_testauto.extras.sst.search import Search
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.center_line import CenterLine
+from gz_testauto.extras.roads.sst.model import Growth, Trajectory, Vehicle, predict_objects
+from gz_testauto.extras.roads.sst.search import Search
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.global_plan import lateral_offset_m
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
@@ -138,10 +138,10 @@ class StableSparseRrt(ReactivePlanner):
     """A planner that follows the cheapest trajectory of SST.
 
     The search applies random controls to a bicycle model, and keeps the cheapest of nearly equal
-    states. The costs of a trajectory (:class:`~gz_testauto.extras.sst.model.Costs`) are its length,
-    the deviation from the desired speed, the lateral distance to the waypoints, and the proximity
-    of scan points. If no trajectory is found, the robot follows the last trajectory to its end.
-    Then it turns in place until a trajectory is found.
+    states. The costs of a trajectory (:class:`~gz_testauto.extras.roads.sst.model.Costs`) are its
+    length, the deviation from the desired speed, the lateral distance to the waypoints, and the
+    proximity of scan points. If no trajectory is found, the robot follows the last trajectory to
+    its end. Then it turns in place until a trajectory is found.
 
     If the campaign has a road, the robot drives on the lanes of the route and on those next to
     them. If the campaign has tracking, the robot avoids tracked objects at their predicted poses.

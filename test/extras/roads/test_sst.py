@@ -10,12 +10,25 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.sst.model import NO_OBJECTS, Costs, Growth, Objects, Trajectory, Vehicle
-from gz_testauto.extras.sst.planner import track, vehicle_of
-from gz_testauto.extras.sst.road import Lane, road_section
-from gz_testauto.extras.sst.search import Search
-from gz_testauto.extras.sst.tree import SearchScene, are_separate, distance, integrate_edge, replay
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.center_line import CenterLine
+from gz_testauto.extras.roads.sst.model import (
+    NO_OBJECTS,
+    Costs,
+    Growth,
+    Objects,
+    Trajectory,
+    Vehicle,
+)
+from gz_testauto.extras.roads.sst.planner import track, vehicle_of
+from gz_testauto.extras.roads.sst.road import Lane, road_section
+from gz_testauto.extras.roads.sst.search import Search
+from gz_testauto.extras.roads.sst.tree import (
+    SearchScene,
+    are_separate,
+    distance,
+    integrate_edge,
+    replay,
+)
 from gz_testauto.planners.interface import RobotLimits
 
 STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]

@@ -10,7 +10,7 @@ from typing import Optional, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from gz_testauto.extras.sst.model import (
+from gz_testauto.extras.roads.sst.model import (
     HEADING_WEIGHT,
     NO_OBJECTS,
     SPEED_WEIGHT,
@@ -20,8 +20,8 @@ from gz_testauto.extras.sst.model import (
     Trajectory,
     Vehicle,
 )
-from gz_testauto.extras.sst.road import BEYOND_M, SPACING_M, RoadSection, road_section
-from gz_testauto.extras.sst.tree import (
+from gz_testauto.extras.roads.sst.road import BEYOND_M, SPACING_M, RoadSection, road_section
+from gz_testauto.extras.roads.sst.tree import (
     SearchScene,
     cheapest_path,
     free_distance_at,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gz_testauto.base.compiled import compiled
-from gz_testauto.extras.sst.model import (
+from gz_testauto.extras.roads.sst.model import (
     HEADING_WEIGHT,
     INVALID_PENALTY,
     SPEED_WEIGHT,
@@ -19,7 +19,7 @@ from gz_testauto.extras.sst.model import (
     Growth,
     Vehicle,
 )
-from gz_testauto.extras.sst.road import SPACING_M, RoadSection
+from gz_testauto.extras.roads.sst.road import SPACING_M, RoadSection
 
 BUCKET_M = 1.0
 """Side length (m) of the squares in the spatial index of nodes."""
@@ -104,7 +104,7 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance between two states; see :class:`~gz_testauto.extras.sst.model.Growth`."""
+    """Return the distance between two states (see ``Growth`` in the module ``model``)."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (

@@ -2,9 +2,9 @@
 models ahead, and gives way.
 
 The vehicle moves along the center line of its route. Its speed follows from the models and
-obstacles that are ahead within its width (:mod:`gz_testauto.actors.car_following`), and from the
-lanes to which it gives way (:mod:`gz_testauto.actors.right_of_way`). A parked vehicle next to the
-lane pulls out after it has checked the traffic on the lane.
+obstacles that are ahead within its width (:mod:`gz_testauto.extras.roads.car_following`), and from
+the lanes to which it gives way (:mod:`gz_testauto.extras.roads.right_of_way`). A parked vehicle
+next to the lane pulls out after it has checked the traffic on the lane.
 """
 
 import math
@@ -16,19 +16,19 @@ from pydantic import BeforeValidator
 from typing_extensions import Annotated, Literal, override
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.car_following import (
+from gz_testauto.actors.creation import NewActor, ObstacleOutlines, sdf_of
+from gz_testauto.actors.hook import StepContext
+from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.roads.car_following import (
     MOST_BRAKING_MPS2,
     IntelligentDriver,
     advance,
     occupancy,
 )
-from gz_testauto.actors.creation import NewActor, ObstacleOutlines, sdf_of
-from gz_testauto.actors.hook import StepContext
-from gz_testauto.actors.right_of_way import Conflict, OtherModel, RightOfWay
-from gz_testauto.base.errors import PlacementError, SpecError
-from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.base.registry import unknown_name
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.center_line import CenterLine
+from gz_testauto.extras.roads.right_of_way import Conflict, OtherModel, RightOfWay
 from gz_testauto.planners.global_plan import join_lanes
 from gz_testauto.planners.interface import Lane
 from gz_testauto.sdf.scene import placed_model

@@ -13,7 +13,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from gz_testauto.base.compiled import compiled
-from gz_testauto.planners.center_line import CenterLine
+from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25

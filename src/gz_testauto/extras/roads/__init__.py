@@ -1,0 +1,1 @@
+"""Traffic: vehicles that follow lanes, actors that pass through, and trajectory planners."""
