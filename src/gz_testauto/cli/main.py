@@ -39,7 +39,6 @@ VERBS = Registry(
         "report": "gz_testauto.cli.report",
         "compare": "gz_testauto.cli.compare",
         "doctor": "gz_testauto.cli.doctor",
-        "robot": "gz_testauto.cli.robot",
         "completion": "gz_testauto.cli.completion",
     },
 )

@@ -27,6 +27,11 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.campaign.campaign_files import input_path
+from gz_testauto.extras.robot_check.motion_check import (
+    MeasuredMotion,
+    measure_motions,
+    motion_problems,
+)
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
@@ -37,7 +42,6 @@ from gz_testauto.simulators.embedded.own_body import OwnBodyScan, scan_own_body
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import lidar_notices, require_drivable
-from gz_testauto.trial.motion_check import MeasuredMotion, measure_motions, motion_problems
 from gz_testauto.trial.testbed import read_body
 
 IMAGE_PX = 900

@@ -4,10 +4,14 @@ import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.robot_check.motion_check import (
+    MeasuredMotion,
+    measure_motions,
+    motion_problems,
+)
 from gz_testauto.sdf.drives import DriveDescription
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import SIMULATORS
-from gz_testauto.trial.motion_check import MeasuredMotion, measure_motions, motion_problems
 
 DRIVE = DriveDescription("", ("a", "b"), ("c", "d"), 0.6, 0.2)
 
