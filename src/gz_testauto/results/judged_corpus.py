@@ -33,12 +33,11 @@ class CorpusTrial:
 
 @dataclass(frozen=True)
 class JudgedCorpusFile:
-    """The content of the file: the name of the corpus, its worlds in the order of their trials, and
-    the APFD of this order, if a planner failed."""
+    """The content of the file: the name of the corpus, and its worlds in the order of their
+    trials."""
 
     directory: str
     worlds: Tuple[CorpusTrial, ...]
-    apfd: Optional[float] = None
 
 
 def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:

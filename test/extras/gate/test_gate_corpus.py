@@ -1,7 +1,6 @@
 """Each world of a regression corpus is judged by itself, and belongs to no rate or test."""
 
 import json
-import math
 import xml.etree.ElementTree as etree
 from types import SimpleNamespace
 
@@ -15,13 +14,13 @@ from gz_testauto.cli.main import main
 from gz_testauto.extras.gate import corpus as corpus_module
 from gz_testauto.extras.gate.cli import gate as cli
 from gz_testauto.extras.gate.corpus import (
-    CorpusVerdict,
-    JudgedCorpus,
+    HISTORY,
+    add_to_history,
     corpus_planners,
     judge_corpus,
     read_corpus,
+    read_history,
 )
-from gz_testauto.extras.gate.corpus_order import add_to_history, read_history
 from gz_testauto.extras.gate.questions import Verdict
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, StackCampaignSpec
 from gz_testauto.trial.outcome import Outcome
@@ -91,12 +90,35 @@ def test_worlds_are_ordered_by_expected_time_to_failure(corpus):
     assert [one.expected_s for one in worlds[:3]] == pytest.approx([4.0, 20 * 12 / 11, 30.0])
 
 
-def test_world_that_failed_for_past_planners_is_first(corpus):
+def test_world_that_failed_last_is_first(corpus):
     corpus("fast", {"time_s": 1.0})
-    directory = corpus("slow", {"time_s": 30.0})
-    assert [one.name for one in read_corpus(directory)] == ["fast", "slow"]
-    add_to_history(directory, [["slow"]])
-    assert [one.name for one in read_corpus(directory)] == ["slow", "fast"]
+    corpus("slow", {"time_s": 30.0})
+    directory = corpus("slower", {"time_s": 40.0})
+    assert [one.name for one in read_corpus(directory)] == ["fast", "slow", "slower"]
+    add_to_history(directory, ["slow"])
+    assert [one.name for one in read_corpus(directory)] == ["slow", "fast", "slower"]
+    add_to_history(directory, ["slower"])
+    assert [one.name for one in read_corpus(directory)] == ["slower", "slow", "fast"]
+
+
+def test_history_contains_each_failed_world_once_the_latest_first(tmp_path):
+    add_to_history(tmp_path, [])
+    assert not (tmp_path / HISTORY).exists() and read_history(tmp_path) == ()
+    add_to_history(tmp_path, ["a", "b"])
+    add_to_history(tmp_path, ["c", "b"])
+    assert read_history(tmp_path) == ("c", "b", "a")
+
+
+def test_unchanged_history_is_not_written_again(tmp_path, monkeypatch):
+    add_to_history(tmp_path, ["a"])
+    monkeypatch.setattr(corpus_module, "write_atomically", pytest.fail)
+    add_to_history(tmp_path, ["a"])
+
+
+def test_damaged_history_is_rejected(tmp_path):
+    (tmp_path / HISTORY).write_text(json.dumps({"failed_worlds": [1]}))
+    with pytest.raises(SpecError, match=r"history\.json: the file is damaged: failed_worlds\.0"):
+        read_history(tmp_path)
 
 
 def test_failures_are_added_to_the_history_of_the_corpus(corpus, outcomes):
@@ -106,7 +128,7 @@ def test_failures_are_added_to_the_history_of_the_corpus(corpus, outcomes):
     judge_corpus(directory, planners("new", "odd"))
     assert read_history(directory) == ()
     judge_corpus(directory, planners("new", "old"))
-    assert read_history(directory) == (("first", "second"),)
+    assert read_history(directory) == ("first", "second")
 
 
 def test_corpus_that_cannot_be_written_is_judged(corpus, outcomes, monkeypatch):
@@ -117,7 +139,7 @@ def test_corpus_that_cannot_be_written_is_judged(corpus, outcomes, monkeypatch):
     outcomes.update(old=Outcome.COLLIDED)
     lines = []
     judged = judge_corpus(corpus("first"), planners("old"), lines.append)
-    assert judged.first_failures == {"old": 1}
+    assert judged.failed_worlds == ("first",)
     assert "read-only file system" in lines[-1]
 
 
@@ -164,8 +186,7 @@ def test_each_planner_is_judged_in_each_world(corpus, outcomes):
         assert verdicts[world, "old"] is Verdict.FAILED
         assert verdicts[world, "new"] is Verdict.PASSED
         assert verdicts[world, "odd"] is Verdict.UNDECIDED
-    assert judged.first_failures == {"old": 1}
-    assert judged.apfd == pytest.approx(1 - 1 / 2 + 1 / 4)
+    assert judged.failed_worlds == ("first", "second")
     assert len(lines) == 6
     assert lines[0] == "FAILED: corpus world first: old collided, after 4 s"
     assert "no valid trial: models overlap" in lines[2]
@@ -211,10 +232,8 @@ def test_failed_world_fails_the_gate_and_changes_no_rate(gated, outcomes):
     assert status == 1 and document["verdict"] == "failed"
     assert document["answers"] == before["answers"]
     assert document["answers"][0]["worlds"] == 100
-    assert document["corpus"]["apfd"] == pytest.approx(0.75)
     assert cases["corpus: fgm in first"] == ["failure"]
     assert text.splitlines()[0] == "FAILED: corpus world first: fgm stuck, after 4 s"
-    assert "first failure of fgm is in world 1 of 2" in text and "APFD" in text
 
 
 def test_invalid_world_leaves_the_gate_undecided(gated, outcomes):
@@ -232,12 +251,6 @@ def test_planners_of_a_corpus_are_those_of_the_campaign(smoke):
         corpus_planners(spec, ["nwe"])
     with pytest.raises(SpecError, match=r"campaign own: .*stack"):
         corpus_planners(StackCampaignSpec.model_construct(name="own"), ())
-
-
-def test_verdicts_without_failures_have_no_apfd():
-    passed = CorpusVerdict("first", "fgm", Verdict.PASSED, "reached", "", 3.0)
-    judged = JudgedCorpus("corpus", (passed,))
-    assert math.isnan(judged.apfd) and judged.first_failures == {}
 
 
 @pytest.mark.slow

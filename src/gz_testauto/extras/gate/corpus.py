@@ -5,31 +5,30 @@ worlds are files. Each world has the robot, limits, simulator, start, goal and r
 campaign, and only the planners are those of the gate. Since the worlds were selected because a
 planner failed in them, their outcomes are no success rate: they enter neither rates nor tests.
 
-The order of the worlds is in :mod:`~gz_testauto.extras.gate.corpus_order`.
+Worlds in which a planner failed in the latest gate are first.
 """
 
 import json
 import math
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError, SpecError
-from gz_testauto.base.json_file import read_json_object
+from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.trial_runner import TrialRunner
-from gz_testauto.extras.gate.corpus_order import (
-    add_to_history,
-    apfd,
-    order_by_failures,
-    read_history,
-)
 from gz_testauto.extras.gate.questions import Verdict
+from gz_testauto.results.directory import write_atomically
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 
 CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
 """Names of the files of one failure. The second file is optional."""
+
+HISTORY = "history.json"
+"""Name of the file with the failures of past gates, in the directory of the corpus."""
 
 Progress = Callable[[str], None]
 
@@ -76,33 +75,13 @@ class JudgedCorpus:
         return tuple(dict.fromkeys(one.world for one in self.verdicts))
 
     @property
-    def first_failures(self) -> Dict[str, int]:
-        """The position of the first world in which each planner failed, from 1. Planners without a
-        failure are omitted."""
-        found: Dict[str, int] = {}
-        for position, world in enumerate(self.worlds, 1):
-            for one in self.verdicts:
-                if one.world == world and one.verdict is Verdict.FAILED:
-                    found.setdefault(one.planner, position)
-        return found
-
-    @property
-    def failed_worlds(self) -> List[List[str]]:
-        """The worlds in which each planner failed, for the planners with a failure."""
-        found: Dict[str, List[str]] = {}
-        for one in self.verdicts:
-            if one.verdict is Verdict.FAILED:
-                found.setdefault(one.planner, []).append(one.world)
-        return list(found.values())
-
-    @property
-    def apfd(self) -> float:
-        """APFD of the order of the worlds, if each planner that failed has one fault. It is NaN if
-        no planner failed."""
-        return apfd(list(self.first_failures.values()), len(self.worlds))
+    def failed_worlds(self) -> Tuple[str, ...]:
+        """The worlds in which a planner failed, in their order."""
+        failed = (one.world for one in self.verdicts if one.verdict is Verdict.FAILED)
+        return tuple(dict.fromkeys(failed))
 
 
-def read_corpus(directory: Path) -> Tuple[CorpusWorld, ...]:
+def read_corpus(directory: Path) -> List[CorpusWorld]:
     """Return the worlds of a corpus, in the order in which they are judged.
 
     Campaigns are ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``. Raises
@@ -121,16 +100,40 @@ def read_corpus(directory: Path) -> Tuple[CorpusWorld, ...]:
     return in_order(worlds, read_history(directory))
 
 
-def in_order(
-    worlds: Sequence[CorpusWorld], history: Sequence[Sequence[str]]
-) -> Tuple[CorpusWorld, ...]:
-    """Return the worlds of a corpus in the order in which they are judged.
+def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
+    """Return the worlds of a corpus in the order in which they are judged: those of ``history``
+    first, and the other worlds in the order of the expected time."""
+    latest = {name: position for position, name in enumerate(history)}
+    return sorted(
+        worlds, key=lambda one: (latest.get(one.name, len(latest)), one.expected_s, one.name)
+    )
 
-    ``history`` contains, for each planner that failed in a past gate, the names of the worlds in
-    which it failed. Worlds that are equal in the history are in the order of the expected time.
-    """
-    by_time = {one.name: one for one in sorted(worlds, key=lambda one: (one.expected_s, one.name))}
-    return tuple(by_time[name] for name in order_by_failures([*by_time], history))
+
+@dataclass(frozen=True)
+class _HistoryFile:
+    """The content of the file: the worlds that failed, the latest first."""
+
+    failed_worlds: Tuple[str, ...]
+
+
+def read_history(corpus: Path) -> Tuple[str, ...]:
+    """Return the worlds that failed in past gates, the latest first. Raises ``SpecError`` if the
+    file in the directory of the corpus is damaged."""
+    path = corpus / HISTORY
+    if not os.path.exists(path):
+        return ()
+    content = read_json_object(path, SpecError)
+    return validate_as(_HistoryFile, content, str(path), SpecError).failed_worlds
+
+
+def add_to_history(corpus: Path, failed_worlds: Sequence[str]) -> None:
+    """Put the worlds first in the file in the directory of the corpus. Raises ``ResultsError`` if
+    the file cannot be written."""
+    before = read_history(corpus)
+    after = tuple(dict.fromkeys([*failed_worlds, *before]))
+    if after != before:
+        text = json.dumps({"failed_worlds": after}, indent=1, ensure_ascii=False)
+        write_atomically(corpus / HISTORY, (text + "\n").encode("utf-8"))
 
 
 def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
@@ -242,18 +245,11 @@ def corpus_lines(judged: JudgedCorpus) -> List[str]:
             f"PASSED: {passed} of {len(judged.verdicts)} trials in the {len(judged.worlds)} worlds "
             f"of the corpus {judged.directory}"
         )
-    lines += [
-        f"corpus: the first failure of {planner} is in world {position} of {len(judged.worlds)}"
-        for planner, position in judged.first_failures.items()
-    ]
-    if judged.first_failures:
-        lines.append(f"corpus: APFD of the order of the worlds: {judged.apfd:.2f}")
     return lines
 
 
 def corpus_document(judged: JudgedCorpus) -> Dict[str, Any]:
     """Return the judged corpus as a document for JSON. Unknown numbers are null."""
-    order: Optional[float] = None if math.isnan(judged.apfd) else judged.apfd
     return {
         "directory": judged.directory,
         "worlds": [
@@ -264,7 +260,6 @@ def corpus_document(judged: JudgedCorpus) -> Dict[str, Any]:
             }
             for one in judged.verdicts
         ],
-        "apfd": order,
     }
 
 

@@ -357,10 +357,7 @@ def corpus(judged: JudgedCorpusFile) -> Dict[str, Any]:
         }
         for one in sorted(judged.worlds, key=lambda one: order.index(one.verdict))
     ]
-    note = ""
-    if judged.apfd is not None:
-        note = f"APFD of the order in which the worlds ran: {judged.apfd:.2f}."
-    return {"directory": judged.directory, "rows": rows, "note": note}
+    return {"directory": judged.directory, "rows": rows}
 
 
 def _known(value: Any) -> str:
