@@ -141,11 +141,21 @@ def keys_of(spec: Type[Spec]) -> Tuple[Mapping[str, Any], List[Tuple[str, str, s
     own = schema.get("$defs", {}).get(spec.__name__, schema)
     texts, required = field_texts(spec), own.get("required", ())
     rows = [
-        (key, type_text(value), default_text(value, key in required), texts.get(key, ""))
+        (
+            key,
+            type_text(value),
+            default_text(value, key in required),
+            texts.get(key) or sentence(value.get("description", "")),
+        )
         for key, value in own.get("properties", {}).items()
         if value.get("type") != "null"  # a key that must be absent
     ]
     return schema, rows
+
+
+def sentence(text: str) -> str:
+    """Return the description of an option as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def section(spec: Type[Spec]) -> str:
@@ -378,7 +388,10 @@ def node_section(node: Node) -> str:
     lines = [f"## Node `{node.name}`", "", cell(node.purpose), ""]
     _, rows = keys_of(node.parameters)
     if rows:
-        named = [(f"`~{key}`", *row) for key, *row in rows]
+        names = "names, separated by commas or blanks"
+        named = [
+            (f"`~{key}`", kind.replace("list of string", names), *row) for key, kind, *row in rows
+        ]
         lines += [*table("parameter | type | default | meaning", named), ""]
     for title, topics in (("published", node.published), ("subscribed", node.subscribed)):
         if topics:

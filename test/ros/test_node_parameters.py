@@ -1,5 +1,6 @@
 """Parameters of the nodes: reading, faults, and the campaign that they select."""
 
+from typing import Optional
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +19,7 @@ from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.ros.simulator.interface import SimulatorParameters
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.spec.options import Names
 from gz_testauto.trial.plan import TrialSelection
 
 CONFIG = resources.share_directory() / "config"
@@ -95,12 +97,17 @@ def test_empty_text_selects_all_trials_and_the_seed_of_the_campaign(given):
     assert parameters.load().seed == load(CONFIG / "smoke_campaign.yaml", CampaignSpec).seed
 
 
+def test_number_of_worlds_is_0_for_all_worlds(given):
+    given.update(worlds=0, planners=["fgm"])
+    assert read_parameters(CampaignNodeParameters).selection == TrialSelection(planners=("fgm",))
+
+
 def test_names_that_look_like_numbers_remain_text():
     root = ElementTree.parse(resources.share_directory() / "launch" / "campaign.launch").getroot()
     (node,) = (one for one in root.iter("node") if one.get("type") == "campaign")
     types = {one.get("name"): one.get("type") for one in node.iter("param")}
     texts = {name for name, field in CampaignNodeParameters.model_fields.items()
-             if field.annotation is str and name in types}  # fmt: skip
+             if field.annotation in (str, Optional[Names]) and name in types}  # fmt: skip
     assert {"only", "planners", "out"} <= texts
     assert all(types[name] == "str" for name in texts)
 

@@ -13,12 +13,66 @@ from gz_testauto.base.truncation import join_truncated
 from gz_testauto.results.paper_log import world_number
 from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import LoadedCampaign, load_campaign
+from gz_testauto.spec.model import SpecPath
+from gz_testauto.spec.options import Names, Options, option
+from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 Identity = Tuple[str, str, int]
 """A trial of any campaign in the same worlds: world, planner and repetition."""
+
+
+class CampaignOptions(Options):
+    """Options of commands and nodes that run a campaign."""
+
+    simulator: str = option("", "NAME", "simulator that replaces the simulator of the campaign")
+    seed: Optional[int] = option(
+        None,
+        "N",
+        "seed that replaces the seed of the campaign; it changes generated worlds, noise and the "
+        "random numbers of planners",
+        ge=0,
+        lt=SEEDS,
+    )
+    planners: Optional[Names] = option(
+        None, "A,B", "run only these planners (default: all); the other planners can run later"
+    )
+    worlds: Optional[int] = option(
+        None,
+        "N",
+        "run only the first N worlds (default: all); the other worlds can run later",
+        ge=1,
+    )
+
+    @property
+    def selection(self) -> TrialSelection:
+        """The selected worlds and planners."""
+        return TrialSelection(self.worlds, self.planners or None)
+
+
+class RunOptions(CampaignOptions):
+    """Options of the command ``run`` and of the node ``campaign``."""
+
+    only: Optional[Names] = option(
+        None,
+        "W1,W2",
+        "run only the worlds with these names or numbers, with the same seeds as in the complete "
+        "campaign",
+    )
+    failed_of: Optional[SpecPath] = option(
+        None,
+        "DIR",
+        "run only the trials that failed in this results directory, with the same seeds; planners "
+        "that it does not contain run in the worlds in which other planners failed",
+    )
+    retry_invalid: bool = option(False, "", "repeat the trials that are stored as invalid")
+
+    @property
+    def selection(self) -> TrialSelection:
+        """The selected worlds and planners."""
+        return replace(super().selection, only=self.only or None)
 
 
 def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:

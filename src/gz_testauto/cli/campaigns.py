@@ -1,23 +1,23 @@
 """Options, execution and exit status that all commands which run campaigns share."""
 
 import argparse
-import functools
 import sys
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional
 
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.selection import CampaignOptions, RunOptions
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
+from gz_testauto.cli.options import add_options
 from gz_testauto.cli.progress import progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors, whole_number
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import TrialSelection
 
@@ -27,18 +27,7 @@ EXIT_INVALID = 1
 def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the common options of commands that run campaigns."""
     add_worker_arguments(parser)
-    parser.add_argument(
-        "--seed",
-        type=functools.partial(whole_number, below=SEEDS),
-        metavar="N",
-        help="seed that replaces the seed of the campaign; it changes generated worlds, noise and "
-        "the random numbers of planners",
-    )
-    parser.add_argument(
-        "--retry-invalid",
-        action="store_true",
-        help="repeat the trials that are stored as invalid",
-    )
+    add_options(parser, RunOptions, "seed", "retry_invalid")
     parser.add_argument(
         "--no-plugins",
         action="store_true",
@@ -48,11 +37,7 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_simulator_argument(parser: argparse.ArgumentParser) -> None:
     """Declare the option that replaces the simulator of the campaign."""
-    parser.add_argument(
-        "--simulator",
-        metavar="NAME",
-        help="simulator that replaces the simulator of the campaign",
-    )
+    add_options(parser, CampaignOptions, "simulator")
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,37 +47,10 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only continue a campaign in DIR; do not start a new campaign",
     )
-    parser.add_argument(
-        "--worlds",
-        type=int,
-        metavar="N",
-        help="run only the first N worlds (default: all); the other worlds can run later",
-    )
-    parser.add_argument(
-        "--planners",
-        type=comma_separated,
-        metavar="A,B",
-        help="run only these planners (default: all); the other planners can run later",
-    )
+    add_options(parser, CampaignOptions, "worlds", "planners")
     parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
     )
-
-
-def comma_separated(text: str) -> Optional[Tuple[str, ...]]:
-    """Return the names in the value of an option, or None if there are none."""
-    return tuple(name.strip() for name in text.split(",") if name.strip()) or None
-
-
-def world_names(text: str) -> Tuple[str, ...]:
-    """Return the names in the value of ``--only``. Raises ``ArgumentTypeError`` if there are
-    none."""
-    names = comma_separated(text)
-    if names is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} names no world; specify names or numbers, such as world_0003,world_0007"
-        )
-    return names
 
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
@@ -103,7 +61,8 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     can therefore resume it.
     """
     spec = load(arguments.campaign, CampaignSpec)
-    update: Dict[str, Any] = {} if arguments.seed is None else {"seed": arguments.seed}
+    seed = CampaignOptions.of(seed=arguments.seed).seed
+    update: Dict[str, Any] = {} if seed is None else {"seed": seed}
     if arguments.no_plugins:
         update["worlds"] = spec.worlds.model_copy(update={"plugins": False})
     return spec.model_copy(update=update)

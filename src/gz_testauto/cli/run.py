@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from gz_testauto.campaign.campaign_files import campaign_path
-from gz_testauto.campaign.selection import load_failed
+from gz_testauto.campaign.selection import RunOptions, load_failed
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
@@ -31,10 +31,9 @@ from gz_testauto.cli.campaigns import (
     load_campaign,
     print_results,
     run_trials,
-    world_names,
 )
+from gz_testauto.cli.options import add_options, read_options
 from gz_testauto.cli.progress import announce_stop
-from gz_testauto.trial.plan import TrialSelection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,35 +53,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulator_argument(parser)
     add_selection_arguments(parser)
-    parser.add_argument(
-        "--only",
-        type=world_names,
-        metavar="W1,W2",
-        help="run only the worlds with these names or numbers, with the same seeds as in the "
-        "complete campaign",
-    )
-    parser.add_argument(
-        "--failed-of",
-        type=Path,
-        metavar="DIR",
-        help="run only the trials that failed in the results directory DIR, with the same seeds; "
-        "planners that DIR does not contain run in the worlds in which other planners failed",
-    )
+    add_options(parser, RunOptions, "only", "failed_of")
     add_campaign_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and print the results; return the exit status."""
-    spec = load_campaign(arguments)
-    selection = TrialSelection(arguments.worlds, arguments.planners, only=arguments.only)
+    spec, options = load_campaign(arguments), read_options(arguments, RunOptions)
     failed_in = None
-    if arguments.failed_of is not None:
-        failed_in = load_failed(arguments.failed_of, arguments.out)
+    if options.failed_of is not None:
+        failed_in = load_failed(options.failed_of, arguments.out)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        spec = select_simulator(spec, arguments.simulator or "")
+        spec = select_simulator(spec, options.simulator)
         results = run_trials(
-            spec, arguments.out, arguments, selection, stop, arguments.resume, failed_in
+            spec, arguments.out, arguments, options.selection, stop, arguments.resume, failed_in
         )
         print_results(results, arguments.out, arguments.json)
         if stop():

@@ -9,28 +9,35 @@ import os
 from pathlib import Path
 from typing import Any, List, NamedTuple, Optional, Type
 
-from pydantic import BeforeValidator, ConfigDict, ValidationInfo
-from typing_extensions import Annotated
+from pydantic import ConfigDict, model_validator
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
-from gz_testauto.spec.model import Spec, resolve_path
+from gz_testauto.spec.model import SpecPath
+from gz_testauto.spec.options import Options
 
 
-class NodeParameters(Spec):
+class NodeParameters(Options):
     """The base class of the private parameters of a node. Unknown parameters are ignored, since the
-    namespace of a node can also contain other parameters and nodes."""
+    namespace of a node can also contain other parameters and nodes. Empty text means that a
+    parameter is not set."""
 
     model_config = ConfigDict(extra="ignore")
 
+    @classmethod
+    def name_of(cls, field: str) -> str:
+        """Return the name of a parameter, such as ``~max_invalid``."""
+        return f"~{field}"
 
-def _resolve_or_none(value: Any, info: ValidationInfo) -> Any:
-    return None if value == "" else resolve_path(value, info)
+    @model_validator(mode="before")
+    @classmethod
+    def _omit_empty(cls, values: Any) -> Any:
+        return {name: value for name, value in values.items() if value != ""}
 
 
-OptionalPath = Annotated[Optional[Path], BeforeValidator(_resolve_or_none)]
+OptionalPath = Optional[SpecPath]
 """Path of an existing file or directory. It is absolute, relative to the user's working directory,
-or starts with ``package://`` or ``model://``. Empty text means that the parameter is not set."""
+or starts with ``package://`` or ``model://``."""
 
 
 class Endpoint(NamedTuple):

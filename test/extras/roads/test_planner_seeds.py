@@ -96,7 +96,10 @@ def test_another_campaign_seed_gives_other_plans_of_sst(first, tmp_path, capsys)
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "none", str(2**63)])
 def test_an_invalid_seed_option_is_rejected(first, tmp_path, capsys, seed):
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(first[0]), "--out", str(tmp_path / "out"), "--seed", seed])
-    assert ended.value.code == 2
-    assert f"--seed: {seed!r}" in capsys.readouterr().err
+    try:
+        status = main(["run", str(first[0]), "--out", str(tmp_path / "out"), "--seed", seed])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    message = capsys.readouterr().err
+    assert "--seed" in message and seed in message

@@ -20,7 +20,7 @@ from typing import List, Optional
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.resume import read_campaign
-from gz_testauto.cli.campaigns import comma_separated
+from gz_testauto.cli.options import comma_separated
 from gz_testauto.cli.outputs import print_text
 from gz_testauto.extras.explain.features import DEFAULT, KnownFeatures
 from gz_testauto.extras.explain.model import PER_FEATURE, explain

@@ -23,7 +23,8 @@ from typing import List
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.cli.campaigns import EXIT_INVALID, comma_separated
+from gz_testauto.cli.campaigns import EXIT_INVALID
+from gz_testauto.cli.options import comma_separated
 from gz_testauto.cli.outputs import print_text
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.workers import add_worker_arguments, worker_count

@@ -1,0 +1,53 @@
+"""Declare the arguments of a command from a class of options."""
+
+import argparse
+from typing import Any, Optional, Tuple, Type, TypeVar, Union
+
+from typing_extensions import Annotated, get_args, get_origin
+
+from gz_testauto.spec.options import Options
+
+OptionsType = TypeVar("OptionsType", bound=Options)
+
+
+def add_options(parser: argparse._ActionsContainer, options: Type[Options], *names: str) -> None:
+    """Declare the fields ``names`` (default: all) of a class of options."""
+    for name in names or options.model_fields:
+        field = options.model_fields[name]
+        text, kind = str(field.description), _type_of(field.annotation)
+        if kind is bool:
+            parser.add_argument(options.name_of(name), dest=name, action="store_true", help=text)
+            continue
+        assert isinstance(field.json_schema_extra, dict)
+        settings = {"metavar": field.json_schema_extra["metavar"], "default": field.default}
+        if field.default == ():
+            settings["action"], text = "append", f"{text}; repeatable"
+        else:
+            settings["type"] = _names if kind is tuple else kind
+            text += "" if field.default in (None, "") else f" (default: {field.default})"
+        parser.add_argument(options.name_of(name), dest=name, help=text, **settings)
+
+
+def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:
+    """Return the options of a command. Raises ``SpecError``, which lists all invalid options."""
+    return options.of(**{name: getattr(arguments, name) for name in options.model_fields})
+
+
+def comma_separated(text: str) -> Optional[Tuple[str, ...]]:
+    """Return the names in the value of an option, or None if there are none."""
+    return tuple(name.strip() for name in text.split(",") if name.strip()) or None
+
+
+def _names(text: str) -> Tuple[str, ...]:
+    names = comma_separated(text)
+    if names is None:
+        raise argparse.ArgumentTypeError(f"{text!r} contains no name; separate names by commas")
+    return names
+
+
+def _type_of(annotation: Any) -> Any:
+    """Return the type of a value, without ``Optional``, ``Annotated`` and the types of items."""
+    origin = get_origin(annotation)
+    if origin in (Union, Annotated):
+        return _type_of(get_args(annotation)[0])
+    return origin or annotation

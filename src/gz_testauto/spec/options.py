@@ -1,0 +1,51 @@
+"""Options that are declared once, for the command line and for ROS nodes.
+
+A class of options has a field for each option. :mod:`gz_testauto.cli.options` declares the
+arguments of a command from it, and the parameters of a node are a subclass
+(:mod:`gz_testauto.ros.interface`).
+"""
+
+from typing import Any, Tuple
+
+from pydantic import BeforeValidator, Field, ValidationError
+from typing_extensions import Annotated, Self
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.spec.loader import fault_text
+from gz_testauto.spec.model import Spec, as_tuple
+
+
+class Options(Spec):
+    """The base class of options. An option with the default ``()`` can be repeated."""
+
+    @classmethod
+    def name_of(cls, field: str) -> str:
+        """Return the name of an option as the user writes it: on the command line
+        ``--max-invalid``, in a node ``~max_invalid``. A repeatable option is singular on the
+        command line."""
+        is_plural = cls.model_fields[field].default == () and field.endswith("s")
+        return "--" + (field[:-1] if is_plural else field).rstrip("_").replace("_", "-")
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Return the options with these values. Raises ``SpecError``, which lists all invalid
+        options."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as invalid:
+            faults = [fault_text(cls.name_of(str(e["loc"][0])), e) for e in invalid.errors()]
+            raise SpecError("\n".join(faults)) from None
+
+
+def option(default: Any, metavar: str, description: str, **limits: Any) -> Any:
+    """Return a field of :class:`Options`. ``metavar`` represents its value in the help of a
+    command, and ``limits`` are arguments of pydantic's ``Field``."""
+    return Field(default, description=description, json_schema_extra={"metavar": metavar}, **limits)
+
+
+def _names_in(value: Any) -> Any:
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else as_tuple(value)
+
+
+Names = Annotated[Tuple[str, ...], BeforeValidator(_names_in)]
+"""Names as a list, or as text in which commas or blanks separate them."""
