@@ -57,7 +57,8 @@ from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.analysis.paired_median import median_difference, sign_test
 from gz_testauto.analysis.success_curve import success_curve
-from gz_testauto.extras.gate.questions import GatePair, GateQuestions, Verdict, evaluate
+from gz_testauto.extras.gate.options import GateOptions
+from gz_testauto.extras.gate.questions import GatePair, Verdict, evaluate
 from gz_testauto.extras.search.boundary import FailureRates, run_adaptively
 from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -643,7 +644,7 @@ def gate_contradictions(results, pair):
         }
         for planner in (pair.first, pair.second)
     )
-    rules = GateQuestions(
+    rules = GateOptions(
         not_worse_than=TINY, alpha=ALPHA / 2.0, fixed_worlds=None if sequential else pair.worlds
     )
     if sequential:

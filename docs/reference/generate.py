@@ -388,7 +388,7 @@ def node_section(node: Node) -> str:
     lines = [f"## Node `{node.name}`", "", cell(node.purpose), ""]
     _, rows = keys_of(node.parameters)
     if rows:
-        names = "names, separated by commas or blanks"
+        names = "list, or text with commas or blanks"
         named = [
             (f"`~{key}`", kind.replace("list of string", names), *row) for key, kind, *row in rows
         ]

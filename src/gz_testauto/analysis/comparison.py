@@ -287,7 +287,15 @@ def metric_differences(
     """Return the difference, first minus second, by the name of each world in which both have a
     value.
     """
-    of_first, of_second = (_judged(results, planner) for planner in (first, second))
+    return world_differences(metric, _judged(results, first), _judged(results, second))
+
+
+def world_differences(
+    metric: Metric, of_first: WorldTrials, of_second: WorldTrials
+) -> Dict[str, float]:
+    """Return the difference of the means, first minus second, by the name of each world in which
+    both have a value.
+    """
     common = [world for world in of_first if world in of_second]
     means = _world_means(metric, of_first, of_second, common)
     pairs = np.array(list(means.values())).reshape(-1, 2)

@@ -21,7 +21,8 @@ def add_options(parser: argparse._ActionsContainer, options: Type[Options], *nam
         assert isinstance(field.json_schema_extra, dict)
         settings = {"metavar": field.json_schema_extra["metavar"], "default": field.default}
         if field.default == ():
-            settings["action"], text = "append", f"{text}; repeatable"
+            settings.update(action="append", default=[])
+            text += "; repeatable"
         else:
             settings["type"] = _names if kind is tuple else kind
             text += "" if field.default in (None, "") else f" (default: {field.default})"

@@ -18,24 +18,29 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCa
 from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.worlds.source import world_source
 
+TRUST = (
+    "run the programs that the results name, such as launch files, policies that contain "
+    "programs, xacro files and plugins of worlds, without confirmation"
+)
+"""Description of the option that permits all programs."""
+
 
 def add_trust_argument(parser: argparse.ArgumentParser) -> None:
     """Declare the option that permits all programs."""
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="run the programs that the results name, such as launch files, policies that contain "
-        "programs, xacro files and plugins of worlds, without confirmation",
-    )
+    parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
 def require_trust(
-    campaigns: Sequence[CampaignSpec], worlds: Sequence[Path] = (), is_trusted: bool = False
+    campaigns: Sequence[CampaignSpec],
+    worlds: Sequence[Path] = (),
+    is_trusted: bool = False,
+    option: str = "--trust",
 ) -> None:
     """Ask the user for permission to run the programs that stored campaigns name.
 
     ``worlds`` are the files of their worlds. Raises ``ResultsError`` without the permission, unless
-    there are no programs or ``is_trusted`` is true.
+    there are no programs or ``is_trusted`` is true. A node, whose ``option`` is a parameter such as
+    ``~trust``, does not ask.
     """
     programs: Dict[str, None] = {}
     for spec in () if is_trusted else campaigns:
@@ -43,12 +48,12 @@ def require_trust(
     if not programs:
         return
     listed = "\n  ".join(["the trials of these results run programs:", *programs])
-    if sys.stdin is not None and sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty() and option.startswith("--"):
         print(f"{listed}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
         raise ResultsError("no trial was run, because you did not confirm it")
-    raise ResultsError(f"{listed}\nno trial was run; use --trust if you trust their author")
+    raise ResultsError(f"{listed}\nno trial was run; use {option} if you trust their author")
 
 
 def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:

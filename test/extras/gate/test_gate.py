@@ -115,7 +115,7 @@ def test_a_gate_for_a_fixed_number_of_worlds_rejects_another_number(results, cap
     assert main([*command, "90"]) == 2
     assert "--fixed-worlds is 90, but the new results have 100 worlds" in capsys.readouterr().err
     assert main([*command, "1"]) == 2
-    assert "fixed_worlds is 1; it must be at least 2" in capsys.readouterr().err
+    assert "--fixed-worlds is 1; it must be >= 2" in capsys.readouterr().err
 
 
 def test_a_metric_without_known_bounds_is_rejected_with_a_remedy(results, capsys):
@@ -150,13 +150,13 @@ def test_only_trials_before_the_first_unfinished_world_count(run, capsys):
     [
         ((), "--baseline DIR or --baseline-planner NAME or --min-success RATE"),
         (("--not-worse-than", "0.1"), "no baseline; specify --baseline DIR or --"),
-        (("--min-success", "90"), "min_success is 90; it must be between 0 and 1"),
-        (("--min-success", "0.9", "--alpha", "0"), "alpha is 0"),
+        (("--min-success", "90"), "--min-success is 90.0; it must be < 1"),
+        (("--min-success", "0.9", "--alpha", "0"), "--alpha is 0.0; it must be > 0"),
         (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
         (("--baseline-planner", "fgm", "--metric", "safety"), "NAME:MARGIN"),
         (("--baseline-planner", "fgm", "--metric", "safety:-1"), "it must be > 0"),
         (("--baseline", "/nowhere"), "/nowhere: the directory contains no campaign"),
-        (("--min-success", "0.9", "--max-invalid", "1"), "max_invalid is 1; it must be >= 0 and"),
+        (("--min-success", "0.9", "--max-invalid", "1"), "--max-invalid is 1.0; it must be < 1"),
         (("--min-success", "0.9", "--allow-missing-worlds", "-1"), "it must be >= 0"),
         (("--min-success", "0.9", "--worlds", "6"), "--worlds is 6; it must be between 1 and 5"),
     ],
@@ -236,7 +236,7 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
         (("--rates", "0.9,0.5", "--pilot", "x"), "specify either --pilot DIR or --rates A,B"),
         (("--pilot", "/nowhere"), "/nowhere: the directory contains no campaign"),
         (("--rates", "0.9,0.8", "--discordant", "0.01"), "'discordant' is 0.01; it must be"),
-        (("--rates", "0.9,0.8", "--margin", "5"), "it must be between 0 and 1"),
+        (("--rates", "0.9,0.8", "--margin", "5"), "--margin is 5.0; it must be < 1"),
     ],
 )
 def test_invalid_plan_is_an_error(capsys, options, complaint):

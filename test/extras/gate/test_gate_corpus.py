@@ -10,9 +10,10 @@ from gate_tables import PASSES, gate_results, table
 
 from gz_testauto.base.errors import ResultsError, SceneError, SpecError
 from gz_testauto.base.resources import share_directory
+from gz_testauto.cli import trust
 from gz_testauto.cli.main import main
 from gz_testauto.extras.gate import corpus as corpus_module
-from gz_testauto.extras.gate.cli import gate as cli
+from gz_testauto.extras.gate import request as gate_request
 from gz_testauto.extras.gate.corpus import (
     HISTORY,
     add_to_history,
@@ -20,7 +21,10 @@ from gz_testauto.extras.gate.corpus import (
     judge_corpus,
     read_corpus,
     read_history,
+    run_corpus,
 )
+from gz_testauto.extras.gate.interface import GateParameters
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import Verdict
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, StackCampaignSpec
 from gz_testauto.trial.outcome import Outcome
@@ -198,7 +202,7 @@ def gated(corpus, outcomes, smoke, tmp_path, monkeypatch, capsys):
     outcomes.update(fgm=Outcome.REACHED)
     results = gate_results(tmp_path, "results", table(fgm=PASSES))
     spec = smoke.model_copy(update={"planners": tuple(planners("fgm"))})
-    monkeypatch.setattr(cli, "read_campaign", lambda directory: (spec, None))
+    monkeypatch.setattr(gate_request, "read_campaign", lambda directory: (spec, None))
     corpus("first")
     directory, junit = corpus("second"), tmp_path / "gate.xml"
 
@@ -241,6 +245,18 @@ def test_invalid_world_leaves_the_gate_undecided(gated, outcomes):
     status, document, cases, _ = gated()
     assert status == 2 and document["verdict"] == "undecided"
     assert cases["corpus: fgm in first"] == ["error"]
+
+
+@pytest.mark.parametrize(("kind", "name"), [(GateOptions, "--trust"), (GateParameters, "~trust")])
+def test_programs_of_a_corpus_need_permission(corpus, outcomes, smoke, monkeypatch, kind, name):
+    monkeypatch.setattr(trust, "runs_xacro", lambda model: True)
+    outcomes.update(straight=Outcome.REACHED)
+    options = kind(corpus=corpus("first"), planner=("straight",))
+    with pytest.raises(ResultsError, match=f"xacro file .*\n.*use {name} if you trust"):
+        run_corpus(smoke, options, (), print, lambda: False)
+    trusted = options.model_copy(update={"trust": True})
+    (verdict,) = run_corpus(smoke, trusted, (), print, lambda: False).verdicts
+    assert verdict.verdict is Verdict.PASSED
 
 
 def test_planners_of_a_corpus_are_those_of_the_campaign(smoke):

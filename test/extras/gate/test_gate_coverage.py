@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 from trials_from_letters import campaign
 
-from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.coverage import (
-    GateAllowances,
     GateSide,
     ended_by_rule,
     in_worlds,
@@ -15,6 +13,7 @@ from gz_testauto.extras.gate.coverage import (
     repetition_notes,
     settled_worlds,
 )
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import GatePair
 from gz_testauto.spec.campaign import StopSpec
 
@@ -32,7 +31,7 @@ def side_of(results, planners=("a", "b")):
 def missing(results):
     side = side_of(results)
     pair = GatePair("a", side.valid_trials("a"), "b", side.valid_trials("b"))
-    return not_judged([side], [pair], (), GateAllowances(max_invalid=0.2), "--{}".format)
+    return not_judged([side], [pair], (), GateOptions(max_invalid=0.2))
 
 
 def stopped(judged, letters_a="R" * TWENTY, letters_b="C" * TWENTY):
@@ -99,7 +98,7 @@ def test_planners_with_different_numbers_of_trials_are_noted():
 @pytest.mark.parametrize(("allowed", "share"), [(True, 0.25), (False, 0.24)])
 def test_invalid_trials_are_allowed_up_to_their_share(allowed, share):
     side = side_of(campaign(a="RIRR", b="RRRR"))
-    (gap,) = not_judged([side], [], (), GateAllowances(max_invalid=share), "--{}".format)
+    (gap,) = not_judged([side], [], (), GateOptions(max_invalid=share))
     assert (gap.allowed, gap.worlds, gap.planner) == (allowed, ("w1",), "a")
     assert gap.reason.startswith("1 of 4 trials of a is invalid (25 %")
     assert gap.remedy.endswith("--max-invalid 0.25")
@@ -114,15 +113,8 @@ def test_missing_worlds_of_a_pair_are_added_to_those_missing_for_all_pairs(most)
     results = replace(whole, trials=trials)
     side = replace(side_of(results), settled=trials)
     pair = GatePair("a", side.valid_trials("a"), "b", side.valid_trials("b"))
-    allowances = GateAllowances(missing_worlds=most)
-    unfinished, of_pair = not_judged([side], [pair], (), allowances, "--{}".format)
+    options = GateOptions(allow_missing_worlds=most)
+    unfinished, of_pair = not_judged([side], [pair], (), options)
     assert (unfinished.worlds, of_pair.worlds) == (("w5",), ("w1",))
     assert (unfinished.allowed, of_pair.allowed) == (True, most >= 2)
     assert of_pair.remedy.endswith("--allow-missing-worlds 2") == (most < 2)
-
-
-def test_allowances_are_within_their_limits():
-    assert GateAllowances(missing_worlds=0, max_invalid=0.0).new_planners == ()
-    for wrong in ({"missing_worlds": -1}, {"max_invalid": 1.0}, {"max_invalid": -0.1}):
-        with pytest.raises(SpecError):
-            GateAllowances(**wrong)

@@ -14,14 +14,14 @@ from gate_tables import PASSES, WORSE, gate_results, table
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.gate import request as gate_request
-from gz_testauto.extras.gate.cli import gate as cli
 from gz_testauto.trial.plan import TrialSelection
 
 
 @pytest.fixture
 def gate(tmp_path, capsys, monkeypatch):
     """Runs a gate twice, for lines and for JSON; returns all that it reports."""
-    monkeypatch.setattr(cli, "evaluate_gate", functools.lru_cache(gate_request.evaluate_gate))
+    cached = functools.lru_cache(gate_request.evaluate_gate)
+    monkeypatch.setattr(gate_request, "evaluate_gate", cached)
 
     def start(*command):
         xml = tmp_path / "gate.xml"
@@ -356,7 +356,7 @@ class TestAnError:
         [
             (("--planner", "nobody", "--min-success", "0.5"), "unknown planner 'nobody'"),
             (("--baseline", "/nowhere"), "/nowhere: the directory contains no campaign"),
-            (("--min-success", "9"), "min_success is 9"),
+            (("--min-success", "9"), "--min-success is 9.0"),
         ],
     )
     def test_in_the_request_is_reported_in_every_output(

@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 from gz_testauto.analysis import anytime
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, mean_p_value
 from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
@@ -20,7 +21,7 @@ from gz_testauto.extras.gate.power import (
     stopping_worlds,
     worlds_for,
 )
-from gz_testauto.extras.gate.questions import GatePair, GateQuestions, Verdict, evaluate
+from gz_testauto.extras.gate.questions import GatePair, Verdict, evaluate
 
 
 @dataclass(frozen=True)
@@ -180,15 +181,15 @@ def test_planners_that_never_differ_pass_the_gate_after_enough_worlds_for_the_ma
 @pytest.mark.parametrize("fixed", [False, True])
 def test_the_stated_probability_to_pass_is_that_of_the_gate(fixed):
     """The gate is evaluated with the trials of campaigns that were drawn with another seed."""
-    source, worlds, rules = DiscordantRate(0.1, 0.0), 120, GateQuestions(not_worse_than=0.1)
+    source, worlds = DiscordantRate(0.1, 0.0), 120
     stated = (fixed_gate_power if fixed else gate_power)(worlds, source, 0.1, 0.05)
-    rules = replace(rules, fixed_worlds=worlds if fixed else None)
+    options = GateOptions(not_worse_than=0.1, fixed_worlds=worlds if fixed else None)
     names = [f"w{world}" for world in range(worlds)]
     passed = []
     for differences in source.draw(np.random.default_rng(17), (200, worlds)):
         mine = {name: [Ended(value >= 0.0)] for name, value in zip(names, differences)}
         theirs = {name: [Ended(value <= 0.0)] for name, value in zip(names, differences)}
-        (answer,) = evaluate([GatePair("a", mine, "b", theirs)], rules)
+        (answer,) = evaluate([GatePair("a", mine, "b", theirs)], options)
         passed.append(answer.verdict is Verdict.PASSED)
     error = 3.5 * math.sqrt(stated * (1.0 - stated) * (1 / 200 + 1 / 300))
     assert np.mean(passed) == pytest.approx(stated, abs=error)

@@ -19,10 +19,13 @@ from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError, Sp
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.trial_runner import TrialRunner
+from gz_testauto.cli.trust import require_trust
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import Verdict
 from gz_testauto.results.directory import write_atomically
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec, CampaignSpec
 from gz_testauto.spec.loader import load
+from gz_testauto.trial.executor import StopRequest
 
 CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
 """Names of the files of one failure. The second file is optional."""
@@ -187,11 +190,32 @@ def corpus_planners(
     return tuple(known[name] for name in chosen)
 
 
+def run_corpus(
+    spec: CampaignSpec,
+    options: GateOptions,
+    stored: Sequence[CampaignSpec],
+    progress: Progress,
+    should_stop: StopRequest,
+) -> JudgedCorpus:
+    """Run the planners of a campaign in the worlds of ``options.corpus``.
+
+    Raises ``ResultsError`` without the permission to run the programs of the corpus and of the
+    ``stored`` campaigns, and the errors of :func:`corpus_planners` and :func:`judge_corpus`.
+    """
+    assert options.corpus is not None
+    base = "" if options.baseline else options.baseline_planner
+    planners = corpus_planners(spec, options.planner, base)
+    specs = [*stored, *(world.spec for world in read_corpus(options.corpus))]
+    files = [Path(entry.file) for one in specs for entry in one.worlds.files or ()]
+    require_trust(specs, files, options.trust, options.name_of("trust"))
+    return judge_corpus(options.corpus, planners, progress, should_stop)
+
+
 def judge_corpus(
     directory: Path,
     planners: Sequence[BuiltinPlannerSpec],
     progress: Progress = lambda line: None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: StopRequest = lambda: False,
 ) -> JudgedCorpus:
     """Run each planner in each world of a corpus, and judge each trial by itself.
 
@@ -216,7 +240,7 @@ def judge_corpus(
 
 
 def _judged(
-    runner: TrialRunner, world: CorpusWorld, planner: str, should_stop: Callable[[], bool]
+    runner: TrialRunner, world: CorpusWorld, planner: str, should_stop: StopRequest
 ) -> CorpusVerdict:
     try:
         trial = runner.run(world.world, planner, should_stop=should_stop)

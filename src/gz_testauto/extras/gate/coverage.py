@@ -7,44 +7,15 @@ are allowed to be missing. :mod:`gz_testauto.extras.gate.request` selects the co
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, Tuple
+from typing import AbstractSet, Dict, Iterator, List, Sequence, Set, Tuple
 
 from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
 from gz_testauto.analysis.early_stop import early_stop
-from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.extras.gate.questions import GatePair, metric_worlds
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import CampaignResults, TrialRecord
-
-MAX_INVALID = 0.01
-"""Default for the allowed share of a planner's invalid trials. With it, invalid trials can hide a
-loss of at most one percentage point, compared with a margin of five."""
-
-Option = Callable[[str], str]
-"""A function that returns the name of an option as the user writes it, such as ``--max-invalid`` or
-``~max_invalid``."""
-
-
-@dataclass(frozen=True)
-class GateAllowances:
-    """The results that can be missing without an error.
-
-    ``missing_worlds`` is the allowed number of missing worlds, and ``max_invalid`` the allowed
-    share of a planner's invalid trials. ``new_planners`` can be missing in the baseline, and
-    ``removed_planners`` in the new results.
-    """
-
-    missing_worlds: int = 0
-    max_invalid: float = MAX_INVALID
-    new_planners: Tuple[str, ...] = ()
-    removed_planners: Tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.missing_worlds < 0:
-            raise SpecError(f"allow_missing_worlds is {self.missing_worlds}; it must be >= 0")
-        if not 0.0 <= self.max_invalid < 1.0:
-            raise SpecError(f"max_invalid is {self.max_invalid:g}; it must be >= 0 and < 1")
 
 
 @dataclass(frozen=True)
@@ -148,14 +119,13 @@ def not_judged(
     sides: Sequence[GateSide],
     pairs: Sequence[GatePair],
     metrics: Sequence[Metric],
-    allowances: GateAllowances,
-    option: Option,
+    options: GateOptions,
 ) -> Tuple[NotJudged, ...]:
     """Return the trials and worlds of ``pairs`` that were expected but could not be evaluated."""
     return (
-        *_invalid_trials(sides, allowances.max_invalid, option),
+        *_invalid_trials(sides, options),
         *_ended_by_rule(sides),
-        *_missing_worlds(sides, pairs, metrics, allowances.missing_worlds, option),
+        *_missing_worlds(sides, pairs, metrics, options),
     )
 
 
@@ -171,7 +141,8 @@ def repetition_notes(sides: Sequence[GateSide]) -> List[str]:
     return notes
 
 
-def _invalid_trials(sides: Sequence[GateSide], most: float, option: Option) -> Iterator[NotJudged]:
+def _invalid_trials(sides: Sequence[GateSide], options: GateOptions) -> Iterator[NotJudged]:
+    most, name = options.max_invalid, options.name_of("max_invalid")
     for side in sides:
         for planner in side.planners:
             trials = [
@@ -186,7 +157,7 @@ def _invalid_trials(sides: Sequence[GateSide], most: float, option: Option) -> I
             remedy = "repeat them with `run --retry-invalid`"
             if share < 1.0:
                 enough = math.ceil(1000 * share) / 1000
-                remedy += f", or declare {option('max-invalid')} {min(enough, 0.999):g}"
+                remedy += f", or declare {name} {min(enough, 0.999):g}"
             yield NotJudged(
                 f"trials of {planner} are valid",
                 f"{len(invalid)} of {count_text(len(trials), 'trial')} of {planner} "
@@ -215,8 +186,7 @@ def _missing_worlds(
     sides: Sequence[GateSide],
     pairs: Sequence[GatePair],
     metrics: Sequence[Metric],
-    most: int,
-    option: Option,
+    options: GateOptions,
 ) -> Iterator[NotJudged]:
     """Yield the worlds that are missing for all pairs, followed by those that are missing only for
     one pair or one metric."""
@@ -268,7 +238,8 @@ def _missing_worlds(
                 )
                 gaps.append((lacking + len(own) + len(unmeasured), gap))
     needed = max((count for count, _ in gaps), default=0)
-    remedy = f"run the missing trials, or declare {option('allow-missing-worlds')} {needed}"
+    most, name = options.allow_missing_worlds, options.name_of("allow_missing_worlds")
+    remedy = f"run the missing trials, or declare {name} {needed}"
     for count, gap in gaps:
         yield replace(gap, allowed=count <= most, remedy="" if count <= most else remedy)
 

@@ -13,15 +13,16 @@ questions.
 import enum
 import math
 from dataclasses import dataclass, field, replace
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.analysis import anytime, bounded_mean, rounding
-from gz_testauto.analysis.comparison import WorldTrials, rate
+from gz_testauto.analysis.comparison import WorldTrials, rate, world_differences
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.gate.options import GateOptions
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 
@@ -40,51 +41,6 @@ class QuestionKind(enum.Enum):
     SUCCESS = "success"
     DIFFERENCE = "difference of success"
     METRIC = "difference of a metric"
-
-
-class MetricMargin(NamedTuple):
-    """The largest allowed deterioration of a metric, in its unit.
-
-    ``bounds`` are the smallest and the largest possible value of the metric. The default is the
-    declaration of the metric.
-    """
-
-    name: str
-    margin: float
-    bounds: Optional[Tuple[float, float]] = None
-
-
-@dataclass(frozen=True)
-class GateQuestions:
-    """The questions of a gate. ``not_worse_than`` is the margin of the success rate. Like
-    ``metrics``, it requires a baseline. ``min_success`` is the required success rate, and ``alpha``
-    the error probability. ``fixed_worlds`` is the number of worlds that was declared before the
-    campaign, or None if the gate is valid at every number of worlds."""
-
-    not_worse_than: Optional[float] = None
-    min_success: Optional[float] = None
-    metrics: Tuple[MetricMargin, ...] = ()
-    alpha: float = 0.05
-    fixed_worlds: Optional[int] = None
-
-    def __post_init__(self) -> None:
-        margin, least = self.not_worse_than, self.min_success
-        if margin is not None and not 0.0 < margin < 1.0:
-            raise SpecError(f"not_worse_than is {margin:g}; it must be between 0 and 1")
-        if least is not None and not 0.0 < least < 1.0:
-            raise SpecError(f"min_success is {least:g}; it must be between 0 and 1")
-        if not 0.0 < self.alpha < 0.5:
-            raise SpecError(f"alpha is {self.alpha:g}; it must be between 0 and 0.5")
-        if self.fixed_worlds is not None and self.fixed_worlds < 2:
-            raise SpecError(f"fixed_worlds is {self.fixed_worlds}; it must be at least 2")
-        for name, by, bounds in self.metrics:
-            if not (math.isfinite(by) and by > 0.0):
-                raise SpecError(f"the margin of {name} is {by:g}; it must be > 0")
-            if bounds is not None and not -math.inf < bounds[0] < bounds[1] < math.inf:
-                raise SpecError(
-                    f"the bounds of {name} are {bounds[0]:g} and {bounds[1]:g}; they must be "
-                    "finite, and the first one smaller"
-                )
 
 
 @dataclass(frozen=True)
@@ -157,7 +113,7 @@ class QuestionVerdict:
 
 
 def evaluate(
-    pairs: Sequence[GatePair], rules: GateQuestions, declared: Sequence[Metric] = ()
+    pairs: Sequence[GatePair], options: GateOptions, declared: Sequence[Metric] = ()
 ) -> Tuple[QuestionVerdict, ...]:
     """Return the verdict on every question about each pair. ``declared`` contains the known
     metrics.
@@ -165,14 +121,14 @@ def evaluate(
     Raises ``SpecError`` if a metric is unknown, or if its declaration does not state whether lower
     or higher values are better.
     """
-    metrics = gate_metrics(rules, declared)
-    questions = [question for pair in pairs for question in _questions(pair, rules, metrics)]
-    shared = rules.alpha / max(len(questions), 1)
-    fixed = rules.fixed_worlds is not None
-    return tuple(question.evaluate(rules.alpha, shared, fixed) for question in questions)
+    metrics = gate_metrics(options, declared)
+    questions = [question for pair in pairs for question in _questions(pair, options, metrics)]
+    errors = options.alpha, options.alpha / max(len(questions), 1)
+    fixed = options.fixed_worlds is not None
+    return tuple(question.answer(errors, fixed) for question in questions)
 
 
-def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
+def gate_metrics(options: GateOptions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
     """Return the metrics of the questions with their bounds, each with its margin.
 
     Raises ``SpecError`` if a metric or its bounds are unknown, or if its declaration does not state
@@ -180,7 +136,7 @@ def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple
     """
     known = {metric.name: metric for metric in declared}
     metrics = []
-    for name, margin, bounds in rules.metrics:
+    for name, margin, bounds in options.margins:
         if name not in known:
             raise SpecError(unknown_name("metric", name, known))
         metric = known[name]
@@ -199,149 +155,113 @@ def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple
 
 def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
     """Classify the worlds of a pair for one metric."""
-    means: Dict[str, Tuple[float, float]] = {}
-    failed, unmeasured = [], []
+    failed: List[str] = []
+    unmeasured: List[str] = []
+    differences = world_differences(metric, pair.trials, pair.baseline_trials)
     for world in pair.worlds:
         sides = pair.trials[world], pair.baseline_trials[world]
-        mine, theirs = (comparable_values(metric, ended) for ended in sides)
-        for value in (*mine, *theirs):
+        for value in (value for trials in sides for value in comparable_values(metric, trials)):
             if metric.bounds is not None and not metric.bounds[0] <= value <= metric.bounds[1]:
                 raise SpecError(
                     f"metric {metric.name} is {value:g} in {world}, outside its bounds of "
                     f"{metric.bounds[0]:g} to {metric.bounds[1]:g}; state bounds that contain all "
                     f"possible values: {metric.name}:MARGIN:LOWEST:HIGHEST"
                 )
-        if mine and theirs:
-            means[world] = rounding.mean(mine), rounding.mean(theirs)
-        elif metric.completed_only and not all(any(t.completed for t in s) for s in sides):
-            failed.append(world)
-        else:
-            unmeasured.append(world)
-    both = np.array(list(means.values())).reshape(-1, 2)
-    differences = rounding.differences(both[:, 0], both[:, 1]).tolist()
-    return MetricWorlds(dict(zip(means, differences)), tuple(failed), tuple(unmeasured))
+        if world not in differences:
+            reached = all(any(trial.completed for trial in trials) for trials in sides)
+            (failed if metric.completed_only and not reached else unmeasured).append(world)
+    return MetricWorlds(differences, tuple(failed), tuple(unmeasured))
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A question with the data to answer it.
+    """The question whether the mean of ``values`` is at least ``limit``.
 
-    ``values`` contains one number for each world in ``worlds``, within ``bounds``, where higher is
-    better. The planner fails if the mean of the values is below ``limit``. ``sign`` is -1 if the
-    values were negated, so that higher is better. The planner is worse in a world whose value is
-    below ``against``, and better in a world whose value is above ``ahead``.
+    ``values`` contains one number for each world, within ``bounds``, where higher is better.
+    ``sign`` is -1 if the values were negated, so that higher is better. The planner is worse in a
+    world whose value is below ``against``, and better in a world whose value is above ``ahead``.
     """
 
-    text: str
-    subject: str
     kind: QuestionKind
-    planner: str
-    baseline: str
-    worlds: Tuple[str, ...]
-    values: np.ndarray
+    pair: GatePair
+    subject: str
+    condition: str
+    values: Mapping[str, float]
     bounds: Tuple[float, float]
     limit: float
-    against: float
-    ahead: float
+    against: float = 0.0
+    ahead: float = 0.0
     unit: str = ""
     sign: float = 1.0
     failed: Tuple[str, ...] = ()
 
-    def evaluate(self, alpha: float, shared: float, fixed: bool) -> QuestionVerdict:
-        errors = alpha, shared
-        if not len(self.values):
-            ends = math.nan, math.nan
-            return self._with_verdict(Verdict.UNDECIDED, math.nan, ends, errors, None)
-        more = None
-        if fixed:
-            p_values = bounded_mean.one_sided_p_values(self.values, self.limit, self.bounds)
-            passed, failed = p_values[0] <= alpha, p_values[1] <= shared
-            ends = bounded_mean.one_sided_bounds(self.values, errors, self.bounds)
-        else:
-            better = anytime.above(self.values, self.limit, self.bounds)
-            worse = anytime.below(self.values, self.limit, self.bounds)
-            passed = anytime.first_rejected(better, alpha) is not None
-            failed = anytime.first_rejected(worse, shared) is not None
-            ends = anytime.one_sided_bounds(self.values, errors, self.bounds)
-            needed = anytime.worlds_needed(better, alpha), anytime.worlds_needed(worse, shared)
+    def answer(self, errors: Tuple[float, float], fixed: bool) -> QuestionVerdict:
+        """Return the verdict. ``errors`` are the probabilities of passing and failing wrongly."""
+        values, limit = np.array([*self.values.values()], dtype=float), self.limit
+        passed, failed, more, ends = False, False, None, (math.nan, math.nan)
+        if fixed and len(values):
+            p_values = bounded_mean.one_sided_p_values(values, limit, self.bounds)
+            passed, failed = p_values[0] <= errors[0], p_values[1] <= errors[1]
+            ends = bounded_mean.one_sided_bounds(values, errors, self.bounds)
+        elif len(values):
+            tests = [test(values, limit, self.bounds) for test in (anytime.above, anytime.below)]
+            passed, failed = (
+                anytime.first_rejected(*test) is not None for test in zip(tests, errors)
+            )
+            ends = anytime.one_sided_bounds(values, errors, self.bounds)
+            needed = [anytime.worlds_needed(*test) for test in zip(tests, errors)]
             known = [number for number in needed if number is not None]
             if known and not passed and not failed:
-                more = max(min(known) - len(self.values), 1)
-        verdict = Verdict.UNDECIDED
-        if failed:
-            verdict = Verdict.FAILED
-        elif passed:
-            verdict = Verdict.PASSED
-        answer = self._with_verdict(verdict, rounding.mean(self.values), ends, errors, more)
-        return replace(answer, fixed=fixed)
-
-    def _lost(self) -> Tuple[str, ...]:
-        return tuple(world for world, by in self._beyond(self.against) if by < 0.0)
-
-    def _won(self) -> Tuple[str, ...]:
-        return tuple(world for world, by in self._beyond(self.ahead) if by > 0.0)
+                more = max(min(known) - len(values), 1)
+        verdict = Verdict.PASSED if passed else Verdict.UNDECIDED
+        step = -1 if self.sign < 0.0 else 1
+        low, high = (_signed(self.sign, end) for end in ends[::step])
+        first, second = errors[::step]
+        return QuestionVerdict(
+            question=f"{self.subject} is {self.condition}",
+            subject=self.subject,
+            kind=self.kind,
+            planner=self.pair.planner,
+            baseline="" if self.kind is QuestionKind.SUCCESS else self.pair.baseline,
+            verdict=Verdict.FAILED if failed else verdict,
+            worlds=len(values),
+            value=_signed(self.sign, rounding.mean(values)),
+            low=low,
+            high=high,
+            levels=(1.0 - first, 1.0 - second),
+            limit=_signed(self.sign, limit),
+            unit=self.unit,
+            more_worlds=more,
+            lost=tuple(world for world, by in self._beyond(self.against) if by < 0.0),
+            won=tuple(world for world, by in self._beyond(self.ahead) if by > 0.0),
+            failed=self.failed,
+            fixed=fixed,
+        )
 
     def _beyond(self, limit: float) -> Iterator[Tuple[str, float]]:
         """Yield each world with the difference between its value and ``limit``."""
-        margins = rounding.differences(self.values, np.full(len(self.values), limit))
-        return zip(self.worlds, margins)
-
-    def _with_verdict(
-        self,
-        verdict: Verdict,
-        value: float,
-        ends: Tuple[float, float],
-        errors: Tuple[float, float],
-        more: Optional[int],
-    ) -> QuestionVerdict:
-        if self.sign < 0.0:
-            ends, errors = ends[::-1], errors[::-1]
-        low, high = (_signed(self.sign, end) for end in ends)
-        return QuestionVerdict(
-            self.text,
-            self.subject,
-            self.kind,
-            self.planner,
-            self.baseline,
-            verdict,
-            len(self.values),
-            _signed(self.sign, value),
-            low,
-            high,
-            (1.0 - errors[0], 1.0 - errors[1]),
-            _signed(self.sign, self.limit),
-            self.unit,
-            more,
-            self._lost(),
-            self._won(),
-            self.failed,
-        )
+        limits = np.full(len(self.values), limit)
+        return zip(self.values, rounding.differences([*self.values.values()], limits))
 
 
 def _questions(
-    pair: GatePair, rules: GateQuestions, metrics: Sequence[Tuple[Metric, float]]
-) -> List[_Question]:
-    questions = []
-    if rules.min_success is not None:
-        questions.append(_required_success(pair, rules.min_success))
-    if not pair.baseline:
-        return questions
-    if rules.not_worse_than is not None:
-        questions.append(_success_margin(pair, rules.not_worse_than))
-    questions.extend(_metric_margin(metric, margin, pair) for metric, margin in metrics)
-    return questions
+    pair: GatePair, options: GateOptions, metrics: Sequence[Tuple[Metric, float]]
+) -> Iterator[_Question]:
+    if options.min_success is not None:
+        yield _required_success(pair, options.min_success)
+    if pair.baseline and options.not_worse_than is not None:
+        yield _success_margin(pair, options.not_worse_than)
+    if pair.baseline:
+        yield from (_metric_margin(metric, margin, pair) for metric, margin in metrics)
 
 
 def _required_success(pair: GatePair, least: float) -> _Question:
-    subject = f"the success rate of {pair.planner}"
     return _Question(
-        f"{subject} is at least {100 * least:g} %",
-        subject,
         QuestionKind.SUCCESS,
-        pair.planner,
-        "",
-        tuple(pair.trials),
-        np.array([rate(ended) for ended in pair.trials.values()]),
+        pair,
+        f"the success rate of {pair.planner}",
+        f"at least {100 * least:g} %",
+        {world: rate(trials) for world, trials in pair.trials.items()},
         bounded_mean.RATE,
         least,
         against=1.0,
@@ -354,31 +274,22 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
         [rate(trials[world]) for world in pair.worlds]
         for trials in (pair.trials, pair.baseline_trials)
     )
-    subject = f"the success rate of {pair.planner}"
     return _Question(
-        f"{subject} is at most {100 * margin:g} percentage points lower than that of "
-        f"{pair.baseline}",
-        subject,
         QuestionKind.DIFFERENCE,
-        pair.planner,
-        pair.baseline,
-        pair.worlds,
-        rounding.differences(mine, theirs),
+        pair,
+        f"the success rate of {pair.planner}",
+        f"at most {100 * margin:g} percentage points lower than that of {pair.baseline}",
+        dict(zip(pair.worlds, rounding.differences(mine, theirs))),
         bounded_mean.DIFFERENCE,
         -margin,
-        against=0.0,
-        ahead=0.0,
     )
 
 
 def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
     """Return the question about a metric, with the worlds in which both planners have a value."""
-    sign = 1.0 if metric.better == "higher" else -1.0
+    sign, worse = (1.0, "lower") if metric.better == "higher" else (-1.0, "higher")
     worlds = metric_worlds(metric, pair)
-    differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
-    subject = f"the mean {metric_heading(metric)} ({metric.name}) of {pair.planner}"
-    worse = "lower" if metric.better == "higher" else "higher"
     assert metric.bounds is not None
     scale = metric.bounds[1] - metric.bounds[0]
     if margin >= scale:
@@ -387,13 +298,11 @@ def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
             f"values, {scale:g}{unit}"
         )
     return _Question(
-        f"{subject} is at most {margin:g}{unit} {worse} than that of {pair.baseline}",
-        subject,
         QuestionKind.METRIC,
-        pair.planner,
-        pair.baseline,
-        tuple(differences),
-        sign * np.array(list(differences.values())),
+        pair,
+        f"the mean {metric_heading(metric)} ({metric.name}) of {pair.planner}",
+        f"at most {margin:g}{unit} {worse} than that of {pair.baseline}",
+        {world: sign * difference for world, difference in worlds.differences.items()},
         (-scale, scale),
         -margin,
         against=-margin,

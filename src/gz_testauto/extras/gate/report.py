@@ -146,7 +146,12 @@ def to_document(judged: GateEvaluation) -> dict:
         ],
         "corpus": corpus_document(judged.corpus) if judged.corpus.verdicts else None,
         "not_judged": [vars(item) for item in judged.not_judged],
-        "allowed": vars(judged.allowances),
+        "allowed": {
+            "missing_worlds": judged.options.allow_missing_worlds,
+            **judged.options.model_dump(
+                include={"max_invalid", "new_planners", "removed_planners"}
+            ),
+        },
         "notes": judged.notes,
     }
 
@@ -196,11 +201,11 @@ def _not_judged(item: NotJudged) -> str:
 
 
 def _properties(judged: GateEvaluation) -> Iterator[Tuple[str, str]]:
-    allowances = judged.allowances
-    yield "allow_missing_worlds", str(allowances.missing_worlds)
-    yield "max_invalid", f"{allowances.max_invalid:g}"
-    yield "new_planners", " ".join(allowances.new_planners)
-    yield "removed_planners", " ".join(allowances.removed_planners)
+    options = judged.options
+    yield "allow_missing_worlds", str(options.allow_missing_worlds)
+    yield "max_invalid", f"{options.max_invalid:g}"
+    yield "new_planners", " ".join(options.new_planners)
+    yield "removed_planners", " ".join(options.removed_planners)
     for item in judged.not_judged:
         yield "allowed" if item.allowed else "not_judged", item.reason
     for note in judged.notes:

@@ -1,33 +1,32 @@
 """Evaluation of a gate: loading of results directories, and selection of the compared planners.
 
+:mod:`gz_testauto.extras.gate.options` defines the options,
 :mod:`gz_testauto.extras.gate.questions` defines the questions, and
 :mod:`gz_testauto.extras.gate.coverage` detects missing worlds and trials.
 """
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Iterable, List, Optional, Sequence, Tuple
+from typing import Iterable, List, Sequence, Tuple
 
 from gz_testauto.analysis.across import PairedCampaigns, pair_campaigns
 from gz_testauto.analysis.conditions import conditions
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.gate.corpus import JudgedCorpus
+from gz_testauto.campaign.resume import read_campaign
+from gz_testauto.extras.gate.corpus import JudgedCorpus, Progress, corpus_bytes, run_corpus
 from gz_testauto.extras.gate.coverage import (
-    GateAllowances,
     GateSide,
     NotJudged,
-    Option,
     ended_by_rule,
     in_worlds,
     not_judged,
     repetition_notes,
     settled_worlds,
 )
+from gz_testauto.extras.gate.options import MARGIN, GateOptions
 from gz_testauto.extras.gate.questions import (
     GatePair,
-    GateQuestions,
-    MetricMargin,
     QuestionVerdict,
     Verdict,
     evaluate,
@@ -36,64 +35,29 @@ from gz_testauto.extras.gate.questions import (
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.notes import copies_notes
 from gz_testauto.report.plain import count_text
+from gz_testauto.results.directory import CampaignDirectory, write_atomically
+from gz_testauto.results.judged_corpus import JUDGED_CORPUS
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign, load_campaign
-
-MARGIN = 0.05
-"""Default margin of the success rate if a baseline is specified."""
-
-
-def command_line_option(name: str) -> str:
-    """Return the name of an option with its dashes, such as ``--max-invalid`` for
-    ``max-invalid``."""
-    return f"--{name}"
-
-
-@dataclass(frozen=True)
-class GateRequest:
-    """The campaign that a gate evaluates, and the questions.
-
-    ``planners`` (default: all) of the campaign in ``directory`` are compared with
-    ``baseline_planner`` of the same campaign, or of the campaign in ``baseline`` (default: the
-    planner of the same name). ``worlds`` limits the campaign to its first worlds. With
-    ``ignore_differences``, the baseline can have a different robot, limits or simulator.
-    """
-
-    directory: Path
-    baseline: Optional[Path] = None
-    planners: Tuple[str, ...] = ()
-    baseline_planner: str = ""
-    rules: GateQuestions = field(default_factory=GateQuestions)
-    allowances: GateAllowances = field(default_factory=GateAllowances)
-    worlds: Optional[int] = None
-    ignore_differences: bool = False
-    option: Option = field(default=command_line_option)
-
-    @property
-    def has_question(self) -> bool:
-        """Return whether the request has a question about the campaign. A gate with a corpus needs
-        none."""
-        rules = self.rules
-        asked = rules.not_worse_than, rules.min_success, self.baseline, self.baseline_planner
-        return bool(rules.metrics) or any(asked)
+from gz_testauto.trial.executor import StopRequest
 
 
 @dataclass(frozen=True)
 class GateEvaluation:
     """The verdicts on a campaign, and the expected results that are missing.
 
-    ``sides`` are the evaluated results directories, and ``names`` are pairs of a planner and its
-    baseline, which is empty if there is none. ``corpus`` contains the verdicts on the worlds of a
-    regression corpus, which do not belong to the campaign.
+    ``sides`` are the evaluated results directories, and ``pairs`` the evaluated planners.
+    ``corpus`` contains the verdicts on the worlds of a regression corpus, which do not belong to
+    the campaign.
     """
 
     campaign: str
-    answers: Tuple[QuestionVerdict, ...]
+    options: GateOptions
+    answers: Tuple[QuestionVerdict, ...] = ()
     not_judged: Tuple[NotJudged, ...] = ()
     notes: Tuple[str, ...] = ()
-    allowances: GateAllowances = field(default_factory=GateAllowances)
     sides: Tuple[GateSide, ...] = ()
-    names: Tuple[Tuple[str, str], ...] = ()
+    pairs: Tuple[GatePair, ...] = ()
     corpus: JudgedCorpus = field(default_factory=JudgedCorpus)
 
     @property
@@ -109,81 +73,63 @@ class GateEvaluation:
         return Verdict.PASSED if verdicts == {Verdict.PASSED} and complete else Verdict.UNDECIDED
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """The trials that a gate evaluates. ``names`` are pairs of a planner and its baseline."""
-
-    results: CampaignResults
-    sides: Tuple[GateSide, ...]
-    names: Tuple[Tuple[str, str], ...]
-    not_judged: Tuple[NotJudged, ...] = ()
-    notes: Tuple[str, ...] = ()
-    rules: GateQuestions = field(default_factory=GateQuestions)
-
-    @property
-    def pairs(self) -> List[GatePair]:
-        mine, theirs = self.sides[0], self.sides[-1]
-        return [
-            GatePair(
-                planner,
-                mine.valid_trials(planner),
-                baseline,
-                theirs.valid_trials(baseline) if baseline else {},
-            )
-            for planner, baseline in self.names
-        ]
+def evaluate_results(
+    directory: Path, options: GateOptions, progress: Progress, should_stop: StopRequest
+) -> GateEvaluation:
+    """Evaluate the campaign in ``directory``, and the corpus if there is one. The verdicts on the
+    corpus are written to the directory. Raises the errors of :func:`evaluate_gate` and
+    :func:`run_corpus`."""
+    if options.corpus is None:
+        return evaluate_gate(directory, options)
+    results = CampaignDirectory(directory)
+    results.require_begun()
+    spec, _ = read_campaign(results)
+    judged = GateEvaluation(spec.name, options)
+    if options.has_question:
+        judged = evaluate_gate(directory, options)
+    corpus = run_corpus(spec, options, [spec], progress, should_stop)
+    write_atomically(directory / JUDGED_CORPUS, corpus_bytes(corpus))
+    return replace(judged, corpus=corpus)
 
 
-def evaluate_gate(request: GateRequest) -> GateEvaluation:
-    """Evaluate the questions about a campaign.
+def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
+    """Evaluate the questions about the campaign in ``directory``.
 
     Raises ``SpecError`` if no question is defined or a planner is unknown. Raises ``ResultsError``
     if a directory contains no results, or if the campaigns are not comparable.
     """
-    rules, option = _complete(request), request.option
-    campaign = _load(request.directory, "new")
-    if request.worlds is not None and not 1 <= request.worlds <= len(campaign.results.worlds):
+    options = _complete(options)
+    campaign = _load(directory, "new")
+    if options.worlds is not None and options.worlds > len(campaign.results.worlds):
         raise SpecError(
-            f"{request.directory}: {option('worlds')} is {request.worlds}; it must be between 1 "
+            f"{directory}: {options.name_of('worlds')} is {options.worlds}; it must be between 1 "
             f"and {len(campaign.results.worlds)}, the number of worlds"
         )
-    if request.baseline is None:
-        compared = _within(campaign, request, rules)
+    if options.baseline is None:
+        gate, results = _within(directory, campaign, options)
     else:
-        compared = _against(campaign, _load(request.baseline, "baseline"), request, rules)
-    pairs = compared.pairs
-    declared = [_with_time_limit(metric, campaign) for metric in compared.results.metrics]
-    _require_fixed_worlds(compared, request)
-    answers = evaluate(pairs, compared.rules, declared)
-    metrics = [metric for metric, _ in gate_metrics(compared.rules, declared)]
-    missing = [
-        *compared.not_judged,
-        *not_judged(compared.sides, pairs, metrics, request.allowances, option),
-    ]
+        gate, results = _against(directory, campaign, _load(options.baseline, "baseline"), options)
+    declared = [_with_time_limit(metric, campaign) for metric in results.metrics]
+    _require_fixed_worlds(gate, results)
+    answers = evaluate(gate.pairs, gate.options, declared)
+    metrics = [metric for metric, _ in gate_metrics(gate.options, declared)]
+    missing = [*gate.not_judged, *not_judged(gate.sides, gate.pairs, metrics, options)]
     if not answers:
         missing.append(
             NotJudged(
                 "a planner is judged",
                 "no planner has a question",
                 allowed=False,
-                remedy=f"specify {option('min-success')} RATE, which needs no baseline",
+                remedy=f"specify {options.name_of('min_success')} RATE, which needs no baseline",
             )
         )
     notes = (
-        *compared.notes,
+        *gate.notes,
         *map(str, copies_notes(campaign.results)),
-        *repetition_notes(compared.sides),
-        *_unneeded(request.allowances, compared.not_judged, option),
+        *repetition_notes(gate.sides),
+        *_unneeded(options, gate.not_judged),
     )
-    return GateEvaluation(
-        campaign.results.name,
-        answers,
-        tuple(missing),
-        notes,
-        request.allowances,
-        compared.sides,
-        compared.names,
-    )
+    return replace(gate, answers=answers, not_judged=tuple(missing), notes=notes)
 
 
 def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
@@ -196,16 +142,16 @@ def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
     return replace(metric, bounds=(0.0, limit_s))
 
 
-def _require_fixed_worlds(compared: "_Compared", request: GateRequest) -> None:
+def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> None:
     """Raise ``ResultsError`` if the number of worlds was declared and the results have another
     number, so that the test for this number is not valid."""
-    declared = compared.rules.fixed_worlds
+    declared = gate.options.fixed_worlds
     if declared is None:
         return
-    option = request.option("fixed-worlds")
-    for side in compared.sides:
+    name = gate.options.name_of("fixed_worlds")
+    for side in gate.sides:
         problem = ""
-        if side.ended_by_rule or compared.results.is_sequential:
+        if side.ended_by_rule or results.is_sequential:
             problem = "have an early stop ('stop')"
         elif side.total != declared:
             problem = f"have {count_text(side.total, 'world')}"
@@ -213,8 +159,8 @@ def _require_fixed_worlds(compared: "_Compared", request: GateRequest) -> None:
             problem = f"have {count_text(len(side.unsettled()), 'unfinished world')}"
         if problem:
             raise ResultsError(
-                f"{option} is {declared}, but {side.title} {problem}; finish a campaign of "
-                f"{declared} worlds, or evaluate the gate without {option}"
+                f"{name} is {declared}, but {side.title} {problem}; finish a campaign of "
+                f"{declared} worlds, or evaluate the gate without {name}"
             )
 
 
@@ -230,41 +176,43 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
     return replace(campaign, results=campaign.results.without_copies)
 
 
-def _complete(request: GateRequest) -> GateQuestions:
-    """Return the questions of a request, with the default margin if none is specified. Raises
-    ``SpecError`` if the request contains no question."""
-    rules, option = request.rules, request.option
-    against = f"{option('baseline')} DIR or {option('baseline-planner')} NAME"
-    if request.baseline or request.baseline_planner:
-        return replace(rules, not_worse_than=rules.not_worse_than or MARGIN)
-    if rules.not_worse_than is not None or rules.metrics:
+def _complete(options: GateOptions) -> GateOptions:
+    """Return the options with the default margin if none is specified. Raises ``SpecError`` if they
+    contain no question."""
+    name_of = options.name_of
+    against = f"{name_of('baseline')} DIR or {name_of('baseline_planner')} NAME"
+    if options.baseline or options.baseline_planner:
+        return options.model_copy(update={"not_worse_than": options.not_worse_than or MARGIN})
+    if options.not_worse_than is not None or options.metrics:
         raise SpecError(f"the comparison has no baseline; specify {against}")
-    if rules.min_success is None:
+    if options.min_success is None:
         raise SpecError(
-            f"no question is defined; specify {against} or {option('min-success')} RATE"
+            f"no question is defined; specify {against} or {name_of('min_success')} RATE"
         )
-    return rules
+    return options
 
 
-def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions) -> _Compared:
+def _within(
+    directory: Path, campaign: LoadedCampaign, options: GateOptions
+) -> Tuple[GateEvaluation, CampaignResults]:
     """Select planners of one campaign to compare with a baseline planner, or to evaluate
     separately."""
-    results, base, path = campaign.results, request.baseline_planner, request.directory
-    _require_planners(results, path, (*request.planners, *filter(None, [base])))
-    if base and base in request.planners:
-        option = request.option("baseline-planner")
+    results, base = campaign.results, options.baseline_planner
+    _require_planners(results, directory, (*options.planner, *filter(None, [base])))
+    if base and base in options.planner:
         raise SpecError(
-            f"{base} is compared with itself; specify a different planner with {option}"
+            f"{base} is compared with itself; specify a different planner with "
+            f"{options.name_of('baseline_planner')}"
         )
-    asked = request.planners or tuple(p for p in results.planners if p != base)
+    asked = options.planner or tuple(p for p in results.planners if p != base)
     run = _planners_with_trials(results)
     if base:
-        matched, missing = _match(asked, run, _require_trials(base, run, path), request)
+        matched, missing = _match(asked, run, _require_trials(base, run, directory), options)
     else:
         matched = [(planner, "") for planner in asked if planner in run]
-        missing = [_without_trials(p, "the results", request) for p in asked if p not in run]
+        missing = [_without_trials(p, "the results", options) for p in asked if p not in run]
     planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
-    worlds = tuple(world.name for world in results.worlds[: request.worlds])
+    worlds = tuple(world.name for world in results.worlds[: options.worlds])
     side = GateSide(
         title="the results",
         planners=planners,
@@ -274,59 +222,82 @@ def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions
         settled=in_worlds(results, settled_worlds(results, planners) & set(worlds)).trials,
         ended_by_rule=ended_by_rule(results),
     )
-    return _Compared(results, (side,), tuple(matched), tuple(missing), rules=rules)
+    gate = GateEvaluation(
+        results.name,
+        options,
+        not_judged=tuple(missing),
+        sides=(side,),
+        pairs=_pairs(side, side, matched),
+    )
+    return gate, results
 
 
 def _against(
-    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
-) -> _Compared:
+    directory: Path, campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
+) -> Tuple[GateEvaluation, CampaignResults]:
     """Select planners of two campaigns to compare. The names of the planners are those in
     tables."""
-    assert request.baseline is not None
-    mine, theirs, base = campaign.results, other.results, request.baseline_planner
-    _require_planners(mine, request.directory, request.planners)
-    _require_planners(theirs, request.baseline, filter(None, [base]))
+    assert options.baseline is not None
+    mine, theirs, base = campaign.results, other.results, options.baseline_planner
+    _require_planners(mine, directory, options.planner)
+    _require_planners(theirs, options.baseline, filter(None, [base]))
     run = _planners_with_trials(theirs)
     if base:
-        run = _require_trials(base, run, request.baseline)
+        run = _require_trials(base, run, options.baseline)
     matched, missing = _match(
-        request.planners or mine.planners, _planners_with_trials(mine), run, request
+        options.planner or mine.planners, _planners_with_trials(mine), run, options
     )
-    across = pair_campaigns([campaign, other], request.ignore_differences)
+    across = pair_campaigns([campaign, other], options.ignore_differences)
     if across.sides[1].left_out:
         raise ResultsError(
-            f"{request.baseline}: these results cannot be compared with {request.directory} for "
-            f"any planner (values there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
+            f"{options.baseline}: these results cannot be compared with {directory} for any "
+            f"planner (values there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
         )
-    rules, not_comparable = _comparable_metrics(campaign, other, request, rules)
-    names = tuple(
+    names = [
         (across.names["new", planner], across.names["baseline", of] if of else "")
         for planner, of in matched
+    ]
+    sides = _both_sides(across, (campaign, other), matched, options)
+    comparable, not_comparable = _comparable_metrics(campaign, other, options)
+    gate = GateEvaluation(
+        mine.name,
+        comparable,
+        not_judged=(*missing, *not_comparable),
+        notes=(*across.sides[1].notes, *_declared_differences(across, names, options)),
+        sides=sides,
+        pairs=_pairs(*sides, names),
     )
-    return _Compared(
-        across.results,
-        _both_sides(across, (campaign, other), matched, request),
-        names,
-        (*missing, *not_comparable),
-        (*across.sides[1].notes, *_declared_differences(across, names, request)),
-        rules,
+    return gate, across.results
+
+
+def _pairs(
+    mine: GateSide, theirs: GateSide, names: Sequence[Tuple[str, str]]
+) -> Tuple[GatePair, ...]:
+    return tuple(
+        GatePair(
+            planner,
+            mine.valid_trials(planner),
+            baseline,
+            theirs.valid_trials(baseline) if baseline else {},
+        )
+        for planner, baseline in names
     )
 
 
 def _declared_differences(
-    across: PairedCampaigns, names: Sequence[Tuple[str, str]], request: GateRequest
+    across: PairedCampaigns, names: Sequence[Tuple[str, str]], options: GateOptions
 ) -> List[str]:
     """Return notes about differences between the campaigns and between planner names that the
-    request accepts."""
+    options accept."""
     differences = [
-        f"compared although it differs ({request.option('ignore-differences')}): {reason}"
+        f"compared although it differs ({options.name_of('ignore_differences')}): {reason}"
         for reason in across.sides[1].reasons
     ]
     called = {name: planner for (_, planner), name in across.names.items()}
     renamed = [
         f"{planner} is compared with {of}, the only planner of the baseline"
         for planner, of in names
-        if of and called[planner] != called[of] and not request.baseline_planner
+        if of and called[planner] != called[of] and not options.baseline_planner
     ]
     return differences + renamed
 
@@ -335,12 +306,12 @@ def _both_sides(
     across: PairedCampaigns,
     campaigns: Tuple[LoadedCampaign, LoadedCampaign],
     matched: Sequence[Tuple[str, str]],
-    request: GateRequest,
-) -> Tuple[GateSide, ...]:
+    options: GateOptions,
+) -> Tuple[GateSide, GateSide]:
     """Return the new results and the baseline, with their common worlds."""
     asked = [planner for planner, _ in matched], [of for _, of in matched if of]
-    settled = pair_campaigns([*map(_settled, campaigns, asked)], request.ignore_differences).results
-    first = {world.name for world in campaigns[0].results.worlds[: request.worlds]}
+    settled = pair_campaigns([*map(_settled, campaigns, asked)], options.ignore_differences).results
+    first = {world.name for world in campaigns[0].results.worlds[: options.worlds]}
     sides = []
     for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, asked):
         label = campaign.label
@@ -356,7 +327,7 @@ def _both_sides(
             ended_by_rule=ended_by_rule(campaign.results),
         )
         sides.append(side)
-    return tuple(sides)
+    return sides[0], sides[1]
 
 
 def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaign:
@@ -365,25 +336,24 @@ def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaig
 
 
 def _match(
-    asked: Sequence[str], run: Sequence[str], baseline: Sequence[str], request: GateRequest
+    asked: Sequence[str], run: Sequence[str], baseline: Sequence[str], options: GateOptions
 ) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
     """Return each planner with its baseline, which is empty if there is none, and the missing
     planners. ``run`` and ``baseline`` are the planners with trials."""
-    option, allowances = request.option, request.allowances
     pairs: List[Tuple[str, str]] = []
     missing = []
-    declared = {*allowances.new_planners, *allowances.removed_planners}
+    declared = {*options.new_planners, *options.removed_planners}
     renamed = len(asked) == len(baseline) == 1 and not declared & {*asked, *baseline}
     for planner in asked:
         if planner not in run:
-            missing.append(_without_trials(planner, "the new results", request))
-        elif planner in baseline and not request.baseline_planner:
+            missing.append(_without_trials(planner, "the new results", options))
+        elif planner in baseline and not options.baseline_planner:
             pairs.append((planner, planner))
-        elif planner in allowances.new_planners:
+        elif planner in options.new_planners:
             pairs.append((planner, ""))
             reason = f"planner {planner} has no baseline, as declared"
             missing.append(NotJudged(f"{planner} has a baseline", reason, True, planner=planner))
-        elif request.baseline_planner or renamed:
+        elif options.baseline_planner or renamed:
             pairs.append((planner, baseline[0]))
         else:
             pairs.append((planner, ""))
@@ -392,68 +362,70 @@ def _match(
                     f"{planner} has a baseline",
                     f"the baseline has no trials of planner {planner}",
                     allowed=False,
-                    remedy=f"specify {option('baseline-planner')} NAME (one of "
-                    f"{', '.join(baseline) or 'none'}), or declare {option('new-planner')} "
-                    f"{planner}",
+                    remedy=f"specify {options.name_of('baseline_planner')} NAME (one of "
+                    f"{', '.join(baseline) or 'none'}), or declare "
+                    f"{options.name_of('new_planners')} {planner}",
                     planner=planner,
                 )
             )
-    if not (request.planners or request.baseline_planner or renamed):
+    if not (options.planner or options.baseline_planner or renamed):
         removed = [planner for planner in baseline if planner not in asked]
-        missing += [_without_trials(p, "the new results", request) for p in removed]
+        missing += [_without_trials(p, "the new results", options) for p in removed]
     return pairs, missing
 
 
-def _without_trials(planner: str, title: str, request: GateRequest) -> NotJudged:
-    allowed = planner in request.allowances.removed_planners
-    option = request.option("removed-planner")
+def _without_trials(planner: str, title: str, options: GateOptions) -> NotJudged:
+    allowed, name = planner in options.removed_planners, options.name_of("removed_planners")
     return NotJudged(
         f"{planner} has trials",
         f"{title} have no trials of planner {planner}" + (", as declared" if allowed else ""),
         allowed,
-        remedy="" if allowed else f"run it, or declare {option} {planner}",
+        remedy="" if allowed else f"run it, or declare {name} {planner}",
         planner=planner,
     )
 
 
-def _unneeded(
-    allowances: GateAllowances, missing: Sequence[NotJudged], option: Option
-) -> List[str]:
+def _unneeded(options: GateOptions, missing: Sequence[NotJudged]) -> List[str]:
     """Return notes about planners that are declared as new or removed but are not."""
     used = {item.planner for item in missing if item.allowed}
-    names = {"new-planner": allowances.new_planners, "removed-planner": allowances.removed_planners}
     return [
-        f"{option(name)} {planner} has no effect: the planner is not {name.partition('-')[0]} here"
-        for name, planners in names.items()
-        for planner in planners
+        f"{options.name_of(name)} {planner} has no effect: the planner is not "
+        f"{name.partition('_')[0]} here"
+        for name in ("new_planners", "removed_planners")
+        for planner in getattr(options, name)
         if planner not in used
     ]
 
 
 def _comparable_metrics(
-    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
-) -> Tuple[GateQuestions, List[NotJudged]]:
-    """Return the questions without metrics that do not depend only on the planners, and the
+    campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
+) -> Tuple[GateOptions, List[NotJudged]]:
+    """Return the options without metrics that do not depend only on the planners, and the
     reasons. With ``ignore_differences``, no metric is removed."""
     without = conditions(campaign, other).without
-    affected = [item.name for item in rules.metrics if item.name in without]
-    fact = "is compared although it" if request.ignore_differences else "is not compared: it"
+    affected = [margin.name for margin in options.margins if margin.name in without]
+    ignored = options.ignore_differences
+    fact = "is compared although it" if ignored else "is not compared: it"
     missing = [
         NotJudged(
             f"{name} is comparable",
             f"{name} {fact} depends on the machine or on a parameter of the metric, which differ",
-            allowed=request.ignore_differences,
+            allowed=ignored,
             remedy=""
-            if request.ignore_differences
-            else f"run both with equal settings, omit {request.option('metric')} {name}, or "
-            f"specify {request.option('ignore-differences')}",
+            if ignored
+            else f"run both with equal settings, omit {options.name_of('metrics')} {name}, or "
+            f"specify {options.name_of('ignore_differences')}",
         )
         for name in affected
     ]
-    if request.ignore_differences:
-        return rules, missing
-    kept = tuple(item for item in rules.metrics if item.name not in affected)
-    return replace(rules, metrics=kept), missing
+    if ignored:
+        return options, missing
+    kept = [
+        text
+        for text, margin in zip(options.metrics, options.margins)
+        if margin.name not in affected
+    ]
+    return options.model_copy(update={"metrics": tuple(kept)}), missing
 
 
 def _planners_with_trials(results: CampaignResults) -> Tuple[str, ...]:
@@ -473,21 +445,3 @@ def _require_planners(results: CampaignResults, path: Path, names: Iterable[str]
     for name in names:
         if name not in results.planners:
             raise SpecError(f"{path}: {unknown_name('planner', name, results.planners)}")
-
-
-def read_margins(texts: Sequence[str]) -> Tuple[MetricMargin, ...]:
-    """Parse metrics of the form ``NAME:MARGIN`` or ``NAME:MARGIN:LOWEST:HIGHEST``. Raises
-    ``SpecError`` for text of another form."""
-    margins = []
-    for text in texts:
-        name, *numbers = text.split(":")
-        try:
-            margin, *bounds = map(float, numbers)
-            if len(bounds) not in (0, 2):
-                raise ValueError
-        except ValueError:
-            raise SpecError(
-                f"metric {text!r}: must have the form NAME:MARGIN or NAME:MARGIN:LOWEST:HIGHEST"
-            ) from None
-        margins.append(MetricMargin(name, margin, (bounds[0], bounds[1]) if bounds else None))
-    return tuple(margins)

@@ -28,8 +28,8 @@ def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
         for record in side.recorded:
             trials.setdefault((record.planner, record.world), []).append(record)
     cases = [
-        _case(planner, world, baseline, trials)
-        for planner, baseline in judged.names
+        _case(pair.planner, world, pair.baseline, trials)
+        for pair in judged.pairs
         for world in (judged.sides[0].worlds if judged.sides else ())
     ]
     return junit_suite(name, f"{name}.{judged.campaign}", cases)

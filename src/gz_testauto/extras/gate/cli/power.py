@@ -15,7 +15,7 @@ examples:
 
 import argparse
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from gz_testauto.analysis.intervals import success_rate
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
+from gz_testauto.cli.options import add_options, read_options
+from gz_testauto.extras.gate.options import MARGIN
 from gz_testauto.extras.gate.power import (
     CHANCE,
     DiscordantRate,
@@ -40,6 +42,8 @@ from gz_testauto.extras.gate.power import (
 )
 from gz_testauto.report.plain import count_text, interval_text
 from gz_testauto.results.store import load_campaign
+from gz_testauto.spec.model import SpecPath
+from gz_testauto.spec.options import Names, Options, option
 
 MOST_WORLDS = 2000
 """Largest number of worlds for which the gate is simulated, since its simulation after each world
@@ -47,65 +51,64 @@ takes long."""
 OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
+class PowerOptions(Options):
+    """The options of ``power``."""
+
+    worlds: Optional[int] = option(
+        None, "N", "number of worlds of the campaign", ge=2, le=MOST_WORLDS
+    )
+    pass_: Optional[float] = option(
+        None,
+        "SHARE",
+        "print the numbers of worlds after which the gate passes an equally good planner with this "
+        "probability",
+        gt=0,
+        lt=1,
+    )
+    pilot: Optional[SpecPath] = option(None, "DIR", "results directory of a pilot campaign")
+    planners: Optional[Names] = option(
+        None, "A,B", "two planners of the pilot campaign (default: the first two)"
+    )
+    rates: Optional[Names] = option(None, "A,B", "two success rates")
+    discordant: Optional[float] = option(
+        None,
+        "SHARE",
+        "share of worlds in which exactly one of the two planners succeeds (default: the share for "
+        "independent planners)",
+    )
+    margin: float = option(
+        MARGIN,
+        "MARGIN",
+        "largest allowed decrease of the success rate, as --not-worse-than of the gate",
+        gt=0,
+        lt=1,
+    )
+    alpha: float = option(
+        0.05, "SHARE", "allowed probability of a wrong verdict, as of the gate", gt=0, lt=0.5
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments of ``power``."""
     size = parser.add_mutually_exclusive_group(required=True)
-    size.add_argument("--worlds", type=int, metavar="N", help="number of worlds of the campaign")
-    size.add_argument(
-        "--pass",
-        type=float,
-        dest="chance",
-        metavar="SHARE",
-        help="print the numbers of worlds after which the gate passes an equally good planner with "
-        "this probability",
-    )
-    parser.add_argument(
-        "--pilot", type=Path, metavar="DIR", help="results directory of a pilot campaign"
-    )
-    parser.add_argument(
-        "--planners",
-        default="",
-        metavar="A,B",
-        help="two planners of the pilot campaign (default: the first two)",
-    )
-    parser.add_argument("--rates", default="", metavar="A,B", help="two success rates")
-    parser.add_argument(
-        "--discordant",
-        type=float,
-        metavar="SHARE",
-        help="share of worlds in which exactly one of the two planners succeeds (default: the "
-        "share for independent planners)",
-    )
-    parser.add_argument(
-        "--margin",
-        type=float,
-        default=0.05,
-        help="largest allowed decrease of the success rate, as --not-worse-than of the gate "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--alpha", type=float, default=0.05, metavar="SHARE", help="(default: %(default)s)"
-    )
+    add_options(size, PowerOptions, "worlds", "pass_")
+    add_options(parser, PowerOptions, "pilot", "planners", "rates", "discordant", "margin", "alpha")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print which differences the specified number of worlds can detect, and return 0."""
-    if arguments.chance is not None and not 0.0 < arguments.chance < 1.0:
-        raise SpecError(f"--pass is {arguments.chance:g}; it must be between 0 and 1")
-    if arguments.worlds is not None and not 2 <= arguments.worlds <= MOST_WORLDS:
-        raise SpecError(f"--worlds is {arguments.worlds}; it must be from 2 to {MOST_WORLDS}")
-    if not 0.0 < arguments.alpha < 0.5:
-        raise SpecError(f"--alpha is {arguments.alpha:g}; it must be between 0 and 0.5")
-    if not 0.0 < arguments.margin < 1.0:
-        raise SpecError(f"--margin is {arguments.margin:g}; it must be between 0 and 1")
-    if bool(arguments.rates) == bool(arguments.pilot):
+    options = read_options(arguments, PowerOptions)
+    if (options.rates is None) == (options.pilot is None):
         raise SpecError("specify either --pilot DIR or --rates A,B")
-    source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
-    margin, alpha = arguments.margin, arguments.alpha
-    if arguments.chance is None:
-        lines = _lines(arguments.worlds, source, described, margin, alpha)
+    if options.pilot is not None:
+        source, described = _pilot(options.pilot, options)
     else:
-        lines = _lines_of_gate(arguments.chance, source, described, margin, alpha)
+        source, described = _stated(options)
+    if options.worlds is not None:
+        lines = _lines(options.worlds, source, described, options.margin, options.alpha)
+    else:
+        chance = options.pass_ or 0.0
+        lines = _lines_of_gate(chance, source, described, options.margin, options.alpha)
     for line in lines:
         print(escape_text(line))
     return 0
@@ -117,12 +120,12 @@ def _lines_of_gate(
     equal = source.with_difference(0.0)
     yield f"worlds {described}"
     yield f"an equally good planner passes with a probability of {_percent(chance)} after"
-    for find, option in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
+    for find, flag in ((gate_worlds, ""), (fixed_gate_worlds, " --fixed-worlds")):
         worlds = find(chance, MOST_WORLDS, equal, margin, alpha)
         if worlds is None:
-            yield f"more than {MOST_WORLDS} worlds: gate --not-worse-than {margin:g}{option}"
+            yield f"more than {MOST_WORLDS} worlds: gate --not-worse-than {margin:g}{flag}"
         else:
-            stated = f"{option} {worlds}" if option else ", evaluated after any number of worlds"
+            stated = f"{flag} {worlds}" if flag else ", evaluated after any number of worlds"
             yield f"{worlds} worlds: gate --not-worse-than {margin:g}{stated}"
 
 
@@ -138,9 +141,9 @@ def _lines(
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
     equal = source.with_difference(0.0)
-    for find, option in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
+    for find, flag in ((gate_power, ""), (fixed_gate_power, f" --fixed-worlds {worlds}")):
         yield (
-            f"gate --not-worse-than {margin:g}{option} passes an equally good planner with a "
+            f"gate --not-worse-than {margin:g}{flag} passes an equally good planner with a "
             f"probability of {_percent(find(worlds, equal, margin, alpha))}"
         )
 
@@ -177,35 +180,36 @@ def _percent(chance: float) -> str:
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
-def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
+def _stated(options: PowerOptions) -> Tuple[Source, str]:
+    rates = options.rates or ()
     try:
-        first, second = (float(text) for text in arguments.rates.split(","))
+        first, second = map(float, rates)
     except ValueError:
         raise SpecError(
-            f"--rates is {arguments.rates!r}; specify two rates, such as 0.8,0.7"
+            f"--rates is {','.join(rates)!r}; specify two rates, such as 0.8,0.7"
         ) from None
-    source = DiscordantRate.from_rates(first, second, arguments.discordant)
-    how = "as for independent planners" if arguments.discordant is None else "as stated"
+    source = DiscordantRate.from_rates(first, second, options.discordant)
+    how = "as for independent planners" if options.discordant is None else "as stated"
     share = f"of which {100 * source.discordant:.1f} % are discordant"
     return source, f"{share} ({how}, rates {first:g} and {second:g})"
 
 
-def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
-    if arguments.discordant is not None:
+def _pilot(directory: Path, options: PowerOptions) -> Tuple[Source, str]:
+    if options.discordant is not None:
         raise SpecError(
             "--pilot already estimates the share that --discordant specifies; omit one of the two "
             "options"
         )
-    results = load_campaign(arguments.pilot).results.without_copies
-    names = _two_planners(arguments, results.planners)
+    results = load_campaign(directory).results.without_copies
+    names = _two_planners(directory, options.planners or results.planners[:2], results.planners)
     (pair,) = compare(results, [names]).pairs
     if not pair.worlds:
         raise ResultsError(
-            f"{arguments.pilot}: {names[0]} and {names[1]} have no world in common; name two "
+            f"{directory}: {names[0]} and {names[1]} have no world in common; name two "
             "planners that were run in the same worlds, or state --rates and --discordant"
         )
     compared = f"{names[0]} and {names[1]} in {count_text(pair.worlds, 'world')} of "
-    compared += str(arguments.pilot)
+    compared += str(directory)
     if results.copies:
         compared += f", not counting {len(results.copies)} copies of worlds"
     discordant = len(pair.first_won) + len(pair.second_won)
@@ -226,18 +230,16 @@ def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
     ahead = success_differences(results, *names)
     if np.ptp(ahead) == 0.0:
         raise ResultsError(
-            f"{arguments.pilot}: {names[0]} and {names[1]} differ by the same amount in each of "
+            f"{directory}: {names[0]} and {names[1]} differ by the same amount in each of "
             f"{pair.worlds} worlds, so their variance is unknown; run more worlds"
         )
     return Pilot(ahead), described
 
 
-def _two_planners(arguments: argparse.Namespace, known: Tuple[str, ...]) -> Tuple[str, str]:
-    names: List[str] = [name.strip() for name in arguments.planners.split(",") if name.strip()]
-    names = names or list(known[:2])
+def _two_planners(directory: Path, names: Sequence[str], known: Sequence[str]) -> Tuple[str, str]:
     for name in names:
         if name not in known:
-            raise SpecError(f"{arguments.pilot}: {unknown_name('planner', name, known)}")
+            raise SpecError(f"{directory}: {unknown_name('planner', name, known)}")
     if len(set(names)) != 2:
-        raise SpecError(f"{arguments.pilot}: specify two planners with --planners A,B")
+        raise SpecError(f"{directory}: specify two planners with --planners A,B")
     return names[0], names[1]
