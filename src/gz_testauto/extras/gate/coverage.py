@@ -194,49 +194,41 @@ def _missing_worlds(
     absent = {world for side in sides for world in side.unsettled()}
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
     gaps: List[Tuple[int, NotJudged]] = []
+
+    def add(
+        expectation: str, reason: str, worlds: Sequence[str], more: int = 0, planner: str = ""
+    ) -> None:
+        if worlds:
+            gap = NotJudged(expectation, reason, False, planner=planner, worlds=tuple(worlds))
+            gaps.append((lacking + more, gap))
+
     for index, (side, worlds) in enumerate(zip(sides, unfinished)):
         if side.only:
             other = sides[1 - index].title
-            gap = NotJudged(
-                f"worlds of {side.title} are in {other}",
-                f"{_share(side.only, side)} {_are(len(side.only))} not in {other}",
-                allowed=False,
-                worlds=side.only,
-            )
-            gaps.append((lacking, gap))
-        if worlds:
-            gap = NotJudged(
-                f"worlds of {side.title} are finished",
-                f"{_share(worlds, side)} {_are(len(worlds))} unfinished, or after an unfinished "
-                "world",
-                allowed=False,
-                worlds=worlds,
-            )
-            gaps.append((lacking, gap))
+            reason = f"{_share(side.only, side)} {_are(len(side.only))} not in {other}"
+            add(f"worlds of {side.title} are in {other}", reason, side.only)
+        reason = (
+            f"{_share(worlds, side)} {_are(len(worlds))} unfinished, or after an unfinished world"
+        )
+        add(f"worlds of {side.title} are finished", reason, worlds)
     for pair in pairs:
-        own = _worlds_without_trials(sides, pair, absent)
-        names = " or ".join(filter(None, (pair.planner, pair.baseline)))
-        if own:
-            gap = NotJudged(
-                f"{pair.planner} has trials in every world",
-                f"{count_text(len(own), 'world')} without a trial of {names}",
-                allowed=False,
-                planner=pair.planner,
-                worlds=own,
-            )
-            gaps.append((lacking + len(own), gap))
+        without = _worlds_without_trials(sides, pair, absent)
+        planner, names = pair.planner, " or ".join(filter(None, (pair.planner, pair.baseline)))
+        reason = f"{count_text(len(without), 'world')} without a trial of {names}"
+        add(f"{planner} has trials in every world", reason, without, len(without), planner)
         for metric in metrics if pair.baseline else ():
             unmeasured = metric_worlds(metric, pair).unmeasured
-            if unmeasured:
-                many = count_text(len(unmeasured), "world")
-                gap = NotJudged(
-                    f"{metric.name} of {pair.planner} is known in every world",
-                    f"{metric.name} is unknown in {many} for {names}",
-                    allowed=False,
-                    planner=pair.planner,
-                    worlds=unmeasured,
-                )
-                gaps.append((lacking + len(own) + len(unmeasured), gap))
+            more = len(without) + len(unmeasured)
+            reason = (
+                f"{metric.name} is unknown in {count_text(len(unmeasured), 'world')} for {names}"
+            )
+            add(
+                f"{metric.name} of {planner} is known in every world",
+                reason,
+                unmeasured,
+                more,
+                planner,
+            )
     needed = max((count for count, _ in gaps), default=0)
     most, name = options.allow_missing_worlds, options.name_of("allow_missing_worlds")
     remedy = f"run the missing trials, or declare {name} {needed}"
