@@ -27,7 +27,7 @@ import json_schemas
 import gz_testauto.extras
 from gz_testauto.actors.creation import PluginActorSpec
 from gz_testauto.base.registry import Registry, extra_plugins
-from gz_testauto.cli.main import VERBS
+from gz_testauto.cli.main import VERBS, grouped_verbs
 from gz_testauto.metrics.interface import builtin_metrics
 from gz_testauto.ros.interface import Node
 from gz_testauto.spec.actors import BEHAVIORS
@@ -56,7 +56,8 @@ ROOTS_OF_EXTRAS = {
 
 
 def command(name: str) -> str:
-    """Return the section of a verb: its description, usage and options."""
+    """Return the section of a verb: its description, usage and options, and those of its
+    subcommands."""
     verb = VERBS.get(name)
     parser = argparse.ArgumentParser(
         prog=f"gz_testauto {name}",
@@ -64,8 +65,15 @@ def command(name: str) -> str:
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH),
     )
     verb.add_arguments(parser)
-    text = re.sub(r", here \d+", "", parser.format_help().strip())  # processors of this machine
-    return "\n".join([f"## {name}", "", "```", text, "```", ""])
+    parsers = {f"## {name}": parser}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            parsers.update({f"### {name} {key}": part for key, part in action.choices.items()})
+    lines = []
+    for title, part in parsers.items():
+        text = re.sub(r", here \d+", "", part.format_help().strip())  # processors of this machine
+        lines += [title, "", "```", text, "```", ""]
+    return "\n".join(lines)
 
 
 # ---- YAML keys
@@ -244,11 +252,13 @@ def pages() -> Dict[str, str]:
     of_extras = {
         name: extra for name, (extra, _) in extra_plugins().get("gz_testauto.verbs", {}).items()
     }
-    core = [name for name in VERBS.names() if name not in of_extras]
+    verbs = [name for group in grouped_verbs().values() for name in group]
+    core = [name for name in verbs if name not in of_extras]
     result = {
         "commands.md": page(
             "Commands",
-            "`gz_testauto VERB --help` prints the same texts. Verbs of extras are on their pages.",
+            "`gz_testauto VERB --help` prints the same texts. The verbs are in the order of "
+            "`gz_testauto --help`; those of extras are on their pages.",
             [command(name) for name in core],
         ),
         "campaign.md": page(
@@ -273,7 +283,7 @@ def pages() -> Dict[str, str]:
     }
     result["json_files.md"] = json_page()
     for extra in extra_names():
-        sections = [command(name) for name in VERBS.names() if of_extras.get(name) == extra]
+        sections = [command(name) for name in verbs if of_extras.get(name) == extra]
         sections += map(section, classes_of_extra(extra))
         sections += map(node_section, nodes(extras() / extra))
         if sections:

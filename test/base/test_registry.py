@@ -179,7 +179,15 @@ def test_missing_dependency_of_an_extra_is_reported_with_the_pip_command(extras)
         Registry("planner", {}).get("plan")
 
 
-def test_summary_of_a_module_is_the_first_line_of_its_docstring():
-    assert Registry("verb", {"this": "this"}).summary("this") == ""
-    found = Registry("verb", {"json": "json.decoder"}).summary("json")
-    assert found == "Implementation of JSONDecoder"
+def test_library_missing_while_a_plugin_runs_is_reported_with_the_pip_command(extras):
+    extra(extras, "[gz_testauto.verbs]\nv = cgi:v\n")
+    expected = pytest.raises(MissingDependencyError, match=r"pip install '.*\[mine\]'")
+    with expected, Registry("verb", {}).requiring("v"):
+        raise ModuleNotFoundError("No module named 'x'", name="x")
+
+
+def test_outline_of_a_module_is_the_first_line_of_its_docstring_and_a_constant():
+    registry = Registry("verb", {"this": "this", "json": "json.decoder"})
+    assert registry.outline("json", "GROUP") == ("Implementation of JSONDecoder", None)
+    text, constant = registry.outline("this", "s")
+    assert text == "" and constant.startswith("Gur Mra")

@@ -1,6 +1,7 @@
 """Examples by name and as copies, help texts, and commands that install extras."""
 
 import re
+import subprocess
 import sys
 
 import pytest
@@ -118,6 +119,30 @@ def test_help_of_each_verb_fits_80_columns_and_states_exit_statuses(verb, monkey
     text = capsys.readouterr().out
     assert [line for line in text.splitlines() if len(line) > 80] == []
     assert "exit status" in text.lower()
+
+
+OPTIONAL = "dask distributed fcl gymnasium matplotlib pandas pettingzoo psutil py_trees pybullet \
+pyxodr rosbags scenic shtab sklearn stable_baselines3 torch"
+WITHOUT_THEM = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Missing)
+from gz_testauto.cli.main import VERBS, main
+for verb in VERBS.names():
+    try:
+        main([verb, "--help"])
+        sys.exit(verb)
+    except SystemExit as end:
+        assert end.code == 0, end.code
+"""
+
+
+@pytest.mark.slow
+def test_help_of_each_verb_needs_no_library_of_an_extra():
+    subprocess.run([sys.executable, "-c", WITHOUT_THEM, OPTIONAL], check=True, timeout=120)
 
 
 def test_long_example_is_continued_by_a_backslash():

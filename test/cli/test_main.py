@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,6 +40,18 @@ def test_help_lists_every_verb(capsys):
     for verb in command.VERBS.names():
         assert f"\n  {verb} " in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_help_groups_the_verbs_in_the_order_of_their_use(capsys, monkeypatch):
+    others = {"theirs": SimpleNamespace(__doc__="Do it.")}
+    monkeypatch.setitem(command.VERBS._loaders, "theirs", lambda: others["theirs"])
+    groups = {name: list(verbs) for name, verbs in command.grouped_verbs().items()}
+    assert groups["start"] == ["init", "run", "watch", "replay", "report", "compare", "doctor"]
+    assert groups["worlds"][:2] == ["multiply", "map"]
+    assert groups[command.GROUPS[-1]] == list(others)
+    assert list(groups) == [name for name in command.GROUPS if name in groups]
+    _, out, _ = gz_testauto(capsys, "--help")
+    assert "\nstart:\n  init " in out
 
 
 def test_command_without_verb_exits_with_2(capsys):

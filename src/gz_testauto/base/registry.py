@@ -25,6 +25,7 @@ in a workspace therefore does not affect the plug-ins of other packages.
 
 import ast
 import configparser
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -138,9 +139,19 @@ class Registry:
                 )
             raise UnknownNameError(". ".join([message, *self._broken]))
         try:
-            return self._loaders[name]()
-        except GzTestautoError:
+            with self.requiring(name):
+                return self._loaders[name]()
+        except (GzTestautoError, ModuleNotFoundError):
             raise
+        except Exception as error:  # a plug-in's module can raise any exception
+            raise PluginError.of(f"{self.kind} {name!r} cannot be loaded", error) from error
+
+    @contextlib.contextmanager
+    def requiring(self, name: str) -> Iterator[None]:
+        """Raise ``MissingDependencyError`` if a module that the plug-in ``name`` imports in the
+        block is missing."""
+        try:
+            yield
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("gz_testauto."):
                 raise  # a module of this package is missing, which is a bug
@@ -149,21 +160,25 @@ class Registry:
             raise MissingDependencyError(
                 f"{self.kind} {name!r} cannot be loaded: {error}{remedy}"
             ) from error
-        except Exception as error:  # a plug-in's module can raise any exception
-            raise PluginError.of(f"{self.kind} {name!r} cannot be loaded", error) from error
 
-    def summary(self, name: str) -> str:
-        """Return the first line of the docstring of a plug-in that is a module.
+    def outline(self, name: str, constant: str) -> Tuple[str, Any]:
+        """Return the first line of the docstring of a plug-in that is a module, and the value of a
+        constant, or None if the module does not define it.
 
         The module of a built-in or of an extra is not imported.
         """
-        if name in self._references:
-            spec = importlib.util.find_spec(self._references[name])
-            source = getattr(spec.loader, "get_source")(spec.name) if spec else ""  # noqa: B009
-            text = ast.get_docstring(ast.parse(source or "")) or ""
-        else:
-            text = str(getattr(self.get(name), "__doc__", "") or "")
-        return text.partition("\n")[0]
+        if name not in self._references:
+            module = self.get(name)
+            return str(module.__doc__ or "").partition("\n")[0], getattr(module, constant, None)
+        spec = importlib.util.find_spec(self._references[name])
+        source = getattr(spec.loader, "get_source")(spec.name) if spec else ""  # noqa: B009
+        tree = ast.parse(source or "")
+        values = [
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == constant
+        ]
+        return (ast.get_docstring(tree) or "").partition("\n")[0], (values or [None])[0]
 
     def _discover(self) -> None:
         if self._discovered:

@@ -41,6 +41,7 @@ from gz_testauto.report.table import report
 from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.store import load_campaign
 
+GROUP = ("start", 6)
 EXIT_LEFT_OUT = 1
 
 

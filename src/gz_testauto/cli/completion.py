@@ -1,4 +1,4 @@
-"""Print a script that completes commands in a shell.
+"""Print a shell script that completes commands (needs shtab).
 
 The script completes verbs, options and files. bash reads the scripts of the folder below when a
 command is completed for the first time; zsh reads those of the folders in its variable fpath. Print
@@ -16,6 +16,7 @@ from typing import Any, Dict
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError
 from gz_testauto.base.installation import install_command
 
+GROUP = ("tools", 2)
 SHELLS = ("bash", "zsh", "tcsh")
 
 
@@ -38,17 +39,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def parser_of_all_verbs(files: Dict[str, Any]) -> argparse.ArgumentParser:
     """Return a parser with all verbs. Arguments without choices are marked as ``files``."""
-    from gz_testauto.cli.main import VERBS  # which imports this module by name only
+    from gz_testauto.cli.main import VERBS, grouped_verbs  # which imports this module by name only
 
     parser = argparse.ArgumentParser(prog="gz_testauto")
     parser.add_argument("--version", action="version", version="")
     verbs = parser.add_subparsers()
-    for name in VERBS.names():
+    for name, summary in [item for group in grouped_verbs().values() for item in group.items()]:
         try:
             verb = VERBS.get(name)
         except GzTestautoError:
-            continue  # it cannot run without a library that is not installed
-        of_verb = verbs.add_parser(name, help=VERBS.summary(name), allow_abbrev=False)
+            continue  # of another package, without a library that it imports
+        of_verb = verbs.add_parser(name, help=summary, allow_abbrev=False)
         verb.add_arguments(of_verb)
         _mark_files(of_verb, files)
     return parser

@@ -39,6 +39,7 @@ from gz_testauto.campaign.campaign_files import campaign_path
 if TYPE_CHECKING:  # a missing library is reported instead of an error at the import
     from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
+GROUP = ("start", 7)
 LIBRARIES = (
     "jinja2",
     "lxml",

@@ -19,6 +19,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.resources import share_directory
 from gz_testauto.results.directory import reporting_disk
 
+GROUP = ("start", 1)
 COPIED = ("config", "models", "worlds")
 
 

@@ -4,13 +4,15 @@ After an expected error, or an error of the machine such as a full disk, the com
 line per fault and exits with status 2. After Ctrl-C, it exits with status 130. Other exceptions are
 bugs, and their tracebacks are printed. A verb is a module with ``add_arguments(parser)``,
 ``run(arguments) -> int`` and a docstring, which is the help text; its first line appears in the
-list of verbs. A registry finds the verbs of this folder, of the extras and of other packages, and
-imports them when they are requested.
+list of verbs, in the group and at the position that its constant ``GROUP`` states. A registry finds
+the verbs of this folder, of the extras and of other packages, and imports them when they are
+requested.
 """
 
 import argparse
 import contextlib
 import errno
+import inspect
 import io
 import os
 import re
@@ -20,7 +22,7 @@ import tempfile
 import textwrap
 import time
 from pathlib import Path
-from typing import Any, List, Optional, TextIO
+from typing import Any, Dict, List, Optional, TextIO
 
 from gz_testauto import __version__
 from gz_testauto.base.errors import GzTestautoError
@@ -42,6 +44,18 @@ VERBS = Registry(
         "completion": "gz_testauto.cli.completion",
     },
 )
+
+GROUPS = (
+    "start",
+    "worlds",
+    "continuous integration",
+    "failures",
+    "planners",
+    "results",
+    "tools",
+    "other packages",
+)
+"""The groups of ``--help``. A verb without ``GROUP`` is in the last one."""
 
 _FULL = (
     "free space on the device; for temporary files, you can also set TMPDIR to a directory on "
@@ -215,7 +229,8 @@ def _run_verb(name: str, arguments: List[str]) -> int:
         allow_abbrev=False,  # else a new option can change the meaning of a script
     )
     verb.add_arguments(parser)
-    return int(verb.run(parser.parse_args(arguments)))
+    with VERBS.requiring(name):
+        return int(verb.run(parser.parse_args(arguments)))
 
 
 def help_text(documentation: str) -> str:
@@ -224,7 +239,7 @@ def help_text(documentation: str) -> str:
     Paragraphs are filled, and longer lines of commands and lists are continued. The exit statuses
     of all verbs are added if the text states none.
     """
-    paragraphs = documentation.strip().split("\n\n")
+    paragraphs = inspect.cleandoc(documentation).split("\n\n")
     if "exit status" not in documentation.lower():
         paragraphs[1:1] = [EXIT_STATUSES]
     return "\n\n".join(
@@ -268,21 +283,25 @@ def _kept(message: str) -> str:
     return path
 
 
+def grouped_verbs() -> Dict[str, Dict[str, str]]:
+    """Return the groups of ``--help``, each with its verbs and the first lines of their texts."""
+    groups: Dict[str, Dict[str, str]] = {group: {} for group in GROUPS}
+    places = []
+    for name in VERBS.names():
+        summary, group = VERBS.outline(name, "GROUP")
+        places.append((*(group or (GROUPS[-1], 0)), name, summary))
+    for group, _, name, summary in sorted(places, key=lambda place: place[1]):
+        groups.setdefault(group, {})[name] = summary
+    return {group: verbs for group, verbs in groups.items() if verbs}
+
+
 def _overview() -> str:
-    names = VERBS.names()
-    width = max(map(len, names))
-    lines = [f"  {name:<{width}}  {VERBS.summary(name)}" for name in names]
-    return "\n".join(
-        [
-            "usage: gz_testauto VERB ...",
-            "",
-            "Monte Carlo testing of mobile-robot navigation in Gazebo.",
-            "",
-            *lines,
-            "",
-            "gz_testauto VERB --help prints the options of a verb.",
-        ]
-    )
+    width = max(map(len, VERBS.names()))
+    lines = ["usage: gz_testauto VERB ...", ""]
+    lines += ["Monte Carlo testing of mobile-robot navigation in Gazebo.", ""]
+    for group, verbs in grouped_verbs().items():
+        lines += [f"{group}:", *(f"  {name:<{width}}  {verbs[name]}" for name in verbs), ""]
+    return "\n".join([*lines, "gz_testauto VERB --help prints the options of a verb."])
 
 
 if __name__ == "__main__":

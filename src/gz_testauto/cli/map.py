@@ -31,6 +31,8 @@ from gz_testauto.worlds.static_map import (
     unknown_outside,
 )
 
+GROUP = ("worlds", 2)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""

@@ -30,6 +30,7 @@ from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import WorldSet
 from gz_testauto.worlds.multiply import multiply
 
+GROUP = ("worlds", 1)
 REPAIRS_SHOWN = 5
 
 

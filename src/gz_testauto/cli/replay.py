@@ -49,6 +49,8 @@ from gz_testauto.trial.testbed import TestBed
 from gz_testauto.trial.trial import Trial, trial_label
 from gz_testauto.workers.interface import ExecutorFactory
 
+GROUP = ("start", 4)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""

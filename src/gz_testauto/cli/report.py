@@ -32,6 +32,8 @@ from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
 
+GROUP = ("start", 5)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""

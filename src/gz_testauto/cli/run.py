@@ -35,6 +35,8 @@ from gz_testauto.cli.campaigns import (
 from gz_testauto.cli.options import add_options, read_options
 from gz_testauto.cli.progress import announce_stop
 
+GROUP = ("start", 2)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""

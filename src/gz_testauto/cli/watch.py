@@ -30,6 +30,8 @@ from gz_testauto.report.table import progress_report
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
+GROUP = ("start", 3)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""

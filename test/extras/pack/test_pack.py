@@ -63,7 +63,7 @@ def test_unpacked_directory_has_the_same_files_report_and_replay(
     campaign, packed, tmp_path, capsys
 ):
     out = tmp_path / "elsewhere" / "copy"
-    assert main(["unpack", str(packed), "--out", str(out)]) == 0
+    assert main(["pack", "--extract", str(packed), "--out", str(out)]) == 0
     found = files(out)
     extra = {archive.CRATE, archive.ENVIRONMENT, archive.CHECKSUMS}
     assert set(found) - extra == set(files(campaign))
@@ -228,7 +228,7 @@ def test_page_of_a_pack_names_the_pack_in_its_commands(packed, tmp_path, tempora
     assert main(["report", "results.zip", "--html", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
     assert "gz_testauto replay results.zip" in page
-    assert "gz_testauto unpack results.zip --out results " in page
+    assert "gz_testauto pack --extract results.zip --out results " in page
     assert str(temporary) not in page
 
 

@@ -1,4 +1,4 @@
-"""The verb ``agreement``, and campaigns with screening."""
+"""The commands ``simulators agreement`` and ``simulators screen``."""
 
 import re
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.cli import main as command
-from gz_testauto.extras.simulator_comparison.cli import agreement
+from gz_testauto.extras.simulator_comparison.bench import runner
 from gz_testauto.extras.simulator_comparison.open_loop import MEASURES
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
@@ -21,7 +21,9 @@ SIMULATORS.register("embedded_again", EmbeddedSimulator)
 
 def run(out, *more):
     arguments = ["--fast", "embedded", "--slow", "kinematic", "--workers", "1"]
-    return command.main(["screen", str(CAMPAIGN), "--out", str(out), *arguments, *more])
+    return command.main(
+        ["simulators", "screen", str(CAMPAIGN), "--out", str(out), *arguments, *more]
+    )
 
 
 @pytest.mark.slow
@@ -43,7 +45,7 @@ def test_screening_runs_all_trials_and_confirms_the_selected_trials(tmp_path, ca
 
 def test_screening_in_one_simulator_is_rejected(tmp_path, capsys):
     options = ["--out", str(tmp_path / "out"), "--fast", "embedded", "--slow", "embedded"]
-    assert command.main(["screen", str(CAMPAIGN), *options]) == 2
+    assert command.main(["simulators", "screen", str(CAMPAIGN), *options]) == 2
     assert "--fast and --slow" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -51,7 +53,17 @@ def test_screening_in_one_simulator_is_rejected(tmp_path, capsys):
 @pytest.mark.parametrize("option", ["--fast", "--slow"])
 def test_screening_without_a_second_simulator_is_rejected(tmp_path, capsys, option):
     with pytest.raises(SystemExit) as stopped:
-        command.main(["screen", str(CAMPAIGN), "--out", str(tmp_path / "out"), option, "embedded"])
+        command.main(
+            [
+                "simulators",
+                "screen",
+                str(CAMPAIGN),
+                "--out",
+                str(tmp_path / "out"),
+                option,
+                "embedded",
+            ]
+        )
     assert stopped.value.code == 2
     assert ("--slow" if option == "--fast" else "--fast") in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -61,7 +73,7 @@ def test_screening_without_a_second_simulator_is_rejected(tmp_path, capsys, opti
 def test_open_loop_comparison_without_out_leaves_no_files(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulators = ["--simulators", "embedded", "embedded_again"]
-    assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *simulators]) == 0
+    assert command.main(["simulators", "agreement", str(CAMPAIGN), "--open-loop", *simulators]) == 0
     said = capsys.readouterr()
     assert "embedded_again against embedded, with the same velocity commands" in said.out
     # the same simulator twice: no difference
@@ -70,13 +82,13 @@ def test_open_loop_comparison_without_out_leaves_no_files(tmp_path, capsys, monk
     for drive in ("rest", "straight", "stop", "push", "turn", "circle"):
         assert f"embedded_again: flat/{drive}, repetition 3: done" in said.err
     assert list(tmp_path.iterdir()) == []
-    assert command.main(["agreement", str(CAMPAIGN), *simulators]) == 2
+    assert command.main(["simulators", "agreement", str(CAMPAIGN), *simulators]) == 2
     assert "--out is missing" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
-    arguments = ["agreement", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
+    arguments = ["simulators", "agreement", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
     arguments += ["--simulators", "embedded", "embedded_again"]
     assert command.main(arguments) == 0
     first = capsys.readouterr()
@@ -88,7 +100,7 @@ def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
 
 def test_comparison_of_a_simulator_with_itself_is_rejected(capsys):
     twice = ["--simulators", "embedded", "embedded"]
-    assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *twice]) == 2
+    assert command.main(["simulators", "agreement", str(CAMPAIGN), "--open-loop", *twice]) == 2
     assert re.search(r"--simulators\b.*\bembedded\b", capsys.readouterr().err)
 
 
@@ -96,9 +108,9 @@ def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, c
     def stopped(bench, out, report_progress, stop, create_handle):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(agreement, "run_bench", stopped)
+    monkeypatch.setattr(runner, "run_bench", stopped)
     for arguments in (["--open-loop"], ["--out", str(tmp_path / "out")]):
-        command_line = ["agreement", str(CAMPAIGN), *arguments]
+        command_line = ["simulators", "agreement", str(CAMPAIGN), *arguments]
         command_line += ["--simulators", "embedded", "embedded_again"]
         assert command.main(command_line) == 128 + signal.SIGINT
     assert not (tmp_path / "out" / "embedded").exists()
@@ -107,6 +119,7 @@ def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, c
 @pytest.mark.slow
 def test_agreement_command_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
     options = [
+        "simulators",
         "agreement",
         str(CAMPAIGN),
         "--out",

@@ -1,4 +1,4 @@
-"""Two runs have one experiment ID, and ``verify`` names the input that has changed."""
+"""Two runs have one experiment ID, and ``--verify`` names the input that has changed."""
 
 import json
 from importlib import metadata
@@ -33,7 +33,7 @@ def card_in(out, planner="straight"):
 
 
 def verify(card, out, *options):
-    return main(["verify", str(card), "--out", str(out), "--workers", "1", *options])
+    return main(["benchmark", "--verify", str(card), "--out", str(out), "--workers", "1", *options])
 
 
 @pytest.mark.slow

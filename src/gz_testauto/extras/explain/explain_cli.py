@@ -1,4 +1,4 @@
-"""Explain failures by features of the worlds.
+"""Explain failures by features of worlds (needs scikit-learn).
 
 A logistic regression estimates how failures depend on the length of the shortest path, the density
 of the obstacles and the mean clearance, or on other --features. Trials in one world count as
@@ -25,7 +25,6 @@ from gz_testauto.cli.outputs import print_text
 from gz_testauto.extras.explain.features import DEFAULT, KnownFeatures
 from gz_testauto.extras.explain.model import PER_FEATURE, explain
 from gz_testauto.extras.explain.stored import EXPLANATION, ExplanationFile, section_of
-from gz_testauto.extras.explain.tree import failure_tree
 from gz_testauto.report.notes import copies_notes
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.sections import print_section
@@ -34,6 +33,8 @@ from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.opened import OpenedResults, open_results
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import ResultStore
+
+GROUP = ("failures", 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explain(opened: OpenedResults, arguments: argparse.Namespace) -> int:
+    from gz_testauto.extras.explain.tree import failure_tree  # which imports scikit-learn
+
     directory = CampaignDirectory(opened.path)
     with ResultStore.read(directory) as store:
         results = store.results().without_copies

@@ -30,6 +30,7 @@ from gz_testauto.report.plain import count_text
 from gz_testauto.spec.stack import NAME, is_reserved
 from gz_testauto.trial.outcome import Outcome
 
+GROUP = ("results", 1)
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 
 

@@ -29,6 +29,7 @@ from gz_testauto.extras.map_world.walls import (
 )
 from gz_testauto.grid.map_server import read_map_file
 
+GROUP = ("worlds", 3)
 M2_PER_OBSTACLE = 25.0
 """Free area (m²) per random obstacle in the campaign."""
 

@@ -222,7 +222,7 @@ def _crate(
                 "@type": "Dataset",
                 "name": f"Results of the campaign {name}",
                 "description": "Trials of mobile-robot navigation in simulated worlds: manifest, "
-                "worlds, result rows and recordings. `gz_testauto unpack` reads this pack.",
+                "worlds, result rows and recordings. `gz_testauto pack --extract` reads this pack.",
                 "datePublished": date,
                 "license": "Not specified by the author of the results.",
                 "hasPart": [{"@id": file["@id"]} for file in files],

@@ -44,6 +44,7 @@ from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import lidar_notices, require_drivable
 from gz_testauto.trial.testbed import read_body
 
+GROUP = ("worlds", 5)
 IMAGE_PX = 900
 """Width and height (pixels) of the picture."""
 

@@ -1,4 +1,4 @@
-"""Generate worlds, missions and views from a Scenic program.
+"""Generate worlds from a Scenic program (needs scenic).
 
 SCENARIO is a Scenic 3 program. MODELS is the YAML descriptor of the models that it can place; their
 classes need no import. World i depends only on the seed and i. The command writes a .world file, a
@@ -25,6 +25,7 @@ from gz_testauto.cli.multiply import WorldCounter
 from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 
+GROUP = ("worlds", 4)
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0
 """Wall time (s) between two progress reports of the draws for one world."""

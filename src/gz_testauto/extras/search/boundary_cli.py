@@ -53,6 +53,7 @@ from gz_testauto.results.directory import write_atomically
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 
+GROUP = ("failures", 4)
 RATE = 50.0
 """Default failure rate (%) of the boundary."""
 

@@ -53,6 +53,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.trial import Trial
 
+GROUP = ("failures", 3)
 FAILED, ALL = "failed", "all"
 
 

@@ -71,6 +71,7 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.worlds.manifest import read_worlds
 
+GROUP = ("failures", 1)
 REPORT = "search.json"
 
 

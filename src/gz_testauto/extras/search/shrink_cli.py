@@ -60,6 +60,7 @@ from gz_testauto.trial.plan import PreparedCampaign
 from gz_testauto.trial.testbed import REMOVABLE
 from gz_testauto.trial.trial import Trial
 
+GROUP = ("failures", 2)
 PERTURBED = 10
 """Default number of perturbed trials from which the robustness is estimated."""
 

@@ -1,4 +1,4 @@
-"""The comparison of the verb ``agreement``: one robot receives the same commands in two simulators.
+"""Comparison of ``simulators agreement``: a robot receives the same commands in two simulators.
 
 The first simulator is the reference. Robot and limits are those of a campaign. On level ground the
 robot drives straight ahead, turns on the spot, drives an arc, stops from full speed, and pushes a

@@ -74,6 +74,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.plan import TrialSelection
 
+GROUP = ("planners", 2)
 TRAINING_WORLDS = 30
 """Default number of training worlds."""
 

@@ -376,7 +376,7 @@ def reproduction(
     unpacked, unpack = directory, ""
     if is_packed:
         unpacked = shlex.quote(str(Path(place).with_suffix("")))
-        unpack = f"gz_testauto unpack {directory} --out {unpacked} && "
+        unpack = f"gz_testauto pack --extract {directory} --out {unpacked} && "
     facts: List[Tuple[str, str]] = []
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
     inputs: List[Tuple[str, str]] = []

@@ -176,7 +176,7 @@ class GeomFactory:
                 "terrain",
                 f"{shape}: on uneven ground, a robot whose fixed casters carry its weight loses "
                 "traction in 'embedded', where bodies are rigid, but not in Gazebo; compare the "
-                "two simulators with `gz_testauto agreement`",
+                "two simulators with `gz_testauto simulators agreement`",
             )
         if terrain not in self._named:
             name = f"terrain{len(self.terrains)}"

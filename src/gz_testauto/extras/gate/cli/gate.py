@@ -41,6 +41,8 @@ from gz_testauto.extras.gate.request import evaluate_results
 from gz_testauto.extras.gate.world_cases import worlds_to_junit
 from gz_testauto.results.directory import write_atomically
 
+GROUP = ("continuous integration", 1)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments of ``gate``."""

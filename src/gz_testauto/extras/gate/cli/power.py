@@ -45,6 +45,7 @@ from gz_testauto.results.store import load_campaign
 from gz_testauto.spec.model import SpecPath
 from gz_testauto.spec.options import Names, Options, option
 
+GROUP = ("continuous integration", 2)
 MOST_WORLDS = 2000
 """Largest number of worlds for which the gate is simulated, since its simulation after each world
 takes long."""

@@ -33,6 +33,8 @@ RECORDING = ("parameters", "worlds", "clone")
 TRAINING = ("seed", "start")
 """Options that need, or exclude, the option --record."""
 
+GROUP = ("planners", 3)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""

@@ -1,1 +1,1 @@
-"""Verbs ``simulators``, ``agreement`` and ``screen``."""
+"""The verb ``simulators``."""

@@ -1,21 +1,12 @@
-"""Compare simulators with each other, or with a real robot.
+"""Compare simulators, also with a real robot (needs psutil).
 
-compare  run the maneuvers of BENCH.yaml, measure them, rank the entries by weights, and write
-         DIR/findings.json, measures.csv and report.html; stored runs are not repeated
-report   measure, rank and write again from the stored runs in DIR
-probe    measure the ground of each simulator on each terrain
-import   read recordings (CSV or rosbag) as BENCH.yaml specifies, validate them, and write them
-         as CSV files that need no settings
+docs/simulator_comparison.md states which command answers which question, and describes BENCH.yaml.
 
-docs/simulator_comparison.md describes BENCH.yaml.
-
-For two simulators in a campaign, use gz_testauto agreement or gz_testauto screen.
-docs/simulator_comparison.md states which of the three commands answers which question.
-
-exit status of compare: 0 if all runs are done and compared, 1 if something was left out, 128 +
-signal after Ctrl-C (the same command continues); of probe: 0 if all grounds are correct, else 1
+`gz_testauto simulators COMMAND --help` prints the options and exit statuses of a command.
 
 examples:
+  gz_testauto simulators agreement campaign.yaml --out results/agreement --worlds 20
+  gz_testauto simulators screen campaign.yaml --out results/big --fast embedded --slow gazebo
   gz_testauto simulators compare config/simulator_comparison/farley_2022.yaml --out results/paper
   gz_testauto simulators compare config/simulator_comparison/farley.yaml --out results/farley
   gz_testauto simulators probe config/simulator_comparison/farley.yaml --entry bullet
@@ -25,16 +16,17 @@ examples:
 import argparse
 import contextlib
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Callable, Iterator
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.cli.main import help_text
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.cli.workers import processors, worker_count
-from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench, run_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
+from gz_testauto.extras.simulator_comparison.cli import two_simulators
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
 from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
@@ -45,14 +37,28 @@ from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.spec.loader import load
 
+GROUP = ("tools", 1)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the verb ``simulators``."""
-    what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
-    compare = what.add_parser(
-        "compare",
-        help="run the maneuvers, compute measures and scores, and rank the compared simulators",
-    )
+    """Declare the arguments of the subcommands."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, execute: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        text = help_text(execute.__doc__ or "")
+        added = commands.add_parser(
+            name,
+            help=text.partition("\n")[0],
+            description=text,
+            formatter_class=parser.formatter_class,
+            allow_abbrev=False,
+        )
+        added.set_defaults(execute=execute)
+        return added
+
+    two_simulators.add_agreement_arguments(command("agreement", two_simulators.run_agreement))
+    two_simulators.add_screen_arguments(command("screen", two_simulators.run_screening))
+    compare = command("compare", _compare)
     compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
     compare.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
@@ -65,20 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of simulators that run in parallel (default: number of processors, "
         "here %(default)s)",
     )
-    report = what.add_parser(
-        "report", help="write the reports again from the stored runs, without new runs"
-    )
+    report = command("report", _report)
     report.add_argument(
         "out", type=Path, metavar="DIR", help="results directory of `simulators compare`"
     )
-    probe = what.add_parser("probe", help="measure the ground of each simulator")
+    probe = command("probe", _probe)
     probe.add_argument("bench", type=Path, help="specification with simulators and terrains (YAML)")
     probe.add_argument(
         "--entry",
         metavar="NAME",
         help="measure only the simulator of this entry of the specification (default: all)",
     )
-    imported = what.add_parser("import", help="validate recordings and write them as CSV files")
+    imported = command("import", _import)
     imported.add_argument(
         "bench", type=Path, help="specification with the format of the recordings (YAML)"
     )
@@ -91,34 +95,91 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Execute the verb ``simulators`` and return the exit status."""
-    if arguments.what == "report":
-        directory = BenchDirectory(arguments.out)
-        directory.require_begun()
-        spec = load(directory.bench, BenchSpec)
-        return _write(spec, read_simulated(spec, directory), arguments.out)
-    spec = load(arguments.bench, BenchSpec)
-    if arguments.what == "import":
-        return _import(arguments.bench, spec, arguments.entry, arguments.out)
-    if arguments.what == "probe":
-        return _probe(arguments.bench, spec, arguments.entry)
-    with _naming(arguments.bench):
+    """Execute the subcommand and return the exit status."""
+    return int(arguments.execute(arguments))
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    """Run the maneuvers of a comparison, and rank the simulators.
+
+    The runs are measured and the entries ranked by weights. DIR then contains findings.json,
+    measures.csv and report.html. Stored runs are not repeated.
+
+    Exit status 0: all runs are done and compared. 1: something was left out. 2: an error. 130:
+    stopped by Ctrl-C.
+    """
+    from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+
+    bench, out = arguments.bench, arguments.out
+    spec = load(bench, BenchSpec)
+    with _naming(bench):
         spec.require_ranked_entry()
-    return _compare(arguments.bench, spec, arguments.out, arguments.workers)
-
-
-def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
     if not spec.simulated:
         directory = BenchDirectory(out)
         directory.require_fresh_or_begun()
         return _write(spec, read_simulated(spec, directory), out)
     stop = StopSignals(on_first=announce_stop)
     with stop, _naming(bench):
-        simulated = run_bench(spec, out, print_status, stop, workers=workers)
+        simulated = run_bench(spec, out, print_status, stop, workers=arguments.workers)
     if stop():
         print_status("stopped; the same command continues")
         return stop.exit_status
     return _write(spec, simulated, out)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    """Write the reports of a comparison again, without new runs.
+
+    Exit status 0: all runs are done and compared. 1: something was left out. 2: an error.
+    """
+    directory = BenchDirectory(arguments.out)
+    directory.require_begun()
+    spec = load(directory.bench, BenchSpec)
+    return _write(spec, read_simulated(spec, directory), arguments.out)
+
+
+def _probe(arguments: argparse.Namespace) -> int:
+    """Measure the ground of each simulator on each terrain.
+
+    Exit status 0: all grounds are correct. 1: a ground is not. 2: an error.
+    """
+    from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench
+
+    bench, entry = arguments.bench, arguments.entry
+    spec = load(bench, BenchSpec)
+    names = [simulated.name for simulated in spec.simulated]
+    if not names:
+        raise SpecError(f"{bench}: entries: no entry has a simulator to probe; add one")
+    if entry is not None and entry not in names:
+        raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
+    with _naming(bench):
+        probes = list(probe_bench(spec, names if entry is None else [entry], print_status))
+    print_probes(probes)
+    return 1 if any(ground.refusal is not None for _, ground in probes) else 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    """Validate recordings (CSV or rosbag), and write them as CSV files.
+
+    BENCH.yaml specifies the format of the recordings. The CSV files need no settings.
+    """
+    spec = load(arguments.bench, BenchSpec)
+    names = [entry.name for entry in spec.entries]
+    if arguments.entry not in names:
+        raise SpecError(f"ENTRY: {unknown_name('entry', arguments.entry, names)}")
+    recording = spec.entry(arguments.entry).recording
+    if recording is None:
+        raise SpecError(
+            f"{arguments.bench}: entries: {arguments.entry} has no recording; specify an entry "
+            "with one"
+        )
+    for case, recordings in read_recordings(recording).items():
+        for number, run in enumerate(recordings):
+            folder = arguments.out / case / str(number)
+            with reporting_disk(arguments.out):
+                written = write_channels(run, folder)
+            print(f"{folder}: {', '.join(path.name for path in written.values())}")
+    return 0
 
 
 @contextlib.contextmanager
@@ -142,31 +203,3 @@ def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
         write_page(found, out / "report.html")
     print_findings(found)
     return 0 if simulated.complete else 1
-
-
-def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
-    names = [one.name for one in spec.simulated]
-    if not names:
-        raise SpecError(f"{bench}: entries: no entry has a simulator to probe; add one")
-    if entry is not None and entry not in names:
-        raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
-    with _naming(bench):
-        probes = list(probe_bench(spec, names if entry is None else [entry], print_status))
-    print_probes(probes)
-    return 1 if any(ground.refusal is not None for _, ground in probes) else 0
-
-
-def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
-    names = [entry.name for entry in spec.entries]
-    if name not in names:
-        raise SpecError(f"ENTRY: {unknown_name('entry', name, names)}")
-    recording = spec.entry(name).recording
-    if recording is None:
-        raise SpecError(f"{bench}: entries: {name} has no recording; specify an entry with one")
-    for case, recordings in read_recordings(recording).items():
-        for number, run in enumerate(recordings):
-            folder = out / case / str(number)
-            with reporting_disk(out):
-                written = write_channels(run, folder)
-            print(f"{folder}: {', '.join(path.name for path in written.values())}")
-    return 0

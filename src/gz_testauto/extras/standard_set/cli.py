@@ -1,0 +1,279 @@
+"""Run planners on the standard set, and print their score cards.
+
+The set has fixed worlds in scenario classes, each with start, goal, limits, robot and metrics. A
+planner is a registered name, or a YAML file with the keys name, plugin and parameters of a
+campaign's planner. Each class is an ordinary campaign in DIR/PLANNER/CLASS; the same command
+continues after a stop. The score card with its experiment ID is written to DIR/PLANNER/card.json.
+--against compares stored cards of other planners.
+
+--verify runs the trials of a card again, in DIR/verify. First, the planner, the campaign files, the
+worlds and the versions of the software are compared with the card, and each difference is listed.
+If worlds or their files differ, no trial runs. Otherwise, the outcomes and trajectories of all
+trials are compared, bit by bit.
+
+Exit status 0: all trials are valid, or equal to those of the card. 1: some are invalid, or
+something differs from the card. 2: an error; finished trials are stored. 130, 143: stopped by
+Ctrl-C, by SIGTERM.
+
+examples:
+  gz_testauto benchmark fgm --out results/standard
+  gz_testauto benchmark my_planner.yaml --out results/standard --against fgm dwa
+  gz_testauto benchmark fgm dwa --only clutter,crowd --worlds 10 --out results/part
+  gz_testauto benchmark --verify results/standard/fgm/card.json --out results/again
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import List, Optional, Sequence
+
+from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.escaping import escape_text
+from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.cli.campaigns import EXIT_INVALID
+from gz_testauto.cli.options import comma_separated
+from gz_testauto.cli.outputs import print_text
+from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.trust import add_trust_argument, require_trust
+from gz_testauto.cli.workers import add_worker_arguments, worker_count
+from gz_testauto.extras.standard_set.card import (
+    PlannerIdentity,
+    ScoreCard,
+    read_card,
+    write_card,
+)
+from gz_testauto.extras.standard_set.classes import StandardSet
+from gz_testauto.extras.standard_set.pairs import compare_cards, require_comparable, version_note
+from gz_testauto.extras.standard_set.planner_files import read_planners
+from gz_testauto.extras.standard_set.report import markdown, print_card, print_pairs, to_json
+from gz_testauto.extras.standard_set.runs import SetRunner, available_classes
+from gz_testauto.extras.standard_set.verification import (
+    differing_class,
+    differing_planner,
+    differing_trials,
+    differing_versions,
+    summarized,
+    version_text,
+)
+from gz_testauto.report.plain import report_console
+from gz_testauto.results.comparability import SHA256
+from gz_testauto.results.directory import CampaignDirectory
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.spec.campaign import BuiltinPlannerSpec
+
+GROUP = ("planners", 1)
+EXIT_DIFFERENT = 1
+VERIFIED = "verify"
+"""Folder of the results directory for the trials of ``--verify``."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command-line arguments."""
+    parser.add_argument(
+        "planners",
+        nargs="*",
+        metavar="PLANNER",
+        help="name of a planner, or a YAML file with the keys name, plugin and parameters; with "
+        "--verify the file of the card's planner, which is needed if its parameters name files",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="directory of the results; trials in this directory are not repeated",
+    )
+    parser.add_argument(
+        "--verify",
+        type=Path,
+        metavar="CARD",
+        help="run the trials of this card.json again, and compare the bits",
+    )
+    add_trust_argument(parser)
+    parser.add_argument(
+        "--only",
+        type=comma_separated,
+        metavar="A,B",
+        help="run only these classes (default: all whose worlds are available)",
+    )
+    parser.add_argument(
+        "--worlds",
+        type=worker_count,
+        metavar="N",
+        help="run only the first N worlds of each class; the card is marked as a subset",
+    )
+    parser.add_argument(
+        "--confirm",
+        type=worker_count,
+        default=0,
+        metavar="N",
+        help="also run the first N worlds of each class in Gazebo, and state how many outcomes are "
+        "equal; the experiment ID does not depend on it",
+    )
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="CARD",
+        help="cards of other planners, which are compared but not run: files, or the names of "
+        "planners of this package, whose cards are installed",
+    )
+    parser.add_argument(
+        "--retry-invalid",
+        action="store_true",
+        help="repeat the trials that are stored as invalid",
+    )
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print the summary as JSON")
+    output.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    add_worker_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run planners or the trials of a card, and print the result; return the exit status."""
+    stop = StopSignals(on_first=announce_stop)
+    with stop:
+        status = (_benchmark if arguments.verify is None else _verify)(arguments, stop)
+    if status is None:
+        print("stopped; the same command continues", file=sys.stderr)
+        return stop.exit_status
+    return status
+
+
+def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
+    """Run the planners, write and print their cards. Return the exit status, or None if a stop was
+    requested."""
+    if not arguments.planners:
+        raise SpecError("PLANNER is missing; specify a planner, or a card with --verify")
+    standard = StandardSet()
+    planners = read_planners(arguments.planners)
+    paths = [standard.card_path(text) for text in arguments.against]
+    others = [read_card(path, standard) for path in paths]
+    chosen = standard.chosen(arguments.only)
+    names, reasons = available_classes(standard, chosen)
+    for reason in reasons:
+        print(escape_text(f"omitted: {reason}"), file=sys.stderr, flush=True)
+    if not names:
+        raise SpecError(f"no class can run: {'; '.join(reasons)}")
+    runner = SetRunner(standard, arguments, arguments.worlds, stop)
+    for planner in planners:
+        for name in names:
+            runner.campaign(name, planner)  # raises errors before the first trial
+    cards: List[ScoreCard] = []
+    for planner in planners:
+        card = runner.card(planner, names, arguments.out, arguments.confirm)
+        if card is None:
+            return None
+        path = arguments.out / planner.name / "card.json"
+        write_card(path, card, standard)
+        print(escape_text(f"card: {path}"), file=sys.stderr, flush=True)
+        cards.append(card)
+    require_comparable([*cards, *others], paths)
+    _print(arguments, standard, [*cards, *others])
+    invalid = sum(
+        len(one.trials) - len(one.valid) for card in cards for one in card.classes.values()
+    )
+    if not invalid:
+        return 0
+    print(f"{invalid} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    return EXIT_INVALID
+
+
+def _print(arguments: argparse.Namespace, standard: StandardSet, cards: List[ScoreCard]) -> None:
+    pairs = compare_cards(cards)
+    note = version_note(cards)
+    if note:
+        print(escape_text(note), file=sys.stderr)
+    if arguments.json:
+        print_text(to_json(cards, pairs, standard))
+    elif arguments.markdown:
+        print_text(markdown(cards, pairs, standard))
+    else:
+        console = report_console()
+        for card in cards:
+            print_card(card, standard, console)
+            console.print()
+        if pairs:
+            print_pairs(pairs, console)
+
+
+def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
+    """Compare inputs, run the trials of the card, and compare the results. Return the exit status,
+    or None if a stop was requested."""
+    for option in ("only", "worlds", "confirm", "against", "retry_invalid", "json", "markdown"):
+        if getattr(arguments, option):
+            name = option.replace("_", "-")
+            raise SpecError(f"--{name} has no meaning with --verify; omit one of them")
+    standard = StandardSet()
+    card = read_card(arguments.verify, standard)
+    planner = _planner(arguments, card.planner)
+    for reason in map(standard.missing, card.classes):
+        if reason:
+            raise SpecError(reason)
+    out = arguments.out / VERIFIED
+    runner = SetRunner(standard, arguments, card.most_worlds if card.is_subset else None, stop)
+    worlds: List[str] = []
+    inputs: List[str] = []
+    for name, result in card.classes.items():
+        spec = runner.campaign(name, planner)
+        if not arguments.planners:  # the planner of the card
+            require_trust([spec], is_trusted=arguments.trust)
+        directory = out / planner.name / name
+        hashes = runner.prepare(spec, directory)
+        manifest = Manifest.read(CampaignDirectory(directory))
+        worlds += differing_class(name, result, standard.path(name), spec, manifest, hashes)
+        inputs += differing_versions(card, manifest.content)
+        inputs += differing_planner(card.planner, planner, manifest.inputs)
+    _print_lines(worlds)
+    if worlds:
+        print("different: no trial ran, because worlds or their files have changed")
+        return EXIT_DIFFERENT
+    again = runner.card(planner, list(card.classes), out)
+    if again is None:
+        return None
+    inputs += [
+        version_text(name, again.versions, card.versions)
+        for name in sorted({*card.versions, *again.versions})
+        if card.versions.get(name) != again.versions.get(name)
+    ]
+    trials = differing_trials(card, again)
+    _print_lines([*dict.fromkeys(inputs), *summarized(trials)])
+    compared = sum(len(one.trials) for one in card.classes.values())
+    bits = (
+        f"{len(trials)} of {compared} trials differ"
+        if trials
+        else f"all {compared} trials have the same bits"
+    )
+    if again.digest == card.digest:
+        print(f"equal: {card.id_of(standard)}, {bits}")
+        return 0
+    print(f"different: {again.id_of(standard)} instead of {card.id_of(standard)}, {bits}")
+    return EXIT_DIFFERENT
+
+
+def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> BuiltinPlannerSpec:
+    """Return the planner of the card. Raises ``ResultsError`` if the card does not contain the
+    files of its parameters."""
+    planners = read_planners(arguments.planners)
+    for text, planner in zip(arguments.planners, planners):
+        if planner.name != identity.name:
+            raise ResultsError(
+                f"{text}: the planner has the name {planner.name!r}, but the card has "
+                f"{identity.name!r}; specify the file of this planner"
+            )
+    if planners:
+        return planners[0]
+    for name, value in identity.parameters.items():
+        if isinstance(value, str) and value.startswith(SHA256):
+            raise ResultsError(
+                f"{arguments.verify}: the parameter {name!r} is a file, which the card does not "
+                "contain; specify the YAML file of the planner before --verify"
+            )
+    return BuiltinPlannerSpec(
+        name=identity.name, plugin=identity.plugin, parameters=dict(identity.parameters)
+    )
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(escape_text(line))

@@ -1,1 +1,0 @@
-"""The verbs ``benchmark`` and ``verify``."""
