@@ -1,6 +1,6 @@
 # gz_testauto on Debian 12 with ROS 1 and Gazebo 11. In the checkout:
 #   docker build -f docker/debian.Dockerfile -t gz_testauto .
-#   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto gz_testauto run example --out results/first
+#   docker run --rm -v "$PWD:/data" --user "$(id -u)" gz_testauto gz_testauto run example
 FROM debian:12-slim AS build
 ARG EXTRAS=completion,dask,learning,opendrive,plot,simulator_comparison,trees
 # hadolint ignore=DL3008

@@ -53,6 +53,17 @@ def test_second_run_of_a_campaign_prints_the_same_table_without_new_trials(finis
 
 
 @pytest.mark.slow
+def test_run_without_out_uses_a_directory_with_the_name_of_the_campaign(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "smoke", "--worlds", "1", *IN_KINEMATIC]) == 0
+    assert len(load_campaign(tmp_path / "results" / "smoke").results.trials) == 2
+    assert main(["run", "smoke", "--seed", "7", *IN_KINEMATIC]) == 2
+    assert "another campaign (smoke); specify a new directory with --out" in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_resume_rejects_an_empty_directory(tmp_path, capsys):
     assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
     assert "no campaign" in capsys.readouterr().err

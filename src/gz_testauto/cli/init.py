@@ -6,7 +6,7 @@ your own campaigns. Existing files are never overwritten.
 example:
   gz_testauto init my_campaigns
   cd my_campaigns
-  gz_testauto run config/example_campaign.yaml --out results/first
+  gz_testauto run config/example_campaign.yaml
 """
 
 import argparse
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
             shutil.copytree(str(share / name), str(directory / name))
     print(escape_text(str(directory)))
     print(
-        "try: gz_testauto run config/example_campaign.yaml --out results/first, in this directory",
+        "try: gz_testauto run config/example_campaign.yaml, in this directory",
         file=sys.stderr,
     )
     return 0

@@ -8,7 +8,7 @@ Exit status 0: all selected trials are valid. 1: some are invalid. 2: an error; 
 stored. 130, 143: stopped by Ctrl-C, by SIGTERM.
 
 examples:
-  gz_testauto run example --out results/first
+  gz_testauto run example
   gz_testauto run config/campaign.yaml --out results/paper
   gz_testauto run config/campaign.yaml --out results/again --failed-of results/paper
 
@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        required=True,
         metavar="DIR",
-        help="results directory; a campaign in this directory is continued",
+        help="results directory; a campaign in this directory is continued (default: results/NAME, "
+        "with the name of the campaign)",
     )
     add_simulator_argument(parser)
     add_selection_arguments(parser)
@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and print the results; return the exit status."""
     spec, options = load_campaign(arguments), read_options(arguments, RunOptions)
+    arguments.out = arguments.out or Path("results", spec.name)
     failed_in = None
     if options.failed_of is not None:
         failed_in = load_failed(options.failed_of, arguments.out)
