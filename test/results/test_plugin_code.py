@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gz_testauto.planners import PLANNERS
-from gz_testauto.results.plugin_code import modules_of
+from gz_testauto.results.inputs import modules_of
 
 FILES = {
     "__init__": "from my_nav.unrelated import ALL\n",

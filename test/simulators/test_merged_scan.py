@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.base.observation import SensorReading
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Angles, Sensor
-from gz_testauto.sdf.merged_lidar import merged_lidar
+from gz_testauto.sdf.robot_sensors import merged_lidar
 from gz_testauto.simulators.merged_scan import merged_scan
 
 

@@ -20,7 +20,6 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.drives import DriveDescription, RobotParts, WheelJoints, find_drive
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.merged_includes import is_driven_by_include, merge_includes
-from gz_testauto.sdf.merged_lidar import select_merged
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.plugin_sensors import find_sensors
 from gz_testauto.sdf.robot_files import XacroInput, is_urdf, read_robot_file
@@ -30,6 +29,7 @@ from gz_testauto.sdf.robot_sensors import (
     find_imu,
     find_lidars,
     select_lidar,
+    select_merged,
 )
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import ModelNode, read_model

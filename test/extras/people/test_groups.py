@@ -12,7 +12,7 @@ from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.extras.people.groups import GroupSpec, formation, group_force
 from gz_testauto.extras.people.pedestrian import PedestrianSpec
-from gz_testauto.results.plugin_code import modules_of
+from gz_testauto.results.inputs import modules_of
 from gz_testauto.simulators import open_simulator
 
 FIELD = "region: {rectangle: {x_m: [-30, 30], y_m: [-30, 30]}}"

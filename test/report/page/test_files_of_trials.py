@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from scripted import record
 
-from gz_testauto.report.page.files import files_of_trials
+from gz_testauto.report.page.page import files_of_trials
 from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.opened import OpenedResults

@@ -20,7 +20,7 @@ from gz_testauto.ros.planner.goal import sensors_of
 from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.ros.planner.sensors import is_newer_due, points_of, reading_of
 from gz_testauto.ros.simulator.interface import sensor_topic
-from gz_testauto.ros.simulator.sensor_publishers import sensor_message
+from gz_testauto.ros.simulator.publishers import sensor_message
 from gz_testauto.sdf.robot import read_sensors
 
 MODEL = share_directory() / "models" / "service_robot" / "model.sdf"

@@ -8,8 +8,7 @@ import mujoco
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
-from gz_testauto.simulators.embedded.viewer import MujocoViewer
+from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator, MujocoViewer
 
 XML = '<mujoco><worldbody><body><freejoint/><geom size="0.1"/></body></worldbody></mujoco>'
 

@@ -7,9 +7,11 @@ results give an identical file.
 
 import contextlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from urllib.parse import quote
 
 import numpy as np
 
@@ -24,19 +26,19 @@ from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.encoding import tolerances_text
-from gz_testauto.report.page.files import files_of_trials
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.report.sections import Section, read_sections
-from gz_testauto.report.sources import Source, recordings
+from gz_testauto.report.sources import Source, recordings, source_of
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.judged_corpus import read_judged_corpus
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.opened import OpenedResults
-from gz_testauto.results.records import CampaignResults
+from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.trial.trial import trial_label
 
 PAGE = "report.html"
 """The file name of the page in a results directory."""
@@ -279,3 +281,34 @@ def _json(value: Any) -> str:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def files_of_trials(
+    sources: Sequence[Source], page_directory: Optional[Path]
+) -> Callable[[TrialRecord], Dict[str, str]]:
+    """Return a function that returns the links to the logs and the bag of a trial, by name.
+
+    Links are relative to ``page_directory``. If it is None, as for a page from a server, there are
+    no links. There are none to files of a pack either, whose copy is temporary. The logs of the
+    last attempt are used.
+    """
+    if page_directory is None:
+        return lambda record: {}
+    start = page_directory.absolute()
+    logs = {source.label: source.directory.log_directories() for source in sources}
+
+    def files(record: TrialRecord) -> Dict[str, str]:
+        source = source_of(sources, record.planner)
+        if source.is_packed:
+            return {}
+        world = source.worlds.get(record.world, record.world)
+        label = trial_label(world, source.planners[record.planner], record.repetition)
+        bag = source.directory.path / "bags" / f"{label}.bag"
+        found = {"logs": logs[source.label].get(label), "bag": bag if bag.is_file() else None}
+        return {
+            name: quote(Path(os.path.relpath(path, start)).as_posix())
+            for name, path in found.items()
+            if path is not None
+        }
+
+    return files

@@ -4,11 +4,14 @@ Every scene is compiled separately. To add or remove models, a simulation recomp
 copies the state of the remaining models.
 """
 
-from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, get_args
+import copy
+import os
+import threading
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, get_args
 
 import mujoco
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
@@ -17,7 +20,6 @@ from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction
 from gz_testauto.simulators.embedded.engine import Engine, mujoco_link_states
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.robot import DrivenRobot, MujocoRobot, drive_robot
-from gz_testauto.simulators.embedded.viewer import MujocoViewer, require_display
 from gz_testauto.simulators.embedded.wheel_drive import Skid
 from gz_testauto.simulators.engine_simulation import (
     EngineSimulation,
@@ -25,6 +27,9 @@ from gz_testauto.simulators.engine_simulation import (
     noise_generators,
 )
 from gz_testauto.simulators.interface import Scene
+
+CLOSES_S = 10.0
+"""Longest wall time (s) to wait until the window is closed."""
 
 
 class Settings(NamedTuple):
@@ -34,6 +39,64 @@ class Settings(NamedTuple):
     step_s: float
     fast_lidar: bool
     grip: bool
+
+
+def require_display() -> None:
+    """Raise ``MissingDependencyError`` if no display is available."""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise MissingDependencyError(
+            "MuJoCo's viewer needs a display, but DISPLAY and WAYLAND_DISPLAY are not set; over "
+            "ssh, use ssh -X"
+        )
+
+
+class MujocoViewer:
+    """The window of one simulator; it opens with the first state. If the user closes it, it stays
+    closed. It shows copies of model and state, so that no input in it changes the trial."""
+
+    def __init__(self) -> None:
+        self._window: Any = None
+        self._shown: Any = None
+        self._model: Any = None
+        self._data: Any = None
+        self._threads: Set[threading.Thread] = set()
+
+    def show(self, engine: Engine) -> None:
+        """Show the state of an engine. A recompiled engine gets a new window."""
+        if self._window is not None and not self._window.is_running():
+            return
+        if engine is not self._shown:
+            self.close()
+            self._open(engine)
+        with self._window.lock():
+            mujoco.mj_copyData(self._data, self._model, engine.data)
+        self._window.sync()
+
+    def _open(self, engine: Engine) -> None:
+        import glfw  # opens libraries of the window system
+        from mujoco import viewer
+
+        if not glfw.init():  # MuJoCo would end the process
+            raise MissingDependencyError(
+                "MuJoCo's viewer cannot open the display "
+                f"{os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')!r}"
+            )
+        self._shown, self._model = engine, copy.copy(engine.model)
+        self._data = mujoco.MjData(self._model)
+        mujoco.mj_copyData(self._data, self._model, engine.data)
+        before = set(threading.enumerate())
+        self._window = viewer.launch_passive(
+            self._model, self._data, show_left_ui=False, show_right_ui=False
+        )
+        self._threads = set(threading.enumerate()) - before
+
+    def close(self) -> None:
+        """Close the window. Idempotent."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+            for thread in self._threads:  # one that runs at the exit of the process crashes it
+                thread.join(CLOSES_S)
 
 
 class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
