@@ -1,10 +1,10 @@
 """Compare the results of two checkouts of this repository to the bit.
 
-Runs a few worlds of the shipped campaigns, a comparison of simulators and a training by the
-command line of each checkout (``CHECKOUT/bootstrap exec gz_testauto``), each with the
-configuration files of that checkout. Then compares the outcome of each trial, all recorded arrays
-(bitwise; NaN equals NaN), all values that are not wall times, and the bytes of generated worlds.
-Prints one table, and exits with status 1 if anything differs.
+Runs a few worlds of the shipped campaigns, a comparison of simulators, a search, a shrinking, a
+tuning and the standard set by the command line of each checkout (``CHECKOUT/bootstrap exec
+gz_testauto``), each with the configuration files of that checkout. Then compares the outcome of
+each trial, all recorded arrays (bitwise; NaN equals NaN), all values that are not wall times, and
+the bytes of generated worlds. Prints one table, and exits with status 1 if anything differs.
 
     ./bootstrap exec python3 benchmarks/same_bits.py ../baseline . [--simulator gazebo]
                                                      [--cases example,walkers] [--no-cache]
@@ -34,21 +34,19 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-RENAMED_FILES = {"--dwa--": "--dwa_fox--"}
+RENAMED_FILES = {}
 """Regular expression over a path in a results directory -> the path to compare under."""
-RENAMED_NAMES = {
-    f"mover_{metric}": f"object_{metric}"
-    for metric in ("distance_min_m", "drac_max_mps2", "pet_min_s", "tet_s", "tit_s2", "ttc_min_s")
-}
-RENAMED_NAMES["worth"] = "rewards"
+RENAMED_NAMES = {}
 """Array, column or metric in one checkout -> its name in the other."""
-RENAMED_PLANNERS = {"dwa": "dwa_fox"}
+RENAMED_PLANNERS = {}
 """Planner in one checkout -> its name in the other. A case must not have both."""
 
 WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall_time")
 """Names of arrays, columns and measures that depend on the wall clock or on the machine."""
 DESCRIPTIONS = {"format", "about", "card"}
 """Arrays of text that describe a file."""
+DOCUMENTS = {"search.json", "shrunk.json", "result.json", "tuning.json"}
+"""JSON files that are compared value by value."""
 ABSOLUTE_FOLDER = re.compile(r"(?<![\w.])/[^\s<>\"']*/")
 """Folder of an absolute path in a world file; the checkouts are in different folders."""
 IDENTITY = ("world", "planner", "repetition", "measure", "entry", "number")
@@ -63,40 +61,56 @@ SHOWN = 4
 def simulators_of(document, simulator):
     """Reduce the comparison of simulators to one terrain, and to entries that can run here."""
     reference, other = ("ode", "servo") if simulator == "gazebo" else ("servo", "wheels")
-    before_renaming = "drives" in document
-    for maneuver in document["drives" if before_renaming else "maneuvers"]:
+    for maneuver in document["maneuvers"]:
         maneuver["duration_s"] = 2
     entries = [
         entry for entry in document["entries"] if entry["name"] in (reference, other, "ideal")
     ]
     document.update(terrains=document["terrains"][:1], entries=entries, repetitions=2)
-    document["load" if before_renaming else "measure_load"] = False
-    document.update(half_step=False, reference=reference, baseline="ideal")
+    document.update(measure_load=False, half_step=False, reference=reference, baseline="ideal")
 
 
-def fewer_worlds(document, _simulator):
-    """Reduce the generated worlds to eight."""
-    document["worlds"]["count"] = 8
+def shorter_tuning(document, _simulator):
+    """Reduce the held-out worlds of a tuning."""
+    document["worlds"]["count"] = 4
 
 
-RUN = ("run",)
-TRAIN = ("train", "--steps", "3000", "--population", "4", "--episodes", "1")
-# name, configuration file, arguments, worlds embedded and in Gazebo, edits by file
+CAMPAIGN = (
+    "run {file} --simulator {simulator} --worlds {worlds} --out {out}",
+    "report {out} --csv {out}/trials.csv",
+)
+SHRINK = (
+    "run {file} --simulator {simulator} --worlds 1 --planners straight --out {out}",
+    "shrink {out} 0 straight --perturb 2 --out {out}/shrunk",
+    "perturb {out} --count 2",
+)
+SEARCH = ("search {file} --simulator {simulator} --budget 8 --perturb 2 --out {out}",)
+TUNE = (
+    "tune {file} --planner dwa_fox --parameters {folder}/dwa_fox_space.yaml --budget 24"
+    " --training-worlds 4 --simulator {simulator} --out {out}",
+)
+SET = ("benchmark fgm --only arena,crowd --worlds 2 --out {out}",)
+COMPARISON = ("simulators compare {file} --out {out}",)
+# name, configuration file, commands, worlds embedded and in Gazebo, edits by file
 CASES = {
-    "example": ("example_campaign.yaml", RUN, 2, 1, {}),
-    "walkers": ("walkers_campaign.yaml", RUN, 2, 1, {}),
-    "road": ("pedestrian_campaign.yaml", RUN, 1, 1, {}),
-    "barn": ("barn.yaml", RUN, 10, 2, {}),
-    "scenic": ("scenic/campaign.yaml", RUN, 2, 1, {}),
-    "crossing": ("crossing_campaign.yaml", RUN, 1, 1, {}),
-    "simulators": ("farley.yaml", ("simulators", "compare"), 0, 0, {"farley.yaml": simulators_of}),
-    "training": (
-        "arena.yaml",
-        TRAIN,
-        0,
-        0,
-        {"arena.yaml": fewer_worlds, "arena_held_out.yaml": fewer_worlds},
-    ),
+    "example": ("example_campaign.yaml", CAMPAIGN, 2, 1, {}),
+    "walkers": ("walkers_campaign.yaml", CAMPAIGN, 2, 1, {}),
+    "road": ("pedestrian_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "traffic": ("traffic_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "barn": ("barn.yaml", CAMPAIGN, 10, 2, {}),
+    "scenic": ("scenic/campaign.yaml", CAMPAIGN, 2, 1, {}),
+    "crossing": ("crossing_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "robots": ("robots_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "sensors": ("sensors_campaign.yaml", CAMPAIGN, 2, 1, {}),
+    "people": ("people_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "localization": ("localization/arena.yaml", CAMPAIGN, 2, 1, {}),
+    "furniture": ("furniture_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "caves": ("cave_campaign.yaml", CAMPAIGN, 1, 1, {}),
+    "simulators": ("farley.yaml", COMPARISON, 0, 0, {"farley.yaml": simulators_of}),
+    "search": ("example_campaign.yaml", SEARCH, 0, 0, {}),
+    "shrink": ("smoke_campaign.yaml", SHRINK, 0, 0, {}),
+    "tune": ("tune/arena.yaml", TUNE, 0, 0, {"tune/arena.yaml": shorter_tuning}),
+    "standard": ("smoke_campaign.yaml", SET, 0, 0, {}),
 }
 
 
@@ -134,10 +148,10 @@ class Checkout:
 
     def results(self, case, simulator, place):
         """Return the directory with the results of a case, from the cache if it is there."""
-        name, arguments, worlds, worlds_in_gazebo, edits = CASES[case]
+        name, commands, worlds, worlds_in_gazebo, edits = CASES[case]
         if case == "barn" and "BARN_ROOT" not in os.environ:
             raise SkipCaseError("BARN_ROOT is not set")
-        source = place / "source"
+        source, out = place / "source", place / "out"
         shutil.copytree(self.path / "config", source / "config")
         for folder in ("worlds", "models"):
             os.symlink(self.path / folder, source / folder)
@@ -146,20 +160,22 @@ class Checkout:
             document = yaml.safe_load(path.read_text(encoding="utf-8"))
             edit(document, simulator)
             path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-        command = [*arguments, str(find_file(source / "config", name))]
-        if arguments == RUN:
-            count = worlds_in_gazebo if simulator == "gazebo" else worlds
-            command += ["--simulator", simulator, "--worlds", str(count)]
-        definition = [case, simulator, *command[:-1]]
-        definition += [find_file(source / "config", file).read_text() for file in edits]
-        digest = hashlib.sha256(json.dumps(definition).replace(str(place), "").encode()).hexdigest()
+        file = find_file(source / "config", name)
+        values = {
+            "file": file,
+            "folder": file.parent,
+            "simulator": simulator,
+            "worlds": worlds_in_gazebo if simulator == "gazebo" else worlds,
+            "out": out,
+        }
+        definition = [case, simulator, *commands, str(values["worlds"])]
+        definition += [find_file(source / "config", edited).read_text() for edited in edits]
+        digest = hashlib.sha256(json.dumps(definition).encode()).hexdigest()
         kept = self._cache / f"{self.commit}-{digest[:12]}"
         if self._keep and kept.is_dir():
             return kept
-        out = place / "out"
-        self.run([*command, "--out", str(out)])
-        if arguments == RUN:
-            self.run(["report", str(out), "--csv", str(out / "trials.csv")])
+        for command in commands:
+            self.run(command.format(**values).split())
         if self._keep:
             self._cache.mkdir(parents=True, exist_ok=True)
             partial = kept.with_name(f"{kept.name}.{os.getpid()}")
@@ -222,10 +238,24 @@ def facts_of(out):
         elif path.suffix == ".csv":
             with path.open(newline="", encoding="utf-8") as stream:
                 values.update(rows_of(name, csv.DictReader(stream)))
+        elif path.name in DOCUMENTS:
+            values.update(leaves_of(name, json.loads(path.read_text(encoding="utf-8"))))
         elif path.suffix == ".jsonl":
             lines = path.read_text(encoding="utf-8").splitlines()
             values.update(rows_of(name, map(json.loads, lines)))
     return arrays, values
+
+
+def leaves_of(name, document):
+    """Return the values of a JSON document, each named by its place."""
+    if not isinstance(document, (dict, list)):
+        return {name: document}
+    parts = document.items() if isinstance(document, dict) else enumerate(document)
+    leaves = {}
+    for key, part in parts:
+        if not WALL.search(str(key)):
+            leaves.update(leaves_of(f"{name}: {key}", part))
+    return leaves
 
 
 def rows_of(name, rows):
