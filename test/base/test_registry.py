@@ -187,7 +187,7 @@ def test_library_missing_while_a_plugin_runs_is_reported_with_the_pip_command(ex
 
 
 def test_outline_of_a_module_is_the_first_line_of_its_docstring_and_a_constant():
-    registry = Registry("verb", {"this": "this", "json": "json.decoder"})
+    registry = Registry("verb", {"json": "json.decoder", "pickle": "pickle"})
     assert registry.outline("json", "GROUP") == ("Implementation of JSONDecoder", None)
-    text, constant = registry.outline("this", "s")
-    assert text == "" and constant.startswith("Gur Mra")
+    text, constant = registry.outline("pickle", "format_version")
+    assert text == "Create portable serialized representations of Python objects." and constant

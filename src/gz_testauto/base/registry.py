@@ -30,6 +30,7 @@ import difflib
 import importlib
 import importlib.util
 import logging
+import re
 import sys
 from functools import lru_cache, partial
 from importlib import metadata
@@ -172,13 +173,9 @@ class Registry:
             return str(module.__doc__ or "").partition("\n")[0], getattr(module, constant, None)
         spec = importlib.util.find_spec(self._references[name])
         source = getattr(spec.loader, "get_source")(spec.name) if spec else ""  # noqa: B009
-        tree = ast.parse(source or "")
-        values = [
-            ast.literal_eval(node.value)
-            for node in tree.body
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == constant
-        ]
-        return (ast.get_docstring(tree) or "").partition("\n")[0], (values or [None])[0]
+        text = ast.get_docstring(ast.parse(source or "")) or ""
+        value = re.search(rf"^{constant} = (.+)$", source or "", re.MULTILINE)
+        return text.partition("\n")[0], value and ast.literal_eval(value[1])
 
     def _discover(self) -> None:
         if self._discovered:

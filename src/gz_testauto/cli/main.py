@@ -45,17 +45,10 @@ VERBS = Registry(
     },
 )
 
-GROUPS = (
-    "start",
-    "worlds",
-    "continuous integration",
-    "failures",
-    "planners",
-    "results",
-    "tools",
-    "other packages",
-)
-"""The groups of ``--help``. A verb without ``GROUP`` is in the last one."""
+GROUPS = ("start", "worlds", "continuous integration", "failures", "planners", "results", "tools")
+"""The first groups of ``--help``, in this order."""
+NO_GROUP = ("other packages", 0)
+"""The group and position of a verb without the constant ``GROUP``."""
 
 _FULL = (
     "free space on the device; for temporary files, you can also set TMPDIR to a directory on "
@@ -289,7 +282,7 @@ def grouped_verbs() -> Dict[str, Dict[str, str]]:
     places = []
     for name in VERBS.names():
         summary, group = VERBS.outline(name, "GROUP")
-        places.append((*(group or (GROUPS[-1], 0)), name, summary))
+        places.append((*(group or NO_GROUP), name, summary))
     for group, _, name, summary in sorted(places, key=lambda place: place[1]):
         groups.setdefault(group, {})[name] = summary
     return {group: verbs for group, verbs in groups.items() if verbs}

@@ -174,6 +174,8 @@ def test_a_changed_campaign_file_is_rejected_with_its_path(folder, tmp_path, cap
         ([], ["strait"], "did you mean 'straight'"),
         ([], ["straight", "straight"], "'straight' appears twice"),
         ([], ["missing.yaml"], "missing.yaml"),
+        ([], [], "PLANNER is missing"),
+        (["--verify", "card.json", "--retry-invalid"], [], "--retry-invalid has no meaning"),
     ],
 )
 def test_wrong_options_are_rejected_in_one_line(folder, tmp_path, capsys, options, planners, named):

@@ -28,25 +28,14 @@ GROUP = ("results", 2)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command-line arguments."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "directory",
-        metavar="DIRECTORY",
-        type=Path,
-        nargs="?",
-        help="results directory of a campaign",
-    )
-    source.add_argument(
-        "--extract",
-        type=Path,
-        metavar="ARCHIVE",
-        help="file that `gz_testauto pack` has written, which is extracted",
-    )
+    source.add_argument("directory", type=Path, nargs="?", help="results directory of a campaign")
+    source.add_argument("--extract", type=Path, metavar="FILE", help="pack that is extracted")
     parser.add_argument(
         "--out",
         type=Path,
         metavar="PATH",
         help="file or directory to create, which must not exist (default: DIRECTORY.zip, or "
-        "ARCHIVE without its suffix)",
+        "FILE without its suffix)",
     )
 
 

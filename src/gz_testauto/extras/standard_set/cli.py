@@ -53,7 +53,6 @@ from gz_testauto.extras.standard_set.verification import (
     differing_trials,
     differing_versions,
     summarized,
-    version_text,
 )
 from gz_testauto.report.plain import report_console
 from gz_testauto.results.comparability import SHA256
@@ -222,7 +221,6 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
         hashes = runner.prepare(spec, directory)
         manifest = Manifest.read(CampaignDirectory(directory))
         worlds += differing_class(name, result, standard.path(name), spec, manifest, hashes)
-        inputs += differing_versions(card, manifest.content)
         inputs += differing_planner(card.planner, planner, manifest.inputs)
     _print_lines(worlds)
     if worlds:
@@ -231,11 +229,7 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
     again = runner.card(planner, list(card.classes), out)
     if again is None:
         return None
-    inputs += [
-        version_text(name, again.versions, card.versions)
-        for name in sorted({*card.versions, *again.versions})
-        if card.versions.get(name) != again.versions.get(name)
-    ]
+    inputs += differing_versions(card, again)
     trials = differing_trials(card, again)
     _print_lines([*dict.fromkeys(inputs), *summarized(trials)])
     compared = sum(len(one.trials) for one in card.classes.values())

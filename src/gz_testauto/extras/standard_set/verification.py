@@ -10,7 +10,6 @@ from gz_testauto.extras.standard_set.card import (
     ScoreCard,
     class_files,
     planner_identity,
-    versions_of,
 )
 from gz_testauto.results.comparability import comparable, list_differences
 from gz_testauto.results.manifest import Manifest
@@ -46,25 +45,14 @@ def differing_class(
     return lines
 
 
-def differing_versions(card: ScoreCard, content: Mapping[str, Any]) -> List[str]:
-    """Return the differing versions of software, before the start of the simulator.
-
-    ``content`` is that of a manifest.
-    """
-    now = versions_of(content)
+def differing_versions(card: ScoreCard, again: ScoreCard) -> List[str]:
+    """Return a line for each version of software that differs."""
+    now, stored, absent = again.versions, card.versions, "not installed"
     return [
-        version_text(name, now, card.versions)
-        for name in sorted({*now, *card.versions})
-        if not name.startswith("simulator ") and now.get(name) != card.versions.get(name)
-    ]
-
-
-def version_text(name: str, now: Mapping[str, str], stored: Mapping[str, str]) -> str:
-    """Return a line about one version that differs."""
-    absent = "not installed"
-    return (
         f"version of {name} is {now.get(name, absent)}, was {stored.get(name, absent)} in the card"
-    )
+        for name in sorted({*now, *stored})
+        if now.get(name) != stored.get(name)
+    ]
 
 
 def differing_planner(

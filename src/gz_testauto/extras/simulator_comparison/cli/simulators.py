@@ -59,10 +59,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     two_simulators.add_agreement_arguments(command("agreement", two_simulators.run_agreement))
     two_simulators.add_screen_arguments(command("screen", two_simulators.run_screening))
     compare = command("compare", _compare)
-    compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
-    compare.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
-    )
+    report = command("report", _report)
+    probe = command("probe", _probe)
+    imported = command("import", _import)
+    for part in (compare, probe, imported):
+        part.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
+    for part in (compare, imported):
+        part.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
+        )
     compare.add_argument(
         "--workers",
         type=worker_count,
@@ -71,26 +76,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of simulators that run in parallel (default: number of processors, "
         "here %(default)s)",
     )
-    report = command("report", _report)
     report.add_argument(
         "out", type=Path, metavar="DIR", help="results directory of `simulators compare`"
     )
-    probe = command("probe", _probe)
-    probe.add_argument("bench", type=Path, help="specification with simulators and terrains (YAML)")
     probe.add_argument(
         "--entry",
         metavar="NAME",
         help="measure only the simulator of this entry of the specification (default: all)",
     )
-    imported = command("import", _import)
-    imported.add_argument(
-        "bench", type=Path, help="specification with the format of the recordings (YAML)"
-    )
     imported.add_argument(
         "entry", help="name of the entry of the specification whose recordings are read"
-    )
-    imported.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory for the CSV files"
     )
 
 

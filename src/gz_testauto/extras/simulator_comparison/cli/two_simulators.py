@@ -74,41 +74,26 @@ def run_agreement(arguments: argparse.Namespace) -> int:
       gz_testauto simulators agreement config/campaign.yaml --out results/agreement --worlds 20
       gz_testauto simulators agreement config/campaign.yaml --open-loop
     """
+    from gz_testauto.extras.simulator_comparison.bench import runner, simulator_process
+
     specs = _on_two_simulators(arguments, arguments.simulators, "--simulators")
     if arguments.out is None and not arguments.open_loop:
         raise SpecError("--out is missing; specify it, or use --open-loop, which does not need it")
-    if arguments.open_loop and arguments.out is None:
-        with tempfile.TemporaryDirectory() as folder:
-            status = _open_loop(specs, Path(folder))
-    else:
-        status = _open_loop(specs, arguments.out / "open_loop")
-    if arguments.open_loop or status:
-        return status
-    print()
+    bench, handle = open_loop_bench(*specs), simulator_process.SimulatorRunner
     stop = StopSignals(on_first=announce_stop)
-    with stop:
+    with stop, tempfile.TemporaryDirectory() as folder:
+        out = (arguments.out or Path(folder)) / "open_loop"
+        simulated = runner.run_bench(bench, out, print_status, stop, handle)
+        if not stop():
+            print_open_loop(evaluate_bench(bench, simulated.recordings, simulated.conditions))
+        if stop() or arguments.open_loop:
+            return exit_status(stop)
+        print()
         results = [
             _run_trials(spec, arguments, TrialSelection(arguments.worlds), stop) for spec in specs
         ]
     print_agreement(agreement(*results), specs[0].simulator, specs[1].simulator)
     return exit_status(stop, *results)
-
-
-def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
-    """Run the maneuvers in both simulators and print the comparison. Return 0, or 128 + the signal
-    number after a stop."""
-    from gz_testauto.extras.simulator_comparison.bench import runner, simulator_process
-
-    bench = open_loop_bench(*specs)
-    stop = StopSignals(on_first=announce_stop)
-    with stop:
-        simulated = runner.run_bench(
-            bench, out, print_status, stop, simulator_process.SimulatorRunner
-        )
-    if stop():
-        return stop.exit_status
-    print_open_loop(evaluate_bench(bench, simulated.recordings, simulated.conditions))
-    return 0
 
 
 def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,28 +137,24 @@ def run_screening(arguments: argparse.Namespace) -> int:
     example:
       gz_testauto simulators screen campaign.yaml --out results/big --fast embedded --slow gazebo
     """
-    stop = StopSignals(on_first=announce_stop)
-    with stop:
-        return _screen(arguments, stop)
-
-
-def _screen(arguments: argparse.Namespace, stop: StopSignals) -> int:
     names = (arguments.fast, arguments.slow)
     fast, slow = _on_two_simulators(arguments, names, "--fast and --slow")
     selection = TrialSelection(arguments.worlds, arguments.planners)
-    screened = _run_trials(fast, arguments, selection, stop, arguments.resume)
-    print_results(screened, arguments.out / fast.simulator, arguments.json)
-    if stop():
-        print("stopped while screening; the same command continues", file=sys.stderr)
-        return exit_status(stop, screened)
-    chosen = choose_trials(screened, fast.seed, arguments.closest, arguments.control)
-    confirmed = _run_trials(slow, arguments, TrialSelection(trials=chosen.trials), stop)
-    print_confirmation(
-        confirmation(screened, confirmed, chosen.reasons, CONTROL),
-        fast.simulator,
-        slow.simulator,
-        report_console(sys.stderr) if arguments.json else None,
-    )
+    stop = StopSignals(on_first=announce_stop)
+    with stop:
+        screened = _run_trials(fast, arguments, selection, stop, arguments.resume)
+        print_results(screened, arguments.out / fast.simulator, arguments.json)
+        if stop():
+            print("stopped while screening; the same command continues", file=sys.stderr)
+            return exit_status(stop, screened)
+        chosen = choose_trials(screened, fast.seed, arguments.closest, arguments.control)
+        confirmed = _run_trials(slow, arguments, TrialSelection(trials=chosen.trials), stop)
+        print_confirmation(
+            confirmation(screened, confirmed, chosen.reasons, CONTROL),
+            fast.simulator,
+            slow.simulator,
+            report_console(sys.stderr) if arguments.json else None,
+        )
     print(f"confirmation: {arguments.out / slow.simulator}", file=sys.stderr)
     if stop():
         print("stopped while confirming; the same command continues", file=sys.stderr)
