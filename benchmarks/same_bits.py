@@ -242,7 +242,8 @@ def facts_of(out):
             values.update(leaves_of(name, json.loads(path.read_text(encoding="utf-8"))))
         elif path.suffix == ".jsonl":
             lines = path.read_text(encoding="utf-8").splitlines()
-            values.update(rows_of(name, map(json.loads, lines)))
+            rows = [row for row in map(json.loads, lines) if "inputs" not in row]  # have paths
+            values.update(rows_of(name, rows))
     return arrays, values
 
 
