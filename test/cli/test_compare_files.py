@@ -21,7 +21,7 @@ def two(run, tmp_path):
     for name in ("a", "b"):
         run(
             lambda trial, name=name: (
-                Outcome.COLLIDED if (trial.planner, name) == ("fgm", "a") else Outcome.REACHED
+                Outcome.COLLIDED if (trial.planner.name, name) == ("fgm", "a") else Outcome.REACHED
             ),
             out=tmp_path / name,
         )

@@ -52,7 +52,7 @@ def executor_that_raises(error):
         raise error
 
     executor = object.__new__(RosTrialExecutor)
-    executor._campaign = types.SimpleNamespace(actors=fail)
+    executor._bed = types.SimpleNamespace(actors=fail)
     return executor
 
 

@@ -105,14 +105,9 @@ def test_stack_key_selects_the_kind_of_a_campaign():
     smoke = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
     assert type(load(EXAMPLE, CampaignSpec)) is StackCampaignSpec
     assert type(smoke) is BuiltinCampaignSpec
-    assert (
-        parse(
-            (CONFIG / "smoke_campaign.yaml").read_text() + "stack: null\n",
-            CampaignSpec,
-            CONFIG / "smoke_campaign.yaml",
-        )
-        == smoke
-    )
+    path = CONFIG / "smoke_campaign.yaml"
+    with pytest.raises(SpecError, match=r"smoke_campaign\.yaml:\d+: stack "):
+        parse(path.read_text() + "stack: null\n", CampaignSpec, path)
     with pytest.raises(TypeError, match="use the subclass that CampaignSpec"):
         CampaignSpec.model_validate(smoke.model_dump())
 

@@ -27,16 +27,13 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     simulator stays the same. Raises ``SpecError`` if the campaign has a ``stack``, because the
     launch files of the stack start the simulator.
     """
-    if not isinstance(spec, BuiltinCampaignSpec):
-        remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
-        raise SpecError(
-            f"campaign {spec.name}: the launch files of its stack start the simulator; {remedy}"
-        )
-    chosen = chosen_simulator(name or spec.simulator)
-    if chosen == spec.simulator:
-        return spec
-    options = spec.simulator_options if chosen == chosen_simulator(spec.simulator) else {}
-    return spec.model_copy(update={"simulator": chosen, "simulator_options": options})
+    remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
+    campaign = spec.without_stack(remedy)
+    chosen = chosen_simulator(name or campaign.simulator)
+    if chosen == campaign.simulator:
+        return campaign
+    options = campaign.simulator_options if chosen == chosen_simulator(campaign.simulator) else {}
+    return campaign.model_copy(update={"simulator": chosen, "simulator_options": options})
 
 
 def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:

@@ -315,7 +315,7 @@ class TrialRunner:
                 raise SpecError(unknown_name("planner", name, [*entries, *PLANNERS.names()]))
             entries[name] = BuiltinPlannerSpec(name=name, plugin=name)
         entry = entries[name]
-        return entry.model_copy(update={"parameters": {**entry.parameters, **(parameters or {})}})
+        return entry.with_settings(entry.name, parameters or {})
 
 
 def path_of_mission_m(

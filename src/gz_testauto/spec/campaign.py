@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.actors import ActorSpec, TrackingSpec
@@ -82,6 +83,15 @@ class PlannerSpec(LocatedSpec):
     name: str = Field(pattern=NAME)
     """Name of the planner in tables and in names of result files."""
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the planner, by name."""
+        raise NotImplementedError
+
+    def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
+        """Return the planner as another entry of a campaign, with further settings."""
+        raise NotImplementedError
+
 
 class BuiltinPlannerSpec(PlannerSpec):
     """A planner plug-in with its parameters.
@@ -94,8 +104,16 @@ class BuiltinPlannerSpec(PlannerSpec):
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """Parameters of the planner's constructor. A value that starts with ``./``, ``../``,
     ``package://`` or ``file://`` is the path of a file."""
-    launch: None = None
-    """Always None. The key exists because results contain it for every planner."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the parameters."""
+        return self.parameters
+
+    def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
+        """Return the planner with another name and further parameters."""
+        parameters = {**self.parameters, **settings}
+        return self.model_copy(update={"name": name, "parameters": parameters})
 
     @model_validator(mode="before")
     @classmethod
@@ -118,13 +136,19 @@ class StackPlannerSpec(PlannerSpec):
     """A planner of a navigation stack. It either changes arguments of the launch file in
     ``stack.navigation``, or has a separate launch file."""
 
-    plugin: Literal[""] = ""
-    """Always empty. The key exists because results contain it for every planner."""
-    parameters: Annotated[Dict[str, Any], Field(max_length=0)] = Field(default_factory=dict)
-    """Always empty. The key exists because results contain it for every planner."""
     launch: LaunchSpec
     """A launch file, or only arguments, which are added to the arguments of
     ``stack.navigation``."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the arguments of the launch file."""
+        return self.launch.args
+
+    def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
+        """Return the planner with another name and further arguments."""
+        launch = self.launch.model_copy(update={"args": {**self.launch.args, **settings}})
+        return self.model_copy(update={"name": name, "launch": launch})
 
     @model_validator(mode="before")
     @classmethod
@@ -310,8 +334,15 @@ class CampaignSpec(LocatedSpec):
         ``data`` has the key ``stack``, otherwise :class:`BuiltinCampaignSpec`."""
         if cls is not CampaignSpec:
             return cls
-        kind = BuiltinCampaignSpec if data.get("stack") is None else StackCampaignSpec
+        kind = StackCampaignSpec if "stack" in data else BuiltinCampaignSpec
         return cast(Type[Self], kind)
+
+    def without_stack(self, remedy: str) -> "BuiltinCampaignSpec":
+        """Return this campaign. Raises ``SpecError`` with the ``remedy`` if it has a stack."""
+        raise SpecError(
+            f"campaign {self.name}: the launch files of its stack start simulator and planners, "
+            f"which is not supported here; {remedy}"
+        )
 
     @property
     def others_move(self) -> bool:
@@ -501,8 +532,6 @@ def _require_unless_set_by_source(
 class BuiltinCampaignSpec(CampaignSpec):
     """A campaign that runs planners of this package in a simulator that the package starts."""
 
-    stack: None = None
-    """Always None. The key exists because results contain it for every campaign."""
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: str = "auto"
@@ -510,6 +539,10 @@ class BuiltinCampaignSpec(CampaignSpec):
     otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
     """Options of the simulator. docs/simulators.md lists the options of each simulator."""
+
+    def without_stack(self, remedy: str) -> "BuiltinCampaignSpec":
+        """Return this campaign."""
+        return self
 
 
 class _OnStack(Spec):

@@ -191,8 +191,11 @@ class ObstacleGroup(Spec):
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
         super().__pydantic_init_subclass__(**options)
-        extras = {name: field.json_schema_extra for name, field in cls.model_fields.items()}
-        sizes = {name: extra["size"] for name, extra in extras.items() if isinstance(extra, dict)}
+        sizes = {
+            name: field.json_schema_extra["size"]
+            for name, field in cls.model_fields.items()
+            if isinstance(field.json_schema_extra, dict) and "size" in field.json_schema_extra
+        }
         cls.size_names, cls.default_size = tuple(sizes), tuple(sizes.values())
 
     @model_validator(mode="after")

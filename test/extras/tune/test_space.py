@@ -9,7 +9,6 @@ from gz_testauto.extras.tune.space import (
     SpaceSpec,
     draw_candidates,
     parameters_to_tune,
-    with_values,
 )
 from gz_testauto.spec.campaign import BuiltinPlannerSpec, CampaignSpec, StackPlannerSpec
 from gz_testauto.spec.loader import load
@@ -111,10 +110,10 @@ def test_choice_of_files_is_relative_to_the_space(tmp_path, stack):
 
 
 def test_values_replace_parameters_and_launch_arguments():
-    entry = with_values(FOX, "fox_c01", {"reach_m": 2.0})
+    entry = FOX.with_settings("fox_c01", {"reach_m": 2.0})
     assert entry.plugin == "dwa_fox"
     assert entry.parameters == {"margin_m": 0.2, "reach_m": 2.0}
-    assert with_values(STACK, "c", {"speed": 2.0}).launch.args == {"speed": 2.0}
+    assert STACK.with_settings("c", {"speed": 2.0}).launch.args == {"speed": 2.0}
     assert STACK.launch.args == {"speed": 1.0}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import LaserScan
+from trial_values import trial_value
 
 from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.errors import NavigatorError
@@ -80,14 +81,13 @@ class Stack:
         stack = SimpleNamespace(
             names=names, frames=SimpleNamespace(base="base"), start_timeout_s=30.0
         )
-        campaign = SimpleNamespace(
+        bed = SimpleNamespace(
             robot=SimpleNamespace(name="robot"),
             spec=SimpleNamespace(stack=stack, worlds=SimpleNamespace(obstacle_pattern=None)),
             static_map=SimpleNamespace(scan_height_m=0.3),
-            world=lambda trial: trial,
             world_scene=lambda world: scene,
         )
-        self.check = CostmapCheck(campaign, self)
+        self.check = CostmapCheck(bed, self)
 
     def pose_of(self, frame, reference):
         return {("laser", "base"): self.lidar, ("base", "odom"): self.base}[frame, reference]
@@ -100,7 +100,7 @@ class Stack:
     def look(self, *extra_models):
         self.extra_models = extra_models
         self.check.require_marks(
-            "a trial", self.true_states, lambda: self.scan, lambda: None, extra_models
+            trial_value(), self.true_states, lambda: self.scan, lambda: None, extra_models
         )
 
     def true_states(self, names):
@@ -182,7 +182,7 @@ def test_an_obstacle_that_the_scan_has_at_its_previous_pose_is_reported(monkeypa
 def test_the_check_waits_for_a_slow_scan(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[], [BOX_FACE]])
     heard = iter([scan_of(math.inf), scan_of(1.0)])
-    stack.check.require_marks("a trial", stack.true_states, lambda: next(heard), lambda: None)
+    stack.check.require_marks(trial_value(), stack.true_states, lambda: next(heard), lambda: None)
 
 
 def test_one_mark_is_sufficient_if_another_topic_marks_the_costmap(monkeypatch):

@@ -109,7 +109,7 @@ class LoadingStack(LaunchedStack):
         )
         self._parts = {"robot": part}
         self._stack = SimpleNamespace(start_timeout_s=90.0)
-        self._campaign = SimpleNamespace(robot=SimpleNamespace(name="rosbot"))
+        self._bed = SimpleNamespace(robot=SimpleNamespace(name="rosbot"))
         self._gazebo = SimpleNamespace(model_names=self._answer)
         self._models, self._silence = frozenset(), ""
         self._clock, self._silent_calls = clock, silent_calls

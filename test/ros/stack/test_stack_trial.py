@@ -50,6 +50,7 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
     """The error is no ``SceneError``: gazebo_ros is not repeatable, so another attempt can pass."""
     cold = StackTrialRunner.__new__(StackTrialRunner)
     cold._bed = SimpleNamespace(
+        spec=None,
         robot=SimpleNamespace(name="limo"),
         monitor=lambda trial, extra_models: FallenMonitor(),
         actors=lambda trial: TrialActors(),

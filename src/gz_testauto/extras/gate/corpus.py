@@ -177,11 +177,7 @@ def corpus_planners(
 
     Raises ``SpecError`` for an unknown planner or a campaign with a navigation stack.
     """
-    if not isinstance(spec, BuiltinCampaignSpec):
-        raise SpecError(
-            f"campaign {spec.name}: a corpus supports only planners of this package and of "
-            "plug-ins, not a stack; omit the corpus"
-        )
+    spec = spec.without_stack("omit the corpus")
     known = {entry.name: entry for entry in spec.planners}
     for name in planners:
         if name not in known:

@@ -60,11 +60,7 @@ def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSp
 
     Raises ``SpecError`` if the campaign has no random obstacles, or a stack.
     """
-    if not isinstance(spec, BuiltinCampaignSpec):
-        raise SpecError(
-            f"campaign {spec.name}: a search repeats failures with small changes, so it does not "
-            "support a stack; use planners of this package or of plug-ins"
-        )
+    spec = spec.without_stack("search with planners of this package or of plug-ins")
     if spec.worlds.obstacles is None or spec.worlds.base is None:
         raise SpecError(
             f"campaign {spec.name}: worlds has no random obstacles to search; specify worlds.base "

@@ -1,4 +1,4 @@
-"""Measure the robustness of outcomes: repeat trials with small changes.
+"""Repeat trials with small changes, and label their outcomes.
 
 By default, all failed trials of a campaign are repeated. In each repeat, obstacles and start move
 by 1 to 10 mm, and the lidar has noise of 10 mm. Every second repeat has half of the physics step,

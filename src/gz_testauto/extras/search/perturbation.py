@@ -79,11 +79,7 @@ def _shifted(pose: Pose2D, random: np.random.Generator) -> Pose2D:
 
 def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
     """Return the campaign with noise, and with half of the step if the simulator has the option."""
-    if not isinstance(spec, BuiltinCampaignSpec):
-        raise SpecError(
-            f"campaign {spec.name}: perturbed trials are supported only with planners of this "
-            "package, not with a stack; omit the perturbed trials"
-        )
+    spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
     names = [entry["name"] for entry in data["randomize"]]
     if NOISE in names:

@@ -175,12 +175,10 @@ def _of_plugin(name: str, one: ParameterSpec, entry: BuiltinPlannerSpec) -> Para
 def _of_argument(
     name: str, one: ParameterSpec, entry: StackPlannerSpec, spec: StackCampaignSpec
 ) -> Parameter:
-    arguments = {**entry.launch.args, name: ""}
-    changed = entry.model_copy(
-        update={"launch": entry.launch.model_copy(update={"args": arguments})}
-    )
     try:
-        check_launch(spec.navigation(changed), f"planner {entry.name}")
+        check_launch(
+            spec.navigation(entry.with_settings(entry.name, {name: ""})), f"planner {entry.name}"
+        )
     except SpecError as error:
         raise ParameterError(str(error), name) from error
     if one.choice is not None:
@@ -228,18 +226,6 @@ def _declared(
         margin = 0.01 * (high - low)  # the limits themselves are not allowed
         low, high = low + margin, high - margin
     return Parameter(name, float(low), float(high), log, whole)
-
-
-def with_values(entry: PlannerSpec, name: str, values: Mapping[str, Any]) -> PlannerSpec:
-    """Return the planner as another entry ``name`` of a campaign, with changed parameters or launch
-    arguments."""
-    if isinstance(entry, StackPlannerSpec):
-        launch = entry.launch.model_copy(update={"args": {**entry.launch.args, **values}})
-        return entry.model_copy(update={"name": name, "launch": launch})
-    assert isinstance(entry, BuiltinPlannerSpec)
-    return entry.model_copy(
-        update={"name": name, "parameters": {**entry.parameters, **dict(values)}}
-    )
 
 
 def draw_candidates(

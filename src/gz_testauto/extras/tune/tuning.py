@@ -20,7 +20,7 @@ from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.tune.race import Loss, Losses, RacePlan, largest_plan, least_plan, race
-from gz_testauto.extras.tune.space import Parameter, Values, draw_candidates, with_values
+from gz_testauto.extras.tune.space import Parameter, Values, draw_candidates
 from gz_testauto.report.plain import count_text
 from gz_testauto.results.comparability import list_differences, refuse_differences
 from gz_testauto.results.directory import RunDirectory, write_atomically
@@ -79,13 +79,13 @@ class Tuning:
     def entries(self) -> Tuple[PlannerSpec, ...]:
         """Return the planner entries of all candidates."""
         return tuple(
-            with_values(self.entry, self.name(number), values)
+            self.entry.with_settings(self.name(number), values)
             for number, values in enumerate(self.candidates)
         )
 
     def tuned_entry(self, number: int) -> PlannerSpec:
         """Return the planner entry of the tuned planner with the values of a candidate."""
-        return with_values(self.entry, f"{self.entry.name}_tuned", self.candidates[number])
+        return self.entry.with_settings(f"{self.entry.name}_tuned", self.candidates[number])
 
 
 def planner_to_tune(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
