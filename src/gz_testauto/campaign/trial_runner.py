@@ -139,11 +139,6 @@ class TrialRunner:
         self._worlds = None
 
     @property
-    def robot_height_m(self) -> Tuple[float, float]:
-        """The heights (m) of the lowest and the highest point of the robot."""
-        return self._bed.robot.height_m
-
-    @property
     def worlds(self) -> Tuple[WorldRecord, ...]:
         """The worlds of the campaign, which are generated in a temporary directory at first use."""
         if self._worlds is None:

@@ -146,7 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
             return stop.exit_status
     if len(trials) == 1:
         count = read_counts(directory.path, results).get(trials[0].index, NO_REPEATS)
-        print(f"{escape_text(trials[0].label)}: {count.text('repeats', 'have its outcome')}")
+        share = f"{count.text('repeats', 'have its outcome')}, so it is {count.label}"
+        print(f"{escape_text(trials[0].label)}: {share}")
     else:
         robustness = section(directory.path, results)
         if robustness is not None:
