@@ -230,8 +230,8 @@ def test_tree_finds_the_split_and_reports_rates_of_the_other_half():
     assert all("f1" in leaf.conditions[0] for leaf in leaves)
     assert sum(leaf.worlds for leaf in leaves) == 100
     assert sum(leaf.trials for leaf in leaves) == 100
-    assert leaves[0].rate.value < 0.1 < 0.9 < leaves[-1].rate.value
-    assert all(leaf.rate.has_interval for leaf in leaves)
+    assert leaves[0].rate < 0.1 < 0.9 < leaves[-1].rate
+    assert all(leaf.low is not None for leaf in leaves)
 
 
 def test_split_does_not_depend_on_the_half_of_the_rates():

@@ -96,16 +96,11 @@ class KnownFeatures:
                     for name, value in found.items()
                 }
             self._of_worlds[feature] = found
-        self._of_worlds.update(_obstacle_counts(directory, results))
+        self._of_worlds.update(_obstacle_counts(directory))
         drawn = sorted(
             {key for one in results.trials for key in one.metrics if key.startswith(PREFIX)}
         )
         self._of_trials = [Feature(key, *words_and_unit(key)) for key in drawn]
-
-    @property
-    def names(self) -> List[str]:
-        """Return the names of all features."""
-        return [one.name for one in (*self._of_worlds, *self._of_trials)]
 
     def table(self, names: Optional[Sequence[str]], planners: Sequence[str]) -> FeatureTable:
         """Return the valid trials of some planners with the features ``names``, or with those of
@@ -162,7 +157,7 @@ def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[s
 
 
 def _obstacle_counts(
-    directory: CampaignDirectory, results: CampaignResults
+    directory: CampaignDirectory,
 ) -> Iterable[Tuple[Feature, Dict[str, float]]]:
     """Yield the number of obstacles of each world, and the number of each type, if ``worlds.json``
     contains obstacles."""

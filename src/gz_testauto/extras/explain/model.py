@@ -98,17 +98,10 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
         )
     notes += _separation_notes(design, table)
     notes += _misfit_notes(design, table)
-    estimates = _estimates(fit, design, table)
-    effects = tuple(
-        FeatureEffect(feature, float(table.values[:, at].mean()), float(deviation[at]), ratio, p)
-        for at, (feature, ratio, p) in enumerate(
-            zip(
-                table.features,
-                [ratio for ratio, _ in estimates],
-                holm([p for _, p in estimates]),
-            )
-        )
-    )
+    ratios, p_values = zip(*_estimates(fit, design, table))
+    means = [float(values.mean()) for values in table.values.T]
+    rows = zip(table.features, means, deviation.tolist(), ratios, holm(p_values))
+    effects = tuple(FeatureEffect(*row) for row in rows)
     worlds, with_failure, _ = _world_counts(table)
     found = Explanation(
         tuple(dict.fromkeys(table.planners)),

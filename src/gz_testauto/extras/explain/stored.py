@@ -41,8 +41,9 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class LeafRow:
-    """A leaf of the tree, with the rate of failures in the second half of the worlds. Limits that
-    do not exist, for example for a single world, are None."""
+    """A leaf of the tree, with the rate of failures in the second half of the worlds.
+    ``conditions`` describe its trials, and are empty if the tree has no split. Limits that do not
+    exist, for example for a single world, are None."""
 
     conditions: Tuple[str, ...]
     worlds: int
@@ -69,7 +70,11 @@ class ExplanationFile:
 
     @classmethod
     def of(
-        cls, found: Explanation, leaves: Sequence, notes: Sequence[str], results: CampaignResults
+        cls,
+        found: Explanation,
+        leaves: Sequence[LeafRow],
+        notes: Sequence[str],
+        results: CampaignResults,
     ) -> "ExplanationFile":
         """Return the content for an explanation of ``results``."""
         effects = tuple(
@@ -81,21 +86,11 @@ class ExplanationFile:
                 one.deviation * one.feature.factor,
                 one.odds_ratio.value,
                 one.odds_ratio.low,
-                _finite(one.odds_ratio.high),
+                finite_or_none(one.odds_ratio.high),
                 one.p,
                 one.trend,
             )
             for one in found.effects
-        )
-        tree = tuple(
-            LeafRow(
-                leaf.conditions,
-                leaf.worlds,
-                leaf.trials,
-                leaf.failures,
-                *map(_finite, leaf.rate[:3]),
-            )
-            for leaf in leaves
         )
         return cls(
             found.planners,
@@ -104,7 +99,7 @@ class ExplanationFile:
             found.worlds,
             found.worlds_with_failure,
             effects,
-            tree,
+            tuple(leaves),
             (*found.notes, *notes),
             fingerprint(results),
         )
@@ -207,7 +202,8 @@ def fingerprint(results: CampaignResults) -> str:
     return hashlib.sha256(json.dumps(trials).encode("utf-8")).hexdigest()
 
 
-def _finite(value: float) -> Optional[float]:
+def finite_or_none(value: float) -> Optional[float]:
+    """Return the number, or None if it is infinite or NaN."""
     return float(value) if math.isfinite(value) else None
 
 

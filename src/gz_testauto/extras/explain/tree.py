@@ -8,15 +8,14 @@ on the names of the worlds.
 
 import hashlib
 import math
-from dataclasses import dataclass
 from typing import List, Tuple
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.summary import clustered_rate
 from gz_testauto.extras.explain.features import FeatureTable
+from gz_testauto.extras.explain.stored import LeafRow, finite_or_none
 from gz_testauto.report.plain import number_text
 
 DEPTH = 2
@@ -26,19 +25,7 @@ LEAST_WORLDS = 10
 """Smallest number of worlds of the first half in a leaf, if each world has equally many trials."""
 
 
-@dataclass(frozen=True)
-class LeafRate:
-    """A group of trials. ``conditions`` describe it, and are empty if the tree has no split.
-    ``rate`` is the share of failed trials in the second half of the worlds."""
-
-    conditions: Tuple[str, ...]
-    worlds: int
-    trials: int
-    failures: int
-    rate: Estimate
-
-
-def failure_tree(table: FeatureTable) -> Tuple[LeafRate, ...]:
+def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
     """Return the leaves of the tree, from small to large values of its first feature."""
     is_first = np.isin(table.worlds, _first_half(table))
     first, second = table.rows(is_first), table.rows(~is_first)
@@ -60,12 +47,13 @@ def _first_half(table: FeatureTable) -> List[str]:
     return names[::2]
 
 
-def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRate:
+def _leaf(table: FeatureTable, conditions: Tuple[str, ...]) -> LeafRow:
     worlds = np.asarray(table.worlds)
     names = list(dict.fromkeys(table.worlds))
     failed = [int(table.failed[worlds == name].sum()) for name in names]
     rate = clustered_rate(failed, [int((worlds == name).sum()) for name in names])
-    return LeafRate(conditions, len(names), len(table.failed), int(table.failed.sum()), rate)
+    rates = map(finite_or_none, rate[:3])
+    return LeafRow(conditions, len(names), len(table.failed), int(table.failed.sum()), *rates)
 
 
 def _leaves(tree: DecisionTreeRegressor, table: FeatureTable) -> List[Tuple[int, Tuple[str, ...]]]:
