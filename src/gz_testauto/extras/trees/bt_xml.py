@@ -39,21 +39,28 @@ _COMPOSITES = (
     "RandomSequence",
     "RandomSelector",
 )
+_SIMPLE_DECORATORS: Dict[str, Type[Any]] = {
+    "Inverter": py_trees.decorators.Inverter,
+    "ForceSuccess": py_trees.decorators.FailureIsSuccess,
+    "ForceFailure": py_trees.decorators.SuccessIsFailure,
+    "KeepRunningUntilFailure": nodes.KeepRunningUntilFailure,
+    "UntilFail": nodes.UntilFail,
+}
+"""The decorators without attributes."""
 _DECORATORS = (
-    "Inverter",
-    "ForceSuccess",
-    "ForceFailure",
+    *_SIMPLE_DECORATORS,
     "Repeat",
     "RetryUntilSuccessful",
-    "KeepRunningUntilFailure",
-    "UntilFail",
     "TickLimit",
     "Timeout",
     "Delay",
     "RunOnce",
 )
-_BUILT_IN_LEAVES = ("AlwaysSuccess", "AlwaysFailure", "Sleep")
-KNOWN = (*_COMPOSITES, *_DECORATORS, *_BUILT_IN_LEAVES, "SubTree")
+_CONSTANT_LEAVES: Dict[str, Type[Any]] = {
+    "AlwaysSuccess": py_trees.behaviours.Success,
+    "AlwaysFailure": py_trees.behaviours.Failure,
+}
+KNOWN = (*_COMPOSITES, *_DECORATORS, *_CONSTANT_LEAVES, "Sleep", "SubTree")
 
 _FOREVER = -1
 
@@ -184,18 +191,12 @@ class _TreeReader:
             raise self._error(element, f"{tag} has {len(inside)} children; it must have one")
         child = self._node(inside[0])
         decorators = py_trees.decorators
-        simple: Dict[str, Type[Behaviour]] = {
-            "Inverter": decorators.Inverter,
-            "ForceSuccess": decorators.FailureIsSuccess,
-            "ForceFailure": decorators.SuccessIsFailure,
-            "KeepRunningUntilFailure": nodes.KeepRunningUntilFailure,
-            "UntilFail": nodes.UntilFail,
-        }
         if tag == "RunOnce":
             policy = py_trees.common.OneShotPolicy.ON_COMPLETION
             return decorators.OneShot(name=name, child=child, policy=policy)
-        if tag in simple:
-            return simple[tag](name=name, child=child)  # type: ignore[call-arg]
+        if tag in _SIMPLE_DECORATORS:
+            decorator: Behaviour = _SIMPLE_DECORATORS[tag](name=name, child=child)
+            return decorator
         if tag == "Repeat":
             cycles = self._number(element, "num_cycles")
             return decorators.Repeat(name=name, child=child, num_success=cycles)
@@ -211,12 +212,12 @@ class _TreeReader:
         return kind(name, child, self._clock, seconds)
 
     def _leaf(self, element: Element, tag: str, name: str) -> Behaviour:
-        if tag in _BUILT_IN_LEAVES:
-            if tag == "Sleep":
-                seconds = self._number(element, "msec", least=0) / 1000.0
-                return nodes.Wait(name, self._clock, seconds)
-            kind = {"AlwaysSuccess": "Success", "AlwaysFailure": "Failure"}[tag]
-            return getattr(py_trees.behaviours, kind)(name)
+        if tag == "Sleep":
+            seconds = self._number(element, "msec", least=0) / 1000.0
+            return nodes.Wait(name, self._clock, seconds)
+        if tag in _CONSTANT_LEAVES:
+            leaf: Behaviour = _CONSTANT_LEAVES[tag](name)
+            return leaf
         wanted = element.get("ID", "") if tag in _LEAF_TAGS else tag
         if wanted not in self._leaves:
             raise self._error(element, unknown_name("node", wanted, [*KNOWN, *self._leaves]))
@@ -300,23 +301,18 @@ _WRITTEN: Dict[Type[Any], Tuple[str, Callable[[Any], Dict[str, Any]]]] = {
     nodes.SequenceWithMemory: ("SequenceWithMemory", _nothing),
     nodes.RandomSequence: ("RandomSequence", _nothing),
     nodes.RandomSelector: ("RandomSelector", _nothing),
-    nodes.KeepRunningUntilFailure: ("KeepRunningUntilFailure", _nothing),
-    nodes.UntilFail: ("UntilFail", _nothing),
     nodes.TickLimit: ("TickLimit", lambda node: {"limit": node.limit}),
     nodes.Timeout: ("Timeout", lambda node: {"msec": _ms(node.duration_s)}),
     nodes.Delay: ("Delay", lambda node: {"delay_msec": _ms(node.duration_s)}),
     nodes.Wait: ("Sleep", lambda node: {"msec": _ms(node.duration_s)}),
-    py_trees.decorators.Inverter: ("Inverter", _nothing),
-    py_trees.decorators.FailureIsSuccess: ("ForceSuccess", _nothing),
-    py_trees.decorators.SuccessIsFailure: ("ForceFailure", _nothing),
+    **{kind: (tag, _nothing) for tag, kind in _SIMPLE_DECORATORS.items()},
+    **{kind: (tag, _nothing) for tag, kind in _CONSTANT_LEAVES.items()},
     py_trees.decorators.OneShot: ("RunOnce", _nothing),
     py_trees.decorators.Repeat: ("Repeat", lambda node: {"num_cycles": node.num_success}),
     py_trees.decorators.Retry: (
         "RetryUntilSuccessful",
         lambda node: {"num_attempts": node.num_failures},
     ),
-    py_trees.behaviours.Success: ("AlwaysSuccess", _nothing),
-    py_trees.behaviours.Failure: ("AlwaysFailure", _nothing),
     **{
         kind: (
             "Parallel",
