@@ -5,6 +5,7 @@ walking behaviour of pedestrian social groups and its impact on crowd dynamics).
 is an F-formation (Kendon 1990): its members are on a circle and face its center.
 """
 
+import itertools
 import math
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
@@ -76,14 +77,9 @@ class GroupSpec(Spec):
 
     def parts(self, names: Sequence[str]) -> Tuple[Tuple[str, ...], ...]:
         """Return the names of the members of each group."""
-        sizes = self.sizes
-        found: List[Tuple[str, ...]] = []
-        first = 0
-        while first < len(names):
-            size = sizes[len(found) % len(sizes)]
-            found.append(tuple(names[first : first + size]))
-            first += size
-        return tuple(found)
+        remaining = iter(names)
+        parts = (tuple(itertools.islice(remaining, size)) for size in itertools.cycle(self.sizes))
+        return tuple(itertools.takewhile(len, parts))
 
 
 def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List[Pose2D]:

@@ -11,13 +11,13 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
-from typing_extensions import Annotated, Literal, Self
+from typing_extensions import Annotated, Literal, Self, get_args
 
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.spec.model import Positive, Spec, fault
 
-KINDS = ("regular", "impassive", "surprised", "curious", "scared", "threatening")
 Kind = Literal["regular", "impassive", "surprised", "curious", "scared", "threatening"]
+KINDS = get_args(Kind)
 
 HALF_VIEW_RAD = math.pi / 2 + 0.17
 """Half of a person's field of view (rad), as in HuNavSim: about 100° to each side."""
@@ -101,11 +101,8 @@ class ReactionSpec(Spec):
                 kind = name
                 break
             number -= share
-        own = {key: getattr(self, key) for key in DEFAULTS[kind]}
-        values = {
-            key: DEFAULTS[kind][key] if value is None else value for key, value in own.items()
-        }
-        return Reaction(kind, **values)
+        stated = self.model_dump(include=set(DEFAULTS[kind]), exclude_none=True)
+        return Reaction(kind, **{**DEFAULTS[kind], **stated})
 
 
 def _mapping(value: Any) -> Any:
