@@ -102,10 +102,16 @@ def gaps(first, second):
     return first[:, 0] - second[:, 0] - LENGTH_M
 
 
+def equilibrium_gap_m(speed_mps):
+    """Return the gap (m) at which a driver follows a leader of a constant speed."""
+    gap_m = DRIVER.standstill_gap_m + speed_mps * DRIVER.headway_s
+    return gap_m / math.sqrt(1.0 - (speed_mps / DRIVER.desired_speed_mps) ** 4)
+
+
 class TestIntelligentDriver:
     @pytest.mark.parametrize("speed_mps", [0.0, 3.0, 11.0])
     def test_acceleration_is_zero_at_the_equilibrium_gap(self, speed_mps):
-        gap_m = DRIVER.equilibrium_gap_m(speed_mps)
+        gap_m = equilibrium_gap_m(speed_mps)
         assert DRIVER.acceleration(speed_mps, gap_m, speed_mps) == pytest.approx(0.0, abs=1e-12)
         assert DRIVER.acceleration(speed_mps, 0.9 * gap_m, speed_mps) < -0.05
 
@@ -148,7 +154,7 @@ class TestFollowing:
         road = ROAD.replace("600", "2000")
         paths = Traffic([f"{leader}, {body}", follower], road=road).run(120.0)
         last = gaps(paths["leader"], paths["car"])[-50:]
-        assert last == pytest.approx(DRIVER.equilibrium_gap_m(8.0), abs=1e-3)
+        assert last == pytest.approx(equilibrium_gap_m(8.0), abs=1e-3)
 
     def test_free_car_reaches_its_desired_speed_and_turns_with_its_lane(self):
         lane = "lanes: [{name: bend, center_m: [[0, 0], [100, 0], [100, 100]]}]\nroute: [bend]"

@@ -52,12 +52,6 @@ class IntelligentDriver(NamedTuple):
             found -= (desired_m / max(gap_m, LEAST_GAP_M)) ** 2
         return max(self.acceleration_mps2 * found, -MOST_BRAKING_MPS2)
 
-    def equilibrium_gap_m(self, speed_mps: float) -> float:
-        """Return the gap (m) at which a vehicle follows a leader of a constant speed, which must be
-        lower than the desired speed."""
-        gap_m = self.standstill_gap_m + speed_mps * self.headway_s
-        return gap_m / math.sqrt(1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT)
-
 
 def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[float, float]:
     """Return the driven distance (m) and the speed (m/s) after a time with a constant acceleration.

@@ -245,7 +245,7 @@ class FollowLane(Actor):
         """Return the pose of the vehicle at an arc length (m). Its front and its rear are on the
         path, so that its heading is continuous at the corners of the path."""
         places = np.array([arc_m + self._rear_m, arc_m, arc_m + self._front_m])
-        rear, (x_m, y_m), front = self._at(places).tolist()
+        rear, (x_m, y_m), front = self.path.at(places)[0].tolist()
         return Pose2D(x_m, y_m, math.atan2(front[1] - rear[1], front[0] - rear[0]))
 
     def act(self, context: StepContext) -> None:
@@ -264,11 +264,6 @@ class FollowLane(Actor):
         turn = wrap_angle(goal.yaw_rad - here.yaw_rad) / duration_s
         speed = ((goal.x_m - here.x_m) / duration_s, (goal.y_m - here.y_m) / duration_s, 0.0)
         self.set_twist(speed, (0.0, 0.0, turn))
-
-    def _at(self, arcs_m: np.ndarray) -> np.ndarray:
-        """Return the points (n, 2) at arc lengths, also before the start and after the end of the
-        path."""
-        return self.path.at(arcs_m)[0]
 
     def _is_started(self, context: StepContext) -> bool:
         if self._start_s is None:

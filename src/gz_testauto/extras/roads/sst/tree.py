@@ -77,13 +77,9 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
     """Return a tree that contains only the root state (4,), with space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
-
-    def numbers() -> np.ndarray:
-        return np.full(most, -1)
-
     tree = SearchTree(
         np.empty((most, 4)),
-        numbers(),
+        np.full(most, -1),
         np.zeros((most, 2)),
         np.zeros(most, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
@@ -91,11 +87,11 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
         np.zeros(most, dtype=bool),
         np.zeros(most, dtype=bool),
         np.full(squares, -1),
-        numbers(),
+        np.full(most, -1),
         np.empty((most, 4)),
-        numbers(),
+        np.full(most, -1),
         np.full(squares, -1),
-        numbers(),
+        np.full(most, -1),
         np.zeros(2, dtype=np.int64),
     )
     add_node(tree, scene, -1, np.asarray(root, dtype=float), 0.0, 0.0, 0, 0.0, True)
