@@ -184,7 +184,7 @@ def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]
 
     The hash of the campaign file ``file`` replaces the fields of the campaign.
     """
-    fields = {name for name, value in campaign_inputs(spec).items() if not _is_hash(value)}
+    fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
         CAMPAIGN_FILE: SHA256 + file_sha256(file),
         **{
@@ -193,10 +193,6 @@ def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]
             if name not in fields and not _is_of_planner(name) and not name.startswith(WORLD_FILES)
         },
     }
-
-
-def _is_hash(value: str) -> bool:
-    return value.startswith(SHA256)
 
 
 def _is_of_planner(name: str) -> bool:

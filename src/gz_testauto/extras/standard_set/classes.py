@@ -23,7 +23,6 @@ FORMAT = 1
 LIST_NAME = "set.json"
 BASELINES = "baselines"
 """Folder with the cards of the planners of this package, next to the list."""
-BARN_VARIABLE = "BARN_ROOT"
 BARN_FOLDER = "jackal_helper/worlds/BARN"
 
 
