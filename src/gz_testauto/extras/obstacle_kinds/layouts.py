@@ -9,7 +9,6 @@ from typing import Any, ClassVar, List, Optional, Tuple
 
 import numpy as np
 from pydantic import AfterValidator, model_validator
-from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.extras.obstacle_kinds.assembled import AssembledKind, BoxPart
@@ -21,6 +20,7 @@ from gz_testauto.spec.distributions import (
     ShareDistribution,
     Uniform,
 )
+from gz_testauto.spec.model import fault
 from gz_testauto.spec.obstacles import size_key
 
 MOST_CELLS = 100
@@ -39,8 +39,7 @@ def _within(low: float, high: float) -> Any:
     def check(distribution: Any) -> Any:
         for bound in distribution.support:
             if not low <= bound <= high:
-                text = f"can be {bound:g}; it must be between {low:g} and {high:g}"
-                raise PydanticCustomError("predicate", "{text}", {"text": text})
+                raise fault(f"can be {bound:g}; it must be between {low:g} and {high:g}")
         return distribution
 
     return AfterValidator(check)

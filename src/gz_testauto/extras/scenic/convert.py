@@ -106,11 +106,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
 def _masked(text: str) -> str:
     """Return the text of a program with blanks in place of strings and comments, so that all
     positions remain the same."""
-
-    def blank(found: "re.Match[str]") -> str:
-        return re.sub(r"[^\n]", " ", found.group())
-
-    return _LITERAL.sub(blank, text)
+    return _LITERAL.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
 def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
@@ -127,8 +123,7 @@ def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
         return False
     if re.search(r"\bnew[ \t]+$", before):
         return False
-    opened = _open_calls(before)
-    return not any(call in ("isinstance", "issubclass") for call in opened)
+    return not {"isinstance", "issubclass"}.intersection(_open_calls(before))
 
 
 def _open_calls(before: str) -> List[str]:

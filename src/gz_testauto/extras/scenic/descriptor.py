@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
 from pydantic import Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
+from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath, fault
 
 WALL = "GreyWall"
 """Name of the class of the walls that ``create_room`` creates. A model of the descriptor can
@@ -158,21 +157,15 @@ class ModelSpec(Spec):
     @classmethod
     def _check_name(cls, name: str) -> str:
         if not _FILE_NAME.fullmatch(name) or name in (".", ".."):
-            raise PydanticCustomError(
-                "predicate",
-                "is {name}; it must be a folder name that contains no '/'",
-                {"name": repr(name)},
-            )
+            raise fault(f"is {name!r}; it must be a folder name that contains no '/'")
         return name
 
     @field_validator("color")
     @classmethod
     def _check_color(cls, color: Any) -> Any:
         if color is not None and len(color) not in (3, 4):
-            raise PydanticCustomError(
-                "predicate",
-                "has {count} numbers; write [red, green, blue] or [red, green, blue, opacity]",
-                {"count": len(color)},
+            raise fault(
+                f"has {len(color)} numbers; write [red, green, blue] or [red, green, blue, opacity]"
             )
         return color
 
@@ -180,29 +173,21 @@ class ModelSpec(Spec):
     def _check_keys(self) -> "ModelSpec":
         measured = [key for key in ("width", "length", "height") if getattr(self, key) is not None]
         if not self.mission_only and measured:
-            raise PydanticCustomError(
-                "predicate",
-                ".{key} is allowed only for the type MISSION_ONLY, because the size of a model is "
-                "read from its SDF; remove the key",
-                {"key": measured[0]},
+            raise fault(
+                f".{measured[0]} is allowed only for the type MISSION_ONLY, because the size of a "
+                "model is read from its SDF; remove the key"
             )
         if self.url is not None and self.type != "CUSTOM_MODEL":
-            raise PydanticCustomError(
-                "predicate", ".url is allowed only for the type CUSTOM_MODEL; remove the key", {}
-            )
+            raise fault(".url is allowed only for the type CUSTOM_MODEL; remove the key")
         if self.mission_only and self.dynamic_size is not None:
-            raise PydanticCustomError(
-                "predicate",
+            raise fault(
                 ".dynamic_size is not allowed for the type MISSION_ONLY, because programs can "
-                "always set the size of a mission item; remove the key",
-                {},
+                "always set the size of a mission item; remove the key"
             )
         if self.mission_only and class_name(self.name) == WALL:
-            raise PydanticCustomError(
-                "predicate",
+            raise fault(
                 ".name results in the class name of the walls that create_room creates; rename the "
-                "item",
-                {},
+                "item"
             )
         return self
 
@@ -236,11 +221,9 @@ class DescriptorSpec(Spec):
         for model in models:
             name = class_name(model.name)
             if name in first:
-                raise PydanticCustomError(
-                    "predicate",
-                    "contains {first} and {second}, which result in the same class name {name}; "
-                    "rename one model",
-                    {"first": repr(first[name]), "second": repr(model.name), "name": name},
+                raise fault(
+                    f"contains {first[name]!r} and {model.name!r}, which result in the same class "
+                    f"name {name}; rename one model"
                 )
             first[name] = model.name
         return models

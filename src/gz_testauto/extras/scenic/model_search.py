@@ -59,11 +59,11 @@ class ModelSearch:
             filter(None, (resources.find_ignoring_case(d, model.name) for d in self.model_path)),
             None,
         )
-        where: List[str] = [str(directory) for directory in self.model_path]
         hint = f"did you mean {meant!r}? " if meant else ""
         return (
-            f"model {model.name!r} was not found in {', '.join(where)}: {hint}put its folder into "
-            "one of them, add a directory to GAZEBO_MODEL_PATH, or use --download"
+            f"model {model.name!r} was not found in {', '.join(map(str, self.model_path))}: {hint}"
+            "put its folder into one of them, add a directory to GAZEBO_MODEL_PATH, or use "
+            "--download"
         )
 
 

@@ -7,7 +7,7 @@ This module needs matplotlib, which Scenic installs, and no display.
 
 import io
 import math
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Iterator, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -42,12 +42,12 @@ def plan_view(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings: Dict[Any, Any] = {
+    settings = {
+        **matplotlib.rcParamsDefault,
         "svg.hashsalt": "gz_testauto",
         "svg.fonttype": "none",
         "path.simplify": False,
     }
-    settings = {**dict(matplotlib.rcParamsDefault), **settings}
     with matplotlib.rc_context(settings):
         side_inches = SIDE_INCHES * min(
             max(len(objects) / FEW, 1.0), LARGE_SIDE_INCHES / SIDE_INCHES

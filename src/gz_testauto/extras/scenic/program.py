@@ -76,7 +76,7 @@ def compile_program(
     require_scenic()
     stop_running_scenario()
     path = Path(path)
-    text = _text_of(path)
+    text = read_text(path, SpecError)
     from gz_testauto.extras.scenic.language.statements import ScenarioParameters
 
     known = ScenarioParameters()
@@ -133,13 +133,9 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
     require_scenic()
     from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
-    tree = _parse(path, _text_of(path))
+    tree = _parse(path, read_text(path, SpecError))
     _refuse(path, faulty_records(tree))
     return tuple(name for one in record_statements(tree) for name in one.numbers)
-
-
-def _text_of(path: Path) -> str:
-    return read_text(path, SpecError)
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
@@ -149,7 +145,7 @@ def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, A
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
-        tree = _parse(path, _text_of(path))
+        tree = _parse(path, read_text(path, SpecError))
         known.add(tree)
         _refuse(path, examine_imported(tree))
         load(loader, module)

@@ -273,25 +273,17 @@ class SceneSampler:
 
     def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
         for number, (obj, name) in enumerate(zip(self._objects, self._names)):
-            one = (number,)
             where = "the workspace" if obj.regionContainedIn is None else "its region"
-            yield (
-                _Label(f"within {where}", f"{name.text} within {where}"),
-                functools.partial(self._outside, sample, one),
-            )
-            yield (
-                _Label("collision", f"{name.text} without collision"),
-                functools.partial(self._overlaps, sample, one),
-            )
-            yield (
-                _Label("support", f"{name.text} with stable support"),
-                functools.partial(self._unsupported, sample, one),
-            )
-        for requirement in user:
-            label = self._label(requirement)
-            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
-        for requirement, label in self._visible:
-            yield _Label(label, label), functools.partial(requirement.falsifiedBy, sample)
+            for kind, text, fails in (
+                (f"within {where}", f"within {where}", self._outside),
+                ("collision", "without collision", self._overlaps),
+                ("support", "with stable support", self._unsupported),
+            ):
+                label = _Label(kind, f"{name.text} {text}")
+                yield label, functools.partial(fails, sample, (number,))
+        labeled = [(requirement, self._label(requirement)) for requirement in user]
+        for requirement, text in (*labeled, *self._visible):
+            yield _Label(text, text), functools.partial(requirement.falsifiedBy, sample)
 
     def _label(self, requirement: Any) -> str:
         if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement)):

@@ -20,6 +20,9 @@ EQUAL = 1e-9
 _ALONG_AXES = 1e-6
 _POSED = ("joint", "sensor", "light", "frame", "projector")
 _FRAMED = ("relative_to", "frame")
+_AXES = ((0, "x"), (1, "y"), (2, "z"))
+_MOMENTS = {f"i{a}{b}": (i, j) for i, a in _AXES for j, b in _AXES if i <= j}
+"""Row and column of each moment in a tensor."""
 
 
 def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
@@ -123,19 +126,15 @@ class _Stretching:
         tensor = inertial.find("inertia")
         if tensor is None:
             tensor = etree.SubElement(inertial, "inertia")
-        moments = [
-            number(self._document, tensor, tag, 1.0 if tag[1] == tag[2] else 0.0)
-            for tag in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        ]
-        xx, xy, xz, yy, yz, zz = moments
-        old = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        old = np.zeros((3, 3))
+        for tag, (row, column) in _MOMENTS.items():
+            moment = number(self._document, tensor, tag, 1.0 if row == column else 0.0)
+            old[row, column] = old[column, row] = moment
         second = np.trace(old) / 2 * np.eye(3) - old
         stretch = pose.rotation.T @ np.diag(factors) @ pose.rotation
         second = volume * stretch @ second @ stretch.T
         new = np.trace(second) * np.eye(3) - second
-        places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2)}
-        places.update({"iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)})
-        for tag, place in places.items():
+        for tag, place in _MOMENTS.items():
             if place[0] == place[1] or tensor.find(tag) is not None or abs(new[place]) > 0:
                 _set(tensor, tag, float(new[place]))
 
