@@ -83,9 +83,7 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
     return SimulatorAgreement(
         trials=trials,
         same=same,
-        rate=clustered_rate(
-            [sum(alike) for alike in by_world.values()], [len(a) for a in by_world.values()]
-        ),
+        rate=_rate(by_world),
         metrics=tuple(
             _compare(metric, both, first.copies) for metric in first.metrics if metric.in_agreement
         ),
@@ -128,9 +126,6 @@ def confirmation(
         same[reason] = same.get(reason, 0) + is_same
         if reason == control:
             drawn.setdefault(one.world, []).append(is_same)
-    rate = clustered_rate(
-        [sum(alike) for alike in drawn.values()], [len(alike) for alike in drawn.values()]
-    )
     chosen = sum(count for reason, count in trials.items() if reason != control)
     agreed = sum(count for reason, count in same.items() if reason != control)
     others = sum(record.outcome.valid for record in first.trials) - chosen
@@ -138,9 +133,13 @@ def confirmation(
         screened=len(first.trials),
         trials=trials,
         same=same,
-        overall=_stratified(agreed, chosen, rate, others),
+        overall=_stratified(agreed, chosen, _rate(drawn), others),
         disagreements=_different(pairs),
     )
+
+
+def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
+    return clustered_rate(list(map(sum, by_world.values())), list(map(len, by_world.values())))
 
 
 def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estimate:

@@ -76,7 +76,7 @@ class Measured:
     @classmethod
     def quoted(cls, measure: Measure, value: float) -> "Measured":
         """Create a published value, which has no interval."""
-        estimate = Estimate(value, math.nan, math.nan, PUBLISHED)
+        estimate = Estimate.without_interval(value, PUBLISHED)
         return cls(measure, estimate, np.full(RESAMPLES, value))
 
 
@@ -236,14 +236,8 @@ def _reference_measure(
     together = np.sum if measure.summed else np.mean
     value = float(together(list(by_case.values())))
     found = _with_interval(measure, value, together(drawn, axis=0), scatter, by_case)
-    return Measured(
-        measure,
-        found.estimate,
-        found.draws,
-        by_case,
-        float(together(floors)),
-        _p_tie(list(distances.values()), list(sizes.values()), seed),
-    )
+    p_tie = _p_tie(list(distances.values()), list(sizes.values()), seed)
+    return replace(found, floor=float(together(floors)), p_tie=p_tie)
 
 
 def _pooled(
@@ -292,9 +286,8 @@ def _with_interval(
     independently resampled set of n repetitions. The mean of the array is the contribution of the
     set, up to a factor that is common to all sets."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
-        estimate = Estimate(
-            value, math.nan, math.nan, "no interval, because a case has only one repetition"
-        )
+        reason = "no interval, because a case has only one repetition"
+        estimate = Estimate.without_interval(value, reason)
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
     wider, freedom = _small_sample_correction(scatter)
     tail = float(norm.cdf(wider * t.ppf((1.0 - LEVEL) / 2.0, freedom)))

@@ -261,13 +261,12 @@ def _score_entries(
     drawn = np.full((RESAMPLES, len(names), len(spec.weights)), np.nan)
     for column, criterion in enumerate(spec.weights if names else ()):
         if criterion in spec.features:
-            given = [feature_score(entry.features, criterion) for entry in entries]
-            points[:, column] = [math.nan if one is None else one for one in given]
+            scores = [feature_score(entry.features, criterion) for entry in entries]
+            points[:, column] = np.array(scores, dtype=float)  # None as NaN
             drawn[:, :, column] = points[:, column]
             continue
         of_all = [measured[name][criterion] for name in names]
-        floors = [one.floor for one in of_all if not math.isnan(one.floor)]
-        floor = floors[0] if floors else 0.0
+        floor = next((one.floor for one in of_all if not math.isnan(one.floor)), 0.0)
         better = of_all[0].measure.better
         values = np.array([floor if one.ties else one.estimate.value for one in of_all])
         draws = np.stack(

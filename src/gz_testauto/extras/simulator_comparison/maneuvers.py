@@ -176,10 +176,8 @@ class BenchRobotSpec(Spec):
 def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
     """Return the velocity commands of a maneuver: forward speed (m/s) and yaw rate (rad/s), (n, 2),
     one row per :data:`PERIOD_S`. Raises ``SpecError`` if the maneuver is faster than the robot."""
-    for name, speed, limit in (
-        ("linear_mps", maneuver.linear_mps, robot.max_linear_mps),
-        ("angular_radps", maneuver.angular_radps, robot.max_angular_radps),
-    ):
+    for name in ("linear_mps", "angular_radps"):
+        speed, limit = getattr(maneuver, name), getattr(robot, f"max_{name}")
         if abs(speed) > limit:
             raise SpecError(
                 f"maneuver {maneuver.name}: {name} is {speed:g}, but robot.max_{name} is "

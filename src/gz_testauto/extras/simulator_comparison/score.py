@@ -142,11 +142,8 @@ class ScoreTable:
         weights: Mapping[str, float],
     ) -> "ScoreTable":
         """Create a table from scores by entry and criterion; None is an unknown score."""
-        rows = [
-            [np.nan if own.get(name) is None else float(own[name] or 0.0) for name in weights]
-            for own in scores.values()
-        ]
-        shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))
+        rows = [[own.get(name) for name in weights] for own in scores.values()]
+        shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))  # None as NaN
         return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
 
     def score(self, entry: str, criterion: str) -> float:

@@ -40,10 +40,9 @@ def bench_inputs(plan: Plan) -> Inputs:
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
     found: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
     for terrain in spec.terrains:
-        made = plan.terrains[terrain.name].heights_m
         found[f"terrain {terrain.name}"] = {
             **dict(_fields(terrain.model_dump())),
-            "heights": _sha256(made.tobytes()),
+            "heights": _sha256(plan.terrains[terrain.name].heights_m.tobytes()),
         }
     for maneuver in spec.maneuvers:
         found[f"maneuver {maneuver.name}"] = {

@@ -225,7 +225,7 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
             return f"{reason} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
     sunk = _first_inside(run, terrain)
     if sunk is not None:
-        link, index = sunk
+        index, link = sunk
         return (
             f"{link} is more than {1000 * MAX_WHEEL_DEPTH_M:g} mm inside the ground after "
             f"{odometry.time_s[index]:.2f} s"
@@ -239,9 +239,9 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
     return None
 
 
-def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
-    """Return the first wheel that is too deep in the ground, and the index of the first pose; None
-    if no wheel is."""
+def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[int, str]]:
+    """Return the first wheel that is too deep in the ground, after the index of its first pose;
+    None if no wheel is."""
     found = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)
@@ -249,7 +249,4 @@ def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, in
             if deep[index : index + MIN_DEEP_POSES].all():
                 found.append((index, link))
                 break
-    if not found:
-        return None
-    index, link = min(found)
-    return link, index
+    return min(found, default=None)

@@ -148,10 +148,6 @@ def _yaw_rate_rmse(pair: Pair) -> float:
     return float(np.sqrt(((pair.first - pair.second)[:, YAW_RATE] ** 2).mean()))
 
 
-def _delay(pair: Pair) -> float:
-    return abs(pair.delay_s)
-
-
 def _summary_error_of(columns: slice) -> Callable[[Pair], float]:
     def error(pair: Pair) -> float:
         own, reference = mean_and_range(pair.first), mean_and_range(pair.second)
@@ -278,7 +274,7 @@ register_measures(
         "acceleration while the robot does not turn",
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
-        between=_of(_delay),
+        between=_of(lambda pair: abs(pair.delay_s)),
         undefined="no commanded motion determines the delay",
     ),
     _imu_measure(

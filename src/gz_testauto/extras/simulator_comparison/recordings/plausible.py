@@ -47,8 +47,6 @@ the track in meters."""
 SLOW_HZ = 2.0
 """Upper limit (Hz) of the band in which acceleration and speed are compared."""
 
-_NAMES = ("x", "-x", "y", "-y", "z", "-z")
-
 
 def check_plausible(recording: RunRecording) -> None:
     """Raise ``ResultsError`` if the IMU samples of a recording contradict their specification."""

@@ -198,10 +198,5 @@ class RecordingSpec(Spec):
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:
         """Formats of all specified channels by name."""
-        named = {
-            "imu": self.imu,
-            "odometry": self.odometry,
-            "wheels": self.wheels,
-            "command": self.command,
-        }
+        named = {name: getattr(self, name) for name in ("imu", "odometry", "wheels", "command")}
         return {name: one for name, one in named.items() if one is not None}

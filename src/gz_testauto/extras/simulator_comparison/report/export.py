@@ -57,9 +57,7 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
         "not_ranked": dict(found.not_ranked),
         "without_interval": found.without_interval,
         "ranking": _ranking_data(found.ranking),
-        "published_ranking": None
-        if found.published_ranking is None
-        else _ranking_data(found.published_ranking),
+        "published_ranking": found.published_ranking and _ranking_data(found.published_ranking),
         "band_hz": found.aligned.band_hz,
         "band_limited_by": found.aligned.slowest or None,
         "lengths": {case: asdict(length) for case, length in found.aligned.lengths.items()},

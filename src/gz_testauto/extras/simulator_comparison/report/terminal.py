@@ -129,14 +129,15 @@ def ranking_table(ranking: Ranking) -> Table:
     rows = []
     for row in ranking.table.order:
         low, high = ranking.intervals[row].tolist()
-        texts = [
-            escape_text(ranking.table.entries[row]),
-            f"{ranking.table.totals[row]:.3f}",
-            "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
-            f"{100 * ranking.near_ranks[row, 0]:.1f} %",
-            f"{100 * ranking.any_ranks[row, 0]:.1f} %",
-        ]
-        rows.append(texts)
+        rows.append(
+            [
+                escape_text(ranking.table.entries[row]),
+                f"{ranking.table.totals[row]:.3f}",
+                "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
+                f"{100 * ranking.near_ranks[row, 0]:.1f} %",
+                f"{100 * ranking.any_ranks[row, 0]:.1f} %",
+            ]
+        )
     return _without_empty(plain_table, shown, rows)
 
 
@@ -266,10 +267,10 @@ def millimeters(length_m: float) -> str:
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"
 
 
-def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
+def print_open_loop(found: Findings) -> None:
     """Print the measures of one simulator compared with the reference, and the floor from the
     reference's own repetitions."""
-    console = console or report_console()
+    console = report_console()
     ((name, own),) = found.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")
     for measure in map(find_measure, found.spec.weights):
