@@ -17,7 +17,7 @@ from gz_testauto.extras.standard_set.card import (
 )
 from gz_testauto.extras.standard_set.classes import StandardSet
 from gz_testauto.extras.standard_set.pairs import PlannerPair
-from gz_testauto.report.plain import joined, number_text, p_text, plain_table
+from gz_testauto.report.plain import interval_text, joined, number_text, p_text, plain_table
 
 TOTAL = "all classes"
 METHODS = (
@@ -38,12 +38,9 @@ def class_rows(card: ScoreCard) -> Iterator[Tuple[str, List[CardTrial]]]:
     yield TOTAL, [trial for one in card.classes.values() for trial in one.trials.values()]
 
 
-def percent(one: Estimate, with_interval: bool = True) -> str:
+def percent(one: Estimate) -> str:
     """Return a rate as percentage with its interval, such as ``87 [79, 92]``."""
-    if math.isnan(one.value):
-        return "-"
-    value = f"{100 * one.value:.1f}"
-    return f"{value} [{100 * one.low:.1f}, {100 * one.high:.1f}]" if with_interval else value
+    return f"{number_text(100 * one.value, 1)} {interval_text(one, 1, 100)}".rstrip()
 
 
 def mean_of(trials: Sequence[CardTrial], metric: str, completed: bool) -> float:
@@ -114,11 +111,10 @@ def _cells(trials: Sequence[CardTrial]) -> List[str]:
     rate = success(valid)
     reached = sum(one.outcome.success for one in valid)
     collided = sum(one.outcome.declaration.crash for one in valid)
-    interval = "-" if math.isnan(rate.value) else f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
     return [
         str(len(valid)),
-        percent(rate, with_interval=False),
-        interval,
+        number_text(100 * rate.value, 1),
+        interval_text(rate, 1, 100) or "-",
         str(collided),
         str(len(valid) - reached - collided),
         number_text(mean_of(valid, "spl", completed=False), 2),
