@@ -74,6 +74,11 @@ def largest_plan(budget: int, worlds: int) -> RacePlan:
     return plan_race(count, worlds)
 
 
+def mean_loss(losses: Sequence[Loss]) -> Loss:
+    """Return the mean of each part of one or more losses."""
+    return Loss(*(float(np.mean(part)) for part in zip(*losses)))
+
+
 def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
     """Return the mean loss of each candidate over the worlds in which all of them have a loss.
 
@@ -83,9 +88,7 @@ def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
     if not common:
         raise ValueError("no world in which all candidates have a valid trial")
     worlds = sorted(common)
-    return [
-        Loss(*(float(np.mean(part)) for part in zip(*(one[w] for w in worlds)))) for one in losses
-    ]
+    return [mean_loss([one[world] for world in worlds]) for one in losses]
 
 
 def race(plan: RacePlan, run: Runner) -> List[int]:

@@ -13,13 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-import numpy as np
-
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
-from gz_testauto.extras.tune.race import Loss, Losses, RacePlan, largest_plan, least_plan, race
+from gz_testauto.extras.tune.race import (
+    Loss,
+    Losses,
+    RacePlan,
+    largest_plan,
+    least_plan,
+    mean_loss,
+    race,
+)
 from gz_testauto.extras.tune.space import Parameter, Values, draw_candidates
 from gz_testauto.report.plain import count_text
 from gz_testauto.results.comparability import list_differences, refuse_differences
@@ -287,7 +293,4 @@ def losses_of(records: Sequence[TrialRecord], worlds: Sequence[str], timeout_s: 
             losses.setdefault(record.world, []).append(
                 Loss(float(failed), float(collided), float(time_s))
             )
-    return {
-        world: Loss(*(float(np.mean(part)) for part in zip(*several)))
-        for world, several in losses.items()
-    }
+    return {world: mean_loss(several) for world, several in losses.items()}
