@@ -120,7 +120,7 @@ class Plan:
         """Raise ``SpecError`` for a maneuver that cannot run, and other errors for files that
         cannot be read."""
         assert spec.robot is not None, "validated by the specification"
-        self.spec = spec
+        self.spec, self._bench_robot = spec, spec.robot
         self.terrains: Dict[str, Terrain] = {
             one.name: make_terrain(one, spec.seed) for one in spec.terrains
         }
@@ -187,9 +187,8 @@ class Plan:
         return any(one.kind == PUSH for one in self.spec.maneuvers if one.name == planned.maneuver)
 
     def _commands(self, maneuver: ManeuverSpec) -> np.ndarray:
-        assert self.spec.robot is not None, "validated by the specification"
         if maneuver.command is None:
-            return compute_commands(maneuver, self.spec.robot)
+            return compute_commands(maneuver, self._bench_robot)
         recording = self.spec.entry(maneuver.command.entry).recording
         assert recording is not None, "validated by the specification"
         repetitions = read_recordings(recording)[maneuver.command.case]
@@ -230,9 +229,8 @@ class Plan:
         return self._written[folder, terrain.name]
 
     def _load_request(self, planned: PlannedRun, world: Path) -> ManeuverRequest:
-        assert self.spec.robot is not None, "validated by the specification"
         robots = self._crowd[: LOADS[planned.maneuver]]
-        terrain, commands = self.terrains[LOAD], compute_commands(LOAD_DRIVE, self.spec.robot)
+        terrain, commands = self.terrains[LOAD], compute_commands(LOAD_DRIVE, self._bench_robot)
         circle = np.repeat(commands[-1:], 400, axis=0)  # more than one full circle
         starts: List[Pose2D] = []
         if robots:

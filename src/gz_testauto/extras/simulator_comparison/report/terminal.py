@@ -59,9 +59,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     _print_scores(console, found)
     weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
     for measure in weighted:
-        console.print(measure_title(found, measure), style="bold")
-        console.print(measure_table(found, measure))
-        console.print()
+        _print_table(console, measure_title(found, measure), measure_table(found, measure))
     _print_shown_only(console, found, [one for one in found.measures if one not in weighted])
     _print_axes(console, found)
     _section(console, "Left out", left_out_lines(found))
@@ -96,6 +94,12 @@ def _section(console: Console, title: str, lines: Sequence[str]) -> None:
     console.print(title, style="bold")
     for line in lines:
         print_paragraph(console, line, "  ")
+    console.print()
+
+
+def _print_table(console: Console, title: str, table: Table) -> None:
+    console.print(title, style="bold")
+    console.print(table)
     console.print()
 
 
@@ -207,12 +211,10 @@ def _print_shown_only(console: Console, found: Findings, measures: Sequence[Meas
 def _print_axes(console: Console, found: Findings) -> None:
     if not found.axes:
         return
-    console.print(AXES_TITLE, style="bold")
     table = _entries_table(["entry", "", *AXES])
     for name, what, texts in axis_rows(found):
         table.add_row(escape_text(name), what, *texts)
-    console.print(table)
-    console.print()
+    _print_table(console, AXES_TITLE, table)
 
 
 def _entries_table(headings: Sequence[str]) -> Table:
@@ -257,9 +259,7 @@ def _print_grounds(console: Console, found: Findings) -> None:
             number(one.friction),
             number(one.expected_friction),
         )
-    console.print("Ground, as probed", style="bold")
-    console.print(table)
-    console.print()
+    _print_table(console, "Ground, as probed", table)
 
 
 def millimeters(length_m: float) -> str:
