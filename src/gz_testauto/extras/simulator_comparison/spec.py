@@ -4,7 +4,7 @@ maneuvers.
 docs/simulator_comparison.md has examples.
 """
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import AbstractSet, Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -317,10 +317,9 @@ class BenchSpec(Spec):
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property
-    def features(self) -> Mapping[str, float]:
-        """Weights of the criteria that are features instead of measures."""
-        measures = set(MEASURES.names())
-        return {name: weight for name, weight in self.weights.items() if name not in measures}
+    def features(self) -> AbstractSet[str]:
+        """Names of the weighted criteria that are features instead of measures."""
+        return self.weights.keys() - set(MEASURES.names())
 
 
 def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
