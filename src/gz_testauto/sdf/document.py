@@ -163,6 +163,19 @@ class SdfDocument:
         model."""
         return self.root.find("model")
 
+    def require_world(self) -> Element:
+        """Return the first ``<world>``. Raises ``SdfError`` if the document has no world."""
+        if self.world is None:
+            raise SdfError(f"{self.source}: has no <world>")
+        return self.world
+
+    def require_model(self) -> Element:
+        """Return the first ``<model>`` directly below the root. Raises ``SdfError`` if there is no
+        such model."""
+        if self.model is None:
+            raise SdfError(f"{self.source}: the SDF has no <model>")
+        return self.model
+
     @property
     def directory(self) -> Path:
         """Return the directory to which paths in this document are relative."""

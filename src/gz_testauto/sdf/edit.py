@@ -27,9 +27,8 @@ def model_elements(
     The default name of an include is the name of the included model. Includes of lights and actors
     are ignored. If several models have the same name, the first one is returned.
     """
-    world = _world(document)
     found: Dict[str, Element] = {}
-    for child in world:
+    for child in document.require_world():
         name = None
         if child.tag == "model":
             name = child.get("name")
@@ -44,17 +43,11 @@ def model_elements(
     return found
 
 
-def _world(document: SdfDocument) -> Element:
-    if document.world is None:
-        raise SdfError(f"{document.source}: has no <world>")
-    return document.world
-
-
 def _find_model_element(
     document: SdfDocument, name: str, library: Optional[ModelLibrary] = None
 ) -> Element:
     # Names in this file are compared first, so that a missing include of another model is no error.
-    for child in _world(document).iterchildren("model", "include"):
+    for child in document.require_world().iterchildren("model", "include"):
         if name == (child.get("name") if child.tag == "model" else text_of(child, "name")):
             return child
     elements = model_elements(document, library)
@@ -101,7 +94,8 @@ def add_model(
         raise SdfError(
             f"{document.source}: a model {model.get('name')!r} exists already; choose another name"
         )
-    insert_child(_world(document), model, len(_world(document)))
+    world = document.require_world()
+    insert_child(world, model, len(world))
     return model
 
 
@@ -136,11 +130,8 @@ def find_link(model: Element, scoped: str) -> Optional[Element]:
     for found in model.findall("link"):  # a link that Gazebo merges keeps "::" in its name
         if found.get("name") == scoped:
             return found
-    *nested, link = scoped.split("::")
-    element = model
-    for name in nested:
-        inner = next((m for m in element.findall("model") if m.get("name") == name), None)
-        if inner is None:
-            return None
-        element = inner
-    return next((found for found in element.findall("link") if found.get("name") == link), None)
+    outer, _, inner = scoped.partition("::")
+    for nested in model.findall("model"):
+        if nested.get("name") == outer:
+            return find_link(nested, inner)
+    return None

@@ -251,11 +251,8 @@ def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
         text = f'<sdf version="1.6">{text}</sdf>'
-    document = SdfDocument.parse(text, name)
-    if document.model is None:
-        raise SdfError(f"{name}: the SDF has no <model>")
-    library = ModelLibrary()
-    node = read_model(document, document.model, library)
+    document, library = SdfDocument.parse(text, name), ModelLibrary()
+    node = read_model(document, document.require_model(), library)
     node.name, node.pose = name, pose
     return scene_model(node, library)
 

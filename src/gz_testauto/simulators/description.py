@@ -305,8 +305,7 @@ class _PropertyWriter:
         self._write_lights(changed["light"])
 
     def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:
-        world = self._document.world
-        assert world is not None, "a saved world has a <world>"
+        world = self._document.require_world()
         for physics in world.findall("physics"):
             for element in physics.findall("gravity"):
                 physics.remove(element)

@@ -32,14 +32,13 @@ class LoadedWorld:
         """Read a world file. Raises ``SdfError`` if the file is invalid, and ``SimulatorError`` if
         a model of the file has one of the names in ``added``."""
         read = read_scene(path)
-        if read.document.world is None:
-            raise SdfError(f"{path}: has no <world>")
+        world = read.document.require_world()
         for name in added:
             if name in read.models:
                 raise SimulatorError(f"{path} has a model {name!r} already")
         self.document = read.document
         self.models = read.models
-        self.gravity_mps2 = read_gravity(read.document, read.document.world)
+        self.gravity_mps2 = read_gravity(read.document, world)
 
     def write(
         self,
@@ -70,9 +69,9 @@ class LoadedWorld:
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """Return the physics settings of a world file. Gazebo's defaults replace missing settings."""
-    world = document.world
-    assert world is not None, "checked by the caller"
+    """Return the physics settings of a world file. Gazebo's defaults replace missing settings.
+    Raises ``SdfError`` if the file has no world."""
+    world = document.require_world()
     step_s = read_physics(document, world, "max_step_size")
     rate_hz = read_physics(document, world, "real_time_update_rate")
     return PhysicsSettings(

@@ -53,8 +53,7 @@ class BaseWorld:
         self.missing = self.scene.missing
         if self._library.expand_repaired(self.scene.document):
             self.scene = read_scene(self.scene.document)
-        if self.scene.document.world is None:
-            raise SdfError(f"{path}: has no <world>")
+        self.scene.document.require_world()
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]
         if pattern is not None and not names:
             raise SpecError(
@@ -104,8 +103,7 @@ class BaseWorld:
         """Return the content of the world file with gaps in place of the random obstacles."""
         document = self.scene.document.copy()
         self._library.make_paths_absolute(document)
-        world = document.world
-        assert world is not None
+        world = document.require_world()
         if self._names:
             wanted = [
                 self.scene.document.root.getroottree().getpath(m.element) for m in self.obstacles

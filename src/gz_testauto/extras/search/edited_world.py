@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Dict, Mapping, Optional, Pattern, Sequence
 
-from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
@@ -23,8 +22,7 @@ class EditedWorld:
     def __init__(self, path: Path, pattern: Optional[Pattern[str]] = None) -> None:
         document = SdfDocument.read(path)
         self.scene: WorldScene = read_scene(document)
-        if self.scene.document.world is None:
-            raise SdfError(f"{path}: has no <world>")
+        self.scene.document.require_world()
         self._document = self.scene.document.copy()
         ModelLibrary().make_paths_absolute(self._document)
         self.obstacles: Dict[str, Pose] = {

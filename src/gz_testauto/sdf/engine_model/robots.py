@@ -74,13 +74,13 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     """Return a robot for a physics engine. Raises ``SdfError`` for unsupported elements."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    assert document.model is not None, "read_robot ensures this"
-    node = read_model(document, document.model, library)
-    node.pose = pose_value(document, document.model.find("pose"))
+    element = document.require_model()
+    node = read_model(document, element, library)
+    node.pose = pose_value(document, element.find("pose"))
     scene = scene_model(node, library)
     if scene.static or not scene.links:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
-    plugins = _drive_plugins(document.model, robot)
+    plugins = _drive_plugins(element, robot)
     single = robot.single_lidar
     lidar = _sensor(scene, single.link, single.sensor) if single else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None

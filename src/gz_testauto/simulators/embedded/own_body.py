@@ -56,8 +56,7 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
     if lidar is None:
         return None
     library, document = ModelLibrary(), SdfDocument.parse(robot.sdf, str(robot.path))
-    assert document.model is not None, "read_robot ensures this"
-    scene = scene_model(read_model(document, document.model, library), library)
+    scene = scene_model(read_model(document, document.require_model(), library), library)
     factory, names = GeomFactory(SdfCoverage("embedded")), []
     root = etree.Element("mujoco")
     assets, world = etree.SubElement(root, "asset"), etree.SubElement(root, "worldbody")

@@ -80,8 +80,7 @@ class AdaptedRobot(NamedTuple):
 def adapt_robot(robot: RobotModel) -> AdaptedRobot:
     """Return a robot without plug-ins and sensors that a Gazebo without ROS does not support."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    model = document.model
-    assert model is not None, "checked by read_robot()"
+    model = document.require_model()
     changes = [*_without_plugins(model), *_without_gpu_lidar(model, robot)]
     drive = robot.drive
     adapted = AdaptedRobot(robot.sdf, drive.plugin if drive is not None else "")
@@ -118,8 +117,7 @@ def _with_diff_drive(
 ) -> Tuple[AdaptedRobot, List[str]]:
     """Replace the drive of a robot. Return the robot without its SDF, and descriptions of the
     changes."""
-    model, library = document.model, ModelLibrary()
-    assert model is not None, "checked by read_robot()"
+    model, library = document.require_model(), ModelLibrary()
     for plugin in list(model.findall("plugin")):
         if is_drive_plugin(plugin.get("filename") or ""):  # the key robot.drive replaces it
             remove_child(plugin)

@@ -101,11 +101,11 @@ def stated_engine(world: Element) -> str:
 def require_engine(document: SdfDocument) -> None:
     """Raise ``SdfError`` if the physics engine of a world is not supported by gzserver, as in
     worlds for newer Gazebo versions, or cannot be stepped."""
-    assert document.world is not None, "checked by the caller"
-    engine = stated_engine(document.world)
+    world = document.require_world()
+    engine = stated_engine(world)
     if engine in ENGINES:
         return
-    where = document.where(chosen_physics(document.world))
+    where = document.where(chosen_physics(world))
     remedy = f'write type="ode", set the simulator option engine ({", ".join(ENGINES)})'
     if engine == "simbody":
         raise SdfError(f"{where}: {SIMBODY}; {remedy}, or use the simulator 'embedded'")

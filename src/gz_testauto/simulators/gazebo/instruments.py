@@ -126,8 +126,7 @@ def instrument_robot(
     Raises ``SimulatorError`` if the SDF cannot be read."""
     sdf = adapt_robot(robot).sdf
     document, scene = _read(NamedModel(robot.name, sdf), suffix)
-    assert document.model is not None, "checked by _read()"
-    name = scene.name
+    model, name = document.require_model(), scene.name
     if scene.static or not scene.links:
         raise SimulatorError(f"{robot.path}: a robot must have a link and must not be static")
     if robot.lidar is not None and engine == "dart":
@@ -142,16 +141,16 @@ def instrument_robot(
             "work; use another engine, or a planner that does not read these sensors"
         )
     lidar, imu = robot.single_lidar, robot.imu
-    _remove_unused_rays(document.model, lidar)
+    _remove_unused_rays(model, lidar)
     contact_topics = []
     for link, shapes in collisions_by_link(scene).items():
-        element = find_link(document.model, link)
+        element = find_link(model, link)
         if element is not None:
             element.append(contact_sensor(PREFIX + "contact", shapes))
             contact_topics.append(_topic(name, link, PREFIX + "contact"))
     ray_topics = {}
     for number, sensor in enumerate(sensors):
-        element = None if sensor.kind == "contact" else find_link(document.model, sensor.link)
+        element = None if sensor.kind == "contact" else find_link(model, sensor.link)
         if element is not None:
             own = f"{PREFIX}rays_{number}"
             text = _RAYS.format(name=own, sensor=sensor, columns=sensor.columns, rows=sensor.rows)
@@ -159,7 +158,7 @@ def instrument_robot(
             set_pose(rays, scene.links[sensor.link].inverse() * sensor.mount)
             element.append(rays)
             ray_topics[sensor.name] = _topic(name, sensor.link, own, "scan")
-    pose = pose_value(document, document.model.find("pose")).moved_to(start)
+    pose = pose_value(document, model.find("pose")).moved_to(start)
     placed = NamedModel(robot.name, sdf, pose)
     body = _instrumented(placed, document, scene, sensor_period_ns, engine)
     return InstrumentedRobot(
@@ -205,11 +204,10 @@ def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
     library = ModelLibrary()
     try:
         document = SdfDocument.parse(model.sdf, model.name)
-        if document.model is None:
-            raise SdfError(f"{model.name}: the SDF has no <model>")
-        document.model.set("name", model.name + suffix)
-        library.expand_all(document, document.model)
-        return document, scene_model(read_model(document, document.model, library), library)
+        element = document.require_model()
+        element.set("name", model.name + suffix)
+        library.expand_all(document, element)
+        return document, scene_model(read_model(document, element, library), library)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
 
@@ -233,20 +231,20 @@ def _instrumented(
     engine: str,
     probe: str = PROBE,
 ) -> InstrumentedModel:
-    assert document.model is not None, "checked by _read()"
+    root = document.require_model()
     try:
-        changed = adapt_model(document, document.model, scene, model.pose, engine)
+        changed = adapt_model(document, root, scene, model.pose, engine)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
     probes: Dict[str, str] = {}
     if not scene.static:
         for link in scene.links:
-            element = find_link(document.model, link)
+            element = find_link(root, link)
             if element is not None:
                 element.append(parse_xml(_PROBE.format(name=probe).encode()))
                 probes[_topic(scene.name, link, probe, "scan")] = f"{model.name}::{link}"
     rates: Dict[str, Optional[str]] = {}
-    for sensor in document.model.iter("sensor"):
+    for sensor in root.iter("sensor"):
         if sensor.get("type") not in RENDERED:
             rates[sensor.get("name", "")] = sensor.findtext("update_rate")
             _set_rate(sensor, repr(1e9 / sensor_period_ns))

@@ -96,10 +96,8 @@ def split_world(
         library = ModelLibrary()
         world = SdfDocument.read(path)
         scene = read_scene(world if plugins else without_plugins(world, library))
-        if scene.document.world is None:
-            raise SdfError(f"{path}: has no <world>")
+        stated = stated_engine(scene.document.require_world())
         check_shapes(scene)
-        stated = stated_engine(scene.document.world)
         if engine is None:
             require_engine(scene.document)
             engine = stated
@@ -162,8 +160,7 @@ def _divide(
     that are not static, and the static models in ``spawned``. Return the world adapted to the
     engine, the removed models in file order, and the original collisions of the base that were
     adapted."""
-    world = document.world
-    assert world is not None, "checked by the caller"
+    world = document.require_world()
     for actor in world.findall("actor"):  # actors of Gazebo, which have no collisions
         world.remove(actor)
     movables = []

@@ -463,10 +463,9 @@ def _readable(name: str, sdf: str) -> Element:
     resolved, since Gazebo resolves them."""
     try:
         document = SdfDocument.parse(sdf, name)
-        if document.model is None:
-            raise SdfError(f"{name}: the SDF has no <model>")
-        if next(document.model.iter("include"), None) is None:
-            read_model(document, document.model, ModelLibrary())
+        model = document.require_model()
+        if next(model.iter("include"), None) is None:
+            read_model(document, model, ModelLibrary())
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {name!r}: {error}") from error
     return document.root

@@ -36,8 +36,7 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    model = document.model
-    assert model is not None, "checked by read_robot()"
+    model = document.require_model()
     named = robot.drive.plugin
     own = [p for p in model.findall("plugin") if named and _library(p) == named]
     if len(robot.drive.left_joints) > MAX_AXLES:

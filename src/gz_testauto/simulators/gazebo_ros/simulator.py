@@ -63,11 +63,9 @@ def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
     settings of the file. Raises ``SimulatorError`` if an element is invalid or missing."""
     try:
         scene = read_scene(world)
-        if scene.document.world is None:
-            raise SdfError(f"{world}: has no <world>")
+        physics = physics_of(scene.document)
         check_shapes(scene)
         models = WorldModels(scene)
-        physics = physics_of(scene.document)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     return {
@@ -269,8 +267,7 @@ class GazeboRosSimulator(Simulator):
 def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
     """Return the robot at the pose ``start`` and at the height that its SDF specifies."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    assert document.model is not None, "checked by read_robot()"
-    pose = pose_value(document, document.model.find("pose")).moved_to(start)
+    pose = pose_value(document, document.require_model().find("pose")).moved_to(start)
     return NamedModel(robot.name, with_ros_plugins(robot, names), pose)
 
 
