@@ -67,10 +67,6 @@ class LocalCostmap:
         # half a cell is for rounding errors
         return ((self._cells - 1) // 2 - 0.5) * self.resolution
 
-    def clear(self) -> None:
-        """Remove all obstacles from the map."""
-        self._marked[:] = 0
-
     def move_to(self, pose: Pose2D) -> None:
         """Center the map on the robot, and remove the obstacles that were marked where the robot is
         now."""

@@ -91,10 +91,7 @@ class Escape:
         curvatures = np.concatenate([CURVATURES_PERM, -CURVATURES_PERM])
         arcs = np.column_stack([np.ones(len(curvatures)), curvatures])
         free = sweep_arcs(self._footprint, arcs, points_m, ARC_LENGTH_M, self._margin_m, STEPS)
-        left, right = (
-            free.distance_m[: len(CURVATURES_PERM)],
-            free.distance_m[-len(CURVATURES_PERM) :],
-        )
+        left, right = free.distance_m.reshape(2, -1)
         difference = float(left.sum() - right.sum())
         return math.copysign(1.0, difference if abs(difference) > 1e-9 else goal_bearing_rad)
 

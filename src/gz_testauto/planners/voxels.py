@@ -29,11 +29,6 @@ class VoxelCostmap(LocalCostmap):
         self._height_m = (high_m - self._low_m) / LEVELS
         self._columns = np.zeros((self._cells, self._cells), np.uint32)
 
-    def clear(self) -> None:
-        """Remove all obstacles from the map."""
-        super().clear()
-        self._columns[:] = 0
-
     def move_to(self, pose: Pose2D) -> None:
         """Center the map on the robot; see :meth:`LocalCostmap.move_to`."""
         super().move_to(pose)

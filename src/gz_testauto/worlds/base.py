@@ -120,16 +120,11 @@ class BaseWorld:
         return WorldTemplate(document, 1)
 
     def _expand(self, models: Iterable[SceneModel]) -> None:
-        document, expanded = self.scene.document, False
-        for model in models:
-            if model.element.tag == "include":
-                self._library.expand(document, model.element)
-                expanded = True
-            else:
-                for include in list(model.element.iter("include")):
-                    self._library.expand(document, include)
-                    expanded = True
-        if expanded:
+        document = self.scene.document
+        includes = [include for model in models for include in model.element.iter("include")]
+        for include in includes:
+            self._library.expand(document, include)
+        if includes:
             self.scene = read_scene(document)
 
 

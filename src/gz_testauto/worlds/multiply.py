@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Pattern, Sequence
+from typing import Any, Dict, List, Optional, Pattern, Sequence
 
 import numpy
 import scipy
@@ -247,14 +247,15 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
         return
     if not os.path.isdir(out):
         raise SpecError(f"{out}: is a file; choose a directory")
-    strange = sorted(_strangers(out))
+    names = [entry.name for entry in out.iterdir()]
+    strange = sorted(n for n in names if n != MANIFEST and not WORLD_FILE.fullmatch(n))
     if strange:
         raise SpecError(
             f"{out}: the directory contains files that were not written by 'multiply' "
             f"({', '.join(strange[:3])}{', ...' if len(strange) > 3 else ''}); choose another "
             "directory"
         )
-    if force or not any(out.iterdir()):
+    if force or not names:
         return
     if not os.path.exists(out / MANIFEST):
         raise SpecError(
@@ -270,12 +271,6 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
             f"({', '.join(differing)} {'differs' if len(differing) == 1 else 'differ'}); choose "
             "another directory, or replace them with --force"
         )
-
-
-def _strangers(directory: Path) -> Iterator[str]:
-    for entry in directory.iterdir():
-        if entry.name != MANIFEST and not WORLD_FILE.fullmatch(entry.name):
-            yield entry.name
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:

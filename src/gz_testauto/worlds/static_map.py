@@ -6,14 +6,14 @@ writes map files.
 """
 
 from types import MappingProxyType
-from typing import List, Mapping, Optional, Pattern, Tuple
+from typing import Iterator, List, Mapping, Optional, Pattern, Tuple
 
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sdf.scene import WorldScene
+from gz_testauto.sdf.scene import CollisionShape, WorldScene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
@@ -45,11 +45,7 @@ def map_of(
     elif _is_too_large(bounds, resolution_m):
         raise SpecError(f"{_size(bounds, resolution_m)}; set smaller bounds or larger cells")
     outlines = [
-        shape.footprint(height_m, height_m)
-        for name, model in scene.models.items()
-        if not is_obstacle(name, pattern)
-        for shape in model.collisions
-        if not shape.is_ground
+        shape.footprint(height_m, height_m) for shape in _obstructing_shapes(scene, pattern)
     ]
     return OccupancyGrid.rasterize(outlines, bounds, resolution_m)
 
@@ -98,16 +94,19 @@ def bounds_of(
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
     """Return the lowest and the highest z (m) of the models of a world, without random obstacles.
     Both are 0 if the world is empty."""
-    found = [
-        shape.bounds[2]
-        for name, model in scene.models.items()
-        if not is_obstacle(name, pattern)
-        for shape in model.collisions
-        if not shape.is_ground
-    ]
+    found = [shape.bounds[2] for shape in _obstructing_shapes(scene, pattern)]
     if not found:
         return 0.0, 0.0
     return float(np.min(found)), float(np.max(found))
+
+
+def _obstructing_shapes(
+    scene: WorldScene, pattern: Optional[Pattern[str]]
+) -> Iterator[CollisionShape]:
+    """Yield the shapes that are neither ground nor parts of random obstacles."""
+    for name, model in scene.models.items():
+        if not is_obstacle(name, pattern):
+            yield from (shape for shape in model.collisions if not shape.is_ground)
 
 
 def _around(several: List[Bounds]) -> Optional[Bounds]:
