@@ -70,12 +70,9 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     parts = _connected(surface.triangles)
     found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
     hollow = _hollow(found, parts, surface.triangles)
-    hulls = [
-        solid for solid, is_hollow in zip(found, hollow) if solid is not None and not is_hollow
-    ]
-    rest = [
-        part for part, solid, is_hollow in zip(parts, found, hollow) if solid is None or is_hollow
-    ]
+    solids = [None if is_hollow else solid for solid, is_hollow in zip(found, hollow)]
+    hulls = [solid for solid in solids if solid is not None]
+    rest = [part for part, solid in zip(parts, solids) if solid is None]
     error = 0.0
     if rest:
         sheets = surface.triangles[np.sort(np.concatenate(rest))]

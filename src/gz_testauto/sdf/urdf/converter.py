@@ -19,6 +19,7 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.urdf.extensions import LUMP, Extensions
 from gz_testauto.sdf.urdf.robot_tree import (
+    MOMENTS,
     WORLD,
     UrdfInertial,
     UrdfJoint,
@@ -243,15 +244,8 @@ def _inertial(inertial: UrdfInertial) -> Element:
     etree.SubElement(element, "pose").text = inertial.pose.to_text()
     _numbers(element, "mass", (inertial.mass_kg,))
     moments = etree.SubElement(element, "inertia")
-    for tag, row, column in (
-        ("ixx", 0, 0),
-        ("ixy", 0, 1),
-        ("ixz", 0, 2),
-        ("iyy", 1, 1),
-        ("iyz", 1, 2),
-        ("izz", 2, 2),
-    ):
-        _numbers(moments, tag, (inertial.moments[row, column],))
+    for tag, moment in zip(MOMENTS, inertial.moments[np.triu_indices(3)]):
+        _numbers(moments, tag, (moment,))
     return element
 
 

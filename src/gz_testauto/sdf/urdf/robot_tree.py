@@ -21,7 +21,7 @@ WORLD = "world"
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _SIZES = {"box": ("size",), "cylinder": ("length", "radius"), "sphere": ("radius",)}
-_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 @dataclass
@@ -205,7 +205,7 @@ class UrdfReader:
             return None
         mass = self._number(self._required(element, "mass"), "value")
         inertia = self._required(element, "inertia")
-        xx, xy, xz, yy, yz, zz = (self._number(inertia, name) for name in _MOMENTS)
+        xx, xy, xz, yy, yz, zz = (self._number(inertia, name) for name in MOMENTS)
         moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return UrdfInertial(self._origin(element), mass, moments)
 

@@ -24,7 +24,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.robot_sensors import LidarDescription
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.sdf.values import pose_value, set_pose
+from gz_testauto.sdf.values import ensure_child, pose_value, set_pose
 from gz_testauto.simulators.gazebo.adapted_robot import adapt_robot
 from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
@@ -262,9 +262,7 @@ def _instrumented(
 
 
 def _set_rate(sensor: Element, rate_hz: Optional[str]) -> None:
-    rate = sensor.find("update_rate")
-    if rate is None:
-        rate = etree.SubElement(sensor, "update_rate")
+    rate = ensure_child(sensor, "update_rate")
     if rate_hz is None:
         sensor.remove(rate)
     else:

@@ -71,20 +71,11 @@ IMU                 stamp!=1:Time entity_name!=2:string orientation!=3:Quaternio
 """
 
 _FIELD = re.compile(r"(\w+)([!*]?)=(\d+):(\w+)")
-_LABELS = {
-    "": descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
-    "!": descriptor_pb2.FieldDescriptorProto.LABEL_REQUIRED,
-    "*": descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED,
-}
+_Field = descriptor_pb2.FieldDescriptorProto
+_LABELS = {"": _Field.LABEL_OPTIONAL, "!": _Field.LABEL_REQUIRED, "*": _Field.LABEL_REPEATED}
 _SCALARS = {
-    "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
-    "float": descriptor_pb2.FieldDescriptorProto.TYPE_FLOAT,
-    "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
-    "uint64": descriptor_pb2.FieldDescriptorProto.TYPE_UINT64,
-    "uint32": descriptor_pb2.FieldDescriptorProto.TYPE_UINT32,
-    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
-    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
-    "bytes": descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+    kind: _Field.Type.Value(f"TYPE_{kind.upper()}")
+    for kind in ("double", "float", "int32", "uint64", "uint32", "bool", "string", "bytes")
 }
 
 
@@ -100,7 +91,7 @@ def _describe() -> descriptor_pb2.FileDescriptorProto:
             if kind in _SCALARS:
                 entry.type = _SCALARS[kind]
             else:
-                entry.type = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+                entry.type = _Field.TYPE_MESSAGE
                 entry.type_name = f".{PACKAGE}.{kind}"
     return file
 

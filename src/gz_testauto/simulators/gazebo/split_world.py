@@ -77,7 +77,6 @@ def split_world(
     path: Path,
     update_rate_hz: float,
     obstacles: Optional[Pattern[str]] = None,
-    max_spawned: float = MAX_SPAWNED,
     plugins: bool = True,
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
@@ -85,7 +84,7 @@ def split_world(
 ) -> SplitWorld:
     """Read and divide a ``.world`` file. ``update_rate_hz`` becomes the update rate of the base.
     ``obstacles`` is a regular expression for the whole names of random obstacles, by default the
-    names that the spawner uses. If more than ``max_spawned`` of them are static, they belong to the
+    names that the spawner uses. If more than ``MAX_SPAWNED`` of them are static, they belong to the
     base. Without ``plugins``, all plugins of the world are removed. ``engine`` is the physics
     engine, by default that of the file. For ODE, height maps of the base become meshes in the
     folder ``meshes``, unless it is None. With ``cone``, ODE limits friction by a cone.
@@ -105,7 +104,7 @@ def split_world(
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
-        spawned = random if len(random) <= max_spawned else []
+        spawned = random if len(random) <= MAX_SPAWNED else []
         spawned = [
             *spawned,
             *(name for name in static if _has_unrendered_sensor(scene.models[name])),
@@ -195,10 +194,7 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
         presets = [etree.SubElement(world, "physics", type="ode")]
         etree.SubElement(presets[0], "max_step_size").text = "0.001"
     for physics in presets:
-        rate = physics.find("real_time_update_rate")
-        if rate is None:
-            rate = etree.SubElement(physics, "real_time_update_rate")
-        rate.text = repr(float(rate_hz))
+        ensure_child(physics, "real_time_update_rate").text = repr(float(rate_hz))
 
 
 def _set_cone(world: Element) -> None:
