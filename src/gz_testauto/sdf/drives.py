@@ -43,7 +43,7 @@ class DriveDescription:
     @property
     def is_of_gazebo(self) -> bool:
         """True if a Gazebo without ROS can load the plug-in."""
-        return _library(self.plugin) in (_ONE_AXLE, "SkidSteerDrivePlugin")
+        return library_name(self.plugin) in (_ONE_AXLE, "SkidSteerDrivePlugin")
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class WheelJoints:
 
 
 class PlacedLink(NamedTuple):
-    """A link of a robot, with the scope of its model and its pose in the frame of the robot."""
+    """A link of a robot, with its scoped name and its pose in the frame of the robot."""
 
-    scope: str
+    name: str
     model: ModelNode
     link: LinkNode
     pose: Pose
@@ -95,9 +95,8 @@ class RobotParts:
         """Return the links and joints of a robot. Raises ``SdfError`` for a joint of an unknown
         link."""
         links = {
-            scope + link.name: PlacedLink(scope, model, link, pose * link.pose)
-            for scope, model, pose in robot.walk()
-            for link in model.links
+            name: PlacedLink(name, model, link, pose)
+            for name, model, link, pose in robot.walk_links()
         }
         joints: Dict[str, PlacedJoint] = {}
         for scope, model, pose in robot.walk():
@@ -120,10 +119,6 @@ class RobotParts:
                     element, document, model, pose, child, np.asarray(joint_pose.position)
                 )
         return cls(links, joints)
-
-    def joint(self, document: SdfDocument, plugin: Element, tag: str) -> Tuple[str, PlacedJoint]:
-        """Return the joint that a child of a plug-in element names."""
-        return self.named(document, required(document, plugin, tag))
 
     def named(self, document: SdfDocument, element: Element) -> Tuple[str, PlacedJoint]:
         """Return the joint that the text of an element names."""
@@ -233,8 +228,8 @@ def find_drive(
     found: List[Tuple[Element, str, str]] = []
     for plugin in robot.element.findall("plugin"):
         file_name = (plugin.get("filename") or "").strip()
-        if _library(file_name) in _DRIVES:
-            found.append((plugin, file_name, _library(file_name)))
+        if library_name(file_name) in _DRIVES:
+            found.append((plugin, file_name, library_name(file_name)))
     if not found:
         return None
     for plugin, file_name, stem in found[1:]:
@@ -266,12 +261,12 @@ def nested_drive(sdf: str) -> Optional[Tuple[str, str]]:
 
 def is_drive_plugin(file_name: str) -> bool:
     """Return whether a plug-in with this file name is a supported drive controller."""
-    return _library(file_name.strip()) in _DRIVES
+    return library_name(file_name) in _DRIVES
 
 
-def _library(file_name: str) -> str:
-    """Return the name of a library without folder, prefix and suffix."""
-    library = file_name.rsplit("/", 1)[-1]
+def library_name(file_name: str) -> str:
+    """Return the name of a plug-in's library without folder, prefix and suffix."""
+    library = file_name.strip().rsplit("/", 1)[-1]
     stem = library[3:] if library.startswith("lib") else library
     return stem[:-3] if stem.endswith(".so") else stem
 
@@ -347,29 +342,32 @@ def _sizes(
     diameter_m = number(document, plugin, diameter_tag, diameter)
     if diameter_tag.endswith("radius"):
         diameter_m *= 2
+    _check_sizes(document, plugin, separation_m, diameter_m)
+    return separation_m, diameter_m
+
+
+def _check_sizes(
+    document: SdfDocument, plugin: Element, separation_m: float, diameter_m: float
+) -> None:
     if separation_m <= 0 or diameter_m <= 0:
         raise SdfError(
             f"{document.where(plugin)}: the drive has a wheel separation of {separation_m} m and a "
             f"wheel diameter of {diameter_m} m; both must be above 0"
         )
-    return separation_m, diameter_m
 
 
 def _axle(
     document: SdfDocument, plugin: Element, kind: _DriveKind, parts: RobotParts, scene: SceneModel
 ) -> "_Axle":
-    left = tuple(parts.joint(document, plugin, tag) for tag in kind.left)
-    right = tuple(parts.joint(document, plugin, tag) for tag in kind.right)
+    left, right = (
+        tuple(parts.named(document, required(document, plugin, tag)) for tag in tags)
+        for tags in (kind.left, kind.right)
+    )
     if kind.sizes is not None:
-        separation, diameter = _sizes(document, plugin, kind.sizes)
-    else:
-        separation = math.dist(left[0][1].anchor, right[0][1].anchor)
-        diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
-    if separation <= 0 or diameter <= 0:
-        raise SdfError(
-            f"{document.where(plugin)}: the drive has a wheel separation of {separation} m and a "
-            f"wheel diameter of {diameter} m; both must be above 0"
-        )
+        return _Axle(plugin, left, right, *_sizes(document, plugin, kind.sizes))
+    separation = math.dist(left[0][1].anchor, right[0][1].anchor)
+    diameter = _wheel_diameter(left[0] if len(left) == 1 else right[0], scene)
+    _check_sizes(document, plugin, separation, diameter)
     return _Axle(plugin, left, right, separation, diameter)
 
 
@@ -438,7 +436,7 @@ def _check_wiring(document: SdfDocument, axle: _Axle) -> None:
 
 def _wheel_diameter(named: Tuple[str, PlacedJoint], scene: SceneModel) -> float:
     name, joint = named
-    link = joint.child.scope + joint.child.link.name
+    link = joint.child.name
     boxes = [
         shape.geometry.bounds(shape.local_pose) for shape in scene.collisions if shape.link == link
     ]

@@ -15,12 +15,14 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.tree import ModelNode
 from gz_testauto.sdf.values import (
+    ensure_child,
     flag,
     name_of,
     number,
     numbers,
     pose_value,
     required,
+    set_numbers,
     text_of,
 )
 
@@ -47,6 +49,7 @@ _AXES = {
 }
 
 
+_MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _ONLY_IN_GAZEBO = ("gearbox", "screw")
 """Joint types of Gazebo that this package does not support."""
 
@@ -196,15 +199,24 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
     moments = element.find("inertia")
     own = np.eye(3)
     if moments is not None:
-        for (row, column), tag in zip(
-            ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)),
-            ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
-        ):
+        for (row, column), tag in zip(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), _MOMENTS):
             value = number(document, moments, tag, 1.0 if row == column else 0.0)
             own[row, column] = own[column, row] = value
     rotated = turned_tensor(pose.rotation, own)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated.tolist()
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
+
+
+def write_inertial(link: Element, inertial: Inertial) -> None:
+    """Set the mass properties of a link, with the center of mass as the frame of the moments."""
+    element = ensure_child(link, "inertial")
+    set_numbers(ensure_child(element, "mass"), inertial.mass_kg)
+    for old in element.findall("pose"):
+        element.remove(old)
+    ensure_child(element, "pose").text = Pose(inertial.center_m).to_text()
+    moments = ensure_child(element, "inertia")
+    for tag, value in zip(_MOMENTS, inertial.tensor_kgm2):
+        set_numbers(ensure_child(moments, tag), value)
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
@@ -221,6 +233,15 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
             f"{document.where(collision)}: <collide_bitmask> is {text!r}; it must be a whole number"
         ) from error
     return ContactParameters(max(0.0, mu), max(0.0, mu2), bitmask)
+
+
+def write_friction(collision: Element, mu: float, mu2: float) -> None:
+    """Set ODE's friction coefficients of a collision."""
+    element = collision
+    for tag in ("surface", "friction", "ode"):
+        element = ensure_child(element, tag)
+    set_numbers(ensure_child(element, "mu"), mu)
+    set_numbers(ensure_child(element, "mu2"), mu2)
 
 
 def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
@@ -246,7 +267,7 @@ def check_joint_links(robot: ModelNode) -> None:
 def _joint_elements(robot: ModelNode) -> Iterator[Tuple[ModelNode, Element, str, Set[str]]]:
     """Yield each joint of a model, with its nested model, the scope of this model, and the links of
     the whole model."""
-    links = {scope + link.name for scope, model, _ in robot.walk() for link in model.links}
+    links = {name for name, *_ in robot.walk_links()}
     for scope, model, _ in robot.walk():
         for element in model.element.findall("joint"):
             yield model, element, scope, links

@@ -15,7 +15,7 @@ from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import AHEAD, Angles, Sensor, SensorKind
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.drives import PlacedLink, RobotParts
+from gz_testauto.sdf.drives import PlacedLink, RobotParts, library_name
 from gz_testauto.sdf.values import name_of, number, pose_value, required, text_of
 
 LOGGER = logging.getLogger(__name__)
@@ -122,9 +122,7 @@ def _type(sensor: Element, document: SdfDocument) -> str:
 
 
 def _library(plugin: Element) -> str:
-    name = (plugin.get("filename") or "").strip().rsplit("/", 1)[-1]
-    name = name[3:] if name.startswith("lib") else name
-    return name[:-3] if name.endswith(".so") else name
+    return library_name(plugin.get("filename") or "")
 
 
 def _plugin(document: SdfDocument, sensor: Element) -> PluginNames:
@@ -252,10 +250,9 @@ def _bumper(placed: PlacedLink, sensor: Element) -> Sensor:
         for element in sensor.findall("contact/collision")
     ]
     shapes = {one.get("name") for one in placed.link.element.findall("collision")}
-    link = placed.scope + placed.link.name
     return replace(
         _common(placed, sensor, _plugin(document, sensor), "contact"),
-        collisions=tuple(f"{link}::{one}" for one in named if one in shapes),
+        collisions=tuple(f"{placed.name}::{one}" for one in named if one in shapes),
     )
 
 
@@ -273,16 +270,17 @@ def _common(placed: PlacedLink, sensor: Element, plugin: PluginNames, kind: Sens
     return Sensor(
         kind=kind,
         name=name,
-        link=placed.scope + placed.link.name,
+        link=placed.name,
         sensor=name,
-        mount=_mount(placed, sensor),
+        mount=sensor_mount(placed, sensor),
         update_rate_hz=min((rate for rate in rates if rate > 0.0), default=0.0),
         topic=plugin.topic or name,
         frame=plugin.frame or name,
     )
 
 
-def _mount(placed: PlacedLink, sensor: Element) -> Pose:
+def sensor_mount(placed: PlacedLink, sensor: Element) -> Pose:
+    """Return the pose of a sensor of a link in the frame of the robot."""
     return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
 
 
@@ -303,13 +301,17 @@ def _noise(document: SdfDocument, ray: Element, plugin: PluginNames) -> Tuple[fl
     """Return the mean and the standard deviation (m) of the noise of the sensor and its plug-in,
     which are independent."""
     noise = ray.find("noise")
-    mean = stddev = 0.0
-    if noise is not None:
-        kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
-        if kind.startswith("gaussian"):
-            mean = number(document, noise, "mean", 0.0)
-            stddev = number(document, noise, "stddev", 0.0)
+    mean, stddev = (0.0, 0.0) if noise is None else gaussian_noise(document, noise)[1]
     return mean, math.hypot(stddev, plugin.noise_m)
+
+
+def gaussian_noise(document: SdfDocument, noise: Element) -> Tuple[str, Tuple[float, float]]:
+    """Return the type of a ``<noise>``, and its mean and its standard deviation, which are 0 if the
+    noise is not Gaussian."""
+    kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
+    if not kind.startswith("gaussian"):
+        return kind, (0.0, 0.0)
+    return kind, (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
 
 
 def _checked(document: SdfDocument, element: Element, sensor: Sensor) -> Sensor:

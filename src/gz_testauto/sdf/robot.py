@@ -112,12 +112,11 @@ def read_robot(
     file = _model_file(path)
     with without_missing_hint():
         library = ModelLibrary(model_path)
-        document, node, scene = _read_scene(file, name, library, xacro, on_ground)
-        assert document.model is not None, "checked by _read_scene()"
-        sdf = library.standalone(document, document.model, name)
-        if is_driven_by_include(node, wheels):
-            document, node, scene = _merged(document, sdf, node, library)
-        parts = RobotParts.of(node)
+        document, scene = _read_scene(file, name, library, xacro, on_ground)
+        sdf = library.standalone(document, document.require_model(), name)
+        if is_driven_by_include(scene.node, wheels):
+            document, scene = _merged(document, sdf, scene.node, library)
+        parts = RobotParts.of(scene.node)
         lidars = find_lidars(parts)
         sensors = find_sensors(parts)
         names = [] if lidar is None else [one.strip() for one in lidar.split(",")]
@@ -129,7 +128,7 @@ def read_robot(
             name=name,
             path=file,
             sdf=etree.tostring(sdf, encoding="unicode"),
-            drive=find_drive(node, parts, scene, wheels),
+            drive=find_drive(scene.node, parts, scene, wheels),
             lidar=selected,
             lidars=lidars,
             sensors=tuple(
@@ -148,17 +147,17 @@ def read_outline(path: Union[str, Path], name: str = "robot") -> RobotBody:
     not read. Raises ``SdfError`` if the file cannot be read or the robot has no collision shape."""
     file = _model_file(path)
     with without_missing_hint():
-        document, _, scene = _read_scene(file, name, ModelLibrary(), None, True)
+        document, scene = _read_scene(file, name, ModelLibrary(), None, True)
     return RobotBody(name, _footprint(document, scene), _height(scene))
 
 
-def read_sensors(path: Union[str, Path], name: str = "robot") -> Tuple[Sensor, ...]:
+def read_sensors(path: Union[str, Path]) -> Tuple[Sensor, ...]:
     """Return all sensors of a robot from a model directory or a model file, also its planar lidars,
     as in :func:`read_robot`. Raises ``SdfError`` if the file cannot be read."""
     file = _model_file(path)
     with without_missing_hint():
-        _, node, _ = _read_scene(file, name, ModelLibrary(), None, True)
-        return find_sensors(RobotParts.of(node))
+        _, scene = _read_scene(file, "robot", ModelLibrary(), None, True)
+        return find_sensors(RobotParts.of(scene.node))
 
 
 def _model_file(path: Union[str, Path]) -> Path:
@@ -171,31 +170,28 @@ def _model_file(path: Union[str, Path]) -> Path:
 
 def _read_scene(
     file: Path, name: str, library: ModelLibrary, xacro: Optional[XacroInput], on_ground: bool
-) -> Tuple[SdfDocument, ModelNode, SceneModel]:
+) -> Tuple[SdfDocument, SceneModel]:
     document = read_robot_file(file, xacro)
     if document.model is None:
         raise SdfError(f"{file}: a robot's file must have a <model> directly under <sdf>")
-    node = read_model(document, document.model, library)
-    scene = scene_model(node, library)
+    scene = scene_model(read_model(document, document.model, library), library)
     if on_ground and is_urdf(file) and _move_to_ground(document.model, scene):
-        node = read_model(document, document.model, library)
-        scene = scene_model(node, library)
-    node.name = name
-    return document, node, scene
+        scene = scene_model(read_model(document, document.model, library), library)
+    scene.node.name = name
+    return document, scene
 
 
 def _merged(
     document: SdfDocument, sdf: Element, robot: ModelNode, library: ModelLibrary
-) -> Tuple[SdfDocument, ModelNode, SceneModel]:
+) -> Tuple[SdfDocument, SceneModel]:
     """Merge the models that a robot includes with the robot in ``sdf``, and read it again."""
     for model in robot.models:  # an error of their drives then has the place in their own files
         find_drive(model, RobotParts.of(model), scene_model(model, library))
     alone = SdfDocument(sdf, b"", document.source, document.path)
-    assert alone.model is not None, "sdf contains the robot"
+    element = alone.require_model()
     included = {model.name for model in robot.models if model.is_included}
-    merge_includes(read_model(alone, alone.model, library), included)
-    node = read_model(alone, alone.model, library)
-    return alone, node, scene_model(node, library)
+    merge_includes(read_model(alone, element, library), included)
+    return alone, scene_model(read_model(alone, element, library), library)
 
 
 def _move_to_ground(model: Element, scene: SceneModel) -> bool:

@@ -8,12 +8,18 @@ import numpy as np
 
 from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.drives import PlacedLink, RobotParts
-from gz_testauto.sdf.plugin_sensors import MOST_RAYS, is_range_sensor, select_sensors
-from gz_testauto.sdf.values import name_of, number, pose_value, required
+from gz_testauto.sdf.plugin_sensors import (
+    MOST_RAYS,
+    is_range_sensor,
+    select_sensors,
+    sensor_mount,
+)
+from gz_testauto.sdf.values import name_of, number, required
 
 MERGED = "merged_lidar"
 """Name of the merged lidar, and of its frame."""
@@ -54,6 +60,28 @@ class LidarDescription:
     def ray_count(self) -> int:
         """The number of simulated rays, which are those of the parts."""
         return sum(one.columns.samples for one in self.parts) or self.samples
+
+    @property
+    def angles_rad(self) -> np.ndarray:
+        """The angles of the rays about the z axis of the lidar, shape (samples,)."""
+        return np.linspace(self.angle_min_rad, self.angle_max_rad, self.samples)
+
+    @property
+    def directions(self) -> np.ndarray:
+        """The unit vectors along the rays in the frame of the lidar, shape (samples, 3)."""
+        angles = self.angles_rad
+        return np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
+
+    @property
+    def range_m(self) -> Tuple[float, float]:
+        """The smallest and the largest range."""
+        return self.range_min_m, self.range_max_m
+
+    def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
+        """Return a scan with these ranges, shape (samples,), which become read-only."""
+        ranges_m.setflags(write=False)
+        limits = (self.angle_min_rad, self.angle_max_rad, *self.range_m)
+        return LaserScan(stamp_s, *limits, ranges_m, self.mount)
 
     def __str__(self) -> str:
         """Return the name, the number of rays, the angles and the range."""
@@ -115,9 +143,9 @@ def find_imu(parts: RobotParts) -> Optional[ImuDescription]:
     for placed, sensor in _sensors(parts, lambda sensor: sensor.get("type") == "imu"):
         document = placed.model.document
         return ImuDescription(
-            link=placed.scope + placed.link.name,
+            link=placed.name,
             sensor=name_of(document, sensor),
-            mount=_mount(placed, sensor),
+            mount=sensor_mount(placed, sensor),
             update_rate_hz=number(document, sensor, "update_rate", 0.0),
         )
     return None
@@ -130,9 +158,9 @@ def _lidar(placed: PlacedLink, sensor: Element) -> LidarDescription:
     span = required(document, ray, "range")
     resolution = number(document, horizontal, "resolution", 1.0)
     lidar = LidarDescription(
-        link=placed.scope + placed.link.name,
+        link=placed.name,
         sensor=name_of(document, sensor),
-        mount=_mount(placed, sensor),
+        mount=sensor_mount(placed, sensor),
         samples=round(number(document, horizontal, "samples") * resolution),
         angle_min_rad=number(document, horizontal, "min_angle"),
         angle_max_rad=number(document, horizontal, "max_angle"),
@@ -167,10 +195,6 @@ def _sensors(
         for sensor in placed.link.element.findall("sensor")
         if wanted(sensor)
     ]
-
-
-def _mount(placed: PlacedLink, sensor: Element) -> Pose:
-    return placed.pose * pose_value(placed.model.document, sensor.find("pose"))
 
 
 def _is_planar_lidar(sensor: Element) -> bool:

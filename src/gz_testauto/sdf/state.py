@@ -160,9 +160,8 @@ def _place(
         placement = _apply_poses(node, state, node.pose)
     _write(placement)
     if state.scale is not None:
-        for _, model, _ in node.walk():
-            for link in model.links:
-                scale_geometry(document, link.element, state.scale)
+        for _, _, link, _ in node.walk_links():
+            scale_geometry(document, link.element, state.scale)
 
 
 def _apply_poses(

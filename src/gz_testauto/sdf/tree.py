@@ -59,16 +59,20 @@ class ModelNode:
         for model in self.models:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
 
+    def walk_links(self) -> Iterator[Tuple[str, "ModelNode", LinkNode, Pose]]:
+        """Yield the scoped name, the model, the node and the pose in this model of each link."""
+        for scope, model, pose in self.walk():
+            for link in model.links:
+                yield scope + link.name, model, link, pose * link.pose
+
     def static_links(self) -> Iterator[str]:
-        """Yield the scoped names of the links that cannot move, which are the links of static
+        """Return the scoped names of the links that cannot move, which are the links of static
         models.
 
         As in Gazebo, a static model fixes neither its parent model nor its nested models, except
         between a model and the models that it includes.
         """
-        for scope, model, _ in self.walk():
-            if model.static:
-                yield from (scope + link.name for link in model.links)
+        return (name for name, model, _, _ in self.walk_links() if model.static)
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:

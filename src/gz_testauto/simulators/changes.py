@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Type
 
+from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.appearance import COLORS, Color
 from gz_testauto.sdf.dynamics import MAX_MASS_KG
@@ -82,6 +83,15 @@ class SetModel(Change):
     pose: Optional[Pose] = None
     linear_mps: Optional[Vector] = None
     angular_radps: Optional[Vector] = None
+
+    def with_twist(self, present: ModelState) -> ModelState:
+        """Return ``present`` with the velocities of this change. One that is None is kept."""
+        linear, angular = self.linear_mps, self.angular_radps
+        return ModelState(
+            present.pose,
+            present.linear_mps if linear is None else linear,
+            present.angular_radps if angular is None else angular,
+        )
 
 
 @dataclass(frozen=True)

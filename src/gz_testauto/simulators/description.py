@@ -33,6 +33,8 @@ from gz_testauto.sdf.dynamics import (
     read_inertial,
     read_joints,
     read_surface,
+    write_friction,
+    write_inertial,
 )
 from gz_testauto.sdf.edit import find_link, model_elements
 from gz_testauto.sdf.includes import ModelLibrary
@@ -77,10 +79,9 @@ def check_model(name: str, sdf: str) -> None:
                 f"the collision {shape.scoped_name!r} extends more than {LIMITS['pose']:g} m from "
                 "the origin of its model; correct its size, its pose or the scale of its mesh"
             )
-    for scope, nested, _ in model.node.walk():
-        for link in nested.links:
-            if scope + link.name not in model.static_links:
-                read_inertial(nested.document, link.element)
+    for link_name, nested, link, _ in model.node.walk_links():
+        if link_name not in model.static_links:
+            read_inertial(nested.document, link.element)
     check_joint_links(model.node)
 
 
@@ -257,21 +258,19 @@ class DescribedWorld:
         if "::" in node.name:
             self._scoped_models.add(node.name)
         fixed = frozenset(node.static_links())
-        for scope, model, pose in node.walk():
-            for link in model.links:
-                scoped = f"{node.name}::{scope}{link.name}"
-                static = scope + link.name in fixed
-                self.now.links[scoped] = LinkDescription(
-                    pose * link.pose,
-                    None if static else read_inertial(model.document, link.element),
-                )
-                for collision in link.element.findall("collision"):
-                    surface = read_surface(model.document, collision)
-                    name = f"{scoped}::{collision.get('name')}"
-                    self.now.collisions[name] = CollisionDescription(surface.mu, surface.mu2)
-                for visual in link.element.findall("visual"):
-                    name = f"{scoped}::{visual.get('name')}"
-                    self.now.visuals[name] = read_appearance(model.document, visual)
+        for link_name, model, link, pose in node.walk_links():
+            scoped = f"{node.name}::{link_name}"
+            self.now.links[scoped] = LinkDescription(
+                pose,
+                None if link_name in fixed else read_inertial(model.document, link.element),
+            )
+            for collision in link.element.findall("collision"):
+                surface = read_surface(model.document, collision)
+                name = f"{scoped}::{collision.get('name')}"
+                self.now.collisions[name] = CollisionDescription(surface.mu, surface.mu2)
+            for visual in link.element.findall("visual"):
+                name = f"{scoped}::{visual.get('name')}"
+                self.now.visuals[name] = read_appearance(model.document, visual)
         try:
             joints = read_joints(node)
         except SdfError:  # an unsupported type, whose properties this package cannot set
@@ -293,13 +292,9 @@ class _PropertyWriter:
 
     def write(self, changed: Mapping[str, Mapping[str, Any]]) -> None:
         for name, link in changed["link"].items():
-            _write_inertial(self._link(name), link.inertial)
+            write_inertial(self._link(name), link.inertial)
         for name, collision in changed["collision"].items():
-            element = self._part(name, "collision")
-            for tag in ("surface", "friction", "ode"):
-                element = ensure_child(element, tag)
-            set_numbers(ensure_child(element, "mu"), collision.mu)
-            set_numbers(ensure_child(element, "mu2"), collision.mu2)
+            write_friction(self._part(name, "collision"), collision.mu, collision.mu2)
         for name, look in changed["visual"].items():
             write_appearance(self._part(name, "visual"), look)
         self._write_lights(changed["light"])
@@ -344,14 +339,3 @@ class _PropertyWriter:
             if element.get("name") == name:
                 return element
         raise SdfError(f"{self._document.source}: {link!r} has no {tag} {name!r}")
-
-
-def _write_inertial(link: Element, inertial: Inertial) -> None:
-    element = ensure_child(link, "inertial")
-    set_numbers(ensure_child(element, "mass"), inertial.mass_kg)
-    for old in element.findall("pose"):
-        element.remove(old)
-    ensure_child(element, "pose").text = Pose(inertial.center_m).to_text()
-    moments = ensure_child(element, "inertia")
-    for tag, value in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), inertial.tensor_kgm2):
-        set_numbers(ensure_child(moments, tag), value)

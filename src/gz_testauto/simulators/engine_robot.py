@@ -42,7 +42,6 @@ from gz_testauto.base.observation import (
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount
-from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.robot_sensors import ImuDescription, LidarDescription
 from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.simulators.sensing import RobotSensors
@@ -86,9 +85,7 @@ def measured_scan(
         ranges_m += generator.normal(*noise_m, size=len(ranges_m))
     ranges_m[ranges_m >= lidar.range_max_m] = np.inf
     ranges_m[ranges_m < lidar.range_min_m] = -np.inf
-    ranges_m.setflags(write=False)
-    limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
-    return LaserScan(stamp_s, *limits, ranges_m, lidar.mount)
+    return lidar.scan(stamp_s, ranges_m)
 
 
 class LazyImuSamples(Sequence[ImuSample]):
@@ -293,15 +290,13 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
 
     _onboard: Dict[str, Robot]
 
-    def __init__(
-        self, step_size_s: float, robot: Optional[RobotModel], scene: Optional[Scene] = None
-    ) -> None:
-        super().__init__(step_size_s, robot, scene)
-        self._sensors: Dict[str, RobotSensors] = {}
-        for number, one in enumerate(() if scene is None else scene.robots):
-            if one.simulated:
-                assert scene is not None, "it has a robot"
-                self._sensors[one.robot.name] = RobotSensors(one, scene.seed, number)
+    def __init__(self, step_size_s: float, scene: Scene) -> None:
+        super().__init__(step_size_s, scene.robot, scene)
+        self._sensors = {
+            placed.robot.name: RobotSensors(placed, scene.seed, number)
+            for number, placed in enumerate(scene.robots)
+            if placed.simulated
+        }
 
     def _begin_sensors(self) -> None:
         """Measure with all selected sensors at time 0."""

@@ -121,7 +121,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     ) -> None:
         """Read the world and the models of a scene. Raises ``SdfError`` for unsupported SDF, and
         ``SimulatorError`` if an added model has the name of a model in the world file."""
-        super().__init__(step_s, scene.robot, scene)
+        super().__init__(step_s, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []
         self._steps = 0
@@ -211,7 +211,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
                 self._pushes.append((change, self._steps + count))
             elif isinstance(change, SetLink):
                 if change.pose is None:
-                    state = _with_twist(self._engine.link_state(change.name), change)
+                    state = change.with_twist(self._engine.link_state(change.name))
                     self._engine.set_link_twist(change.name, state)
                 else:
                     self._engine.place_link(change.name, _at_pose(change.pose, change))
@@ -220,7 +220,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
                 if change.pose is not None:
                     self._place(change.name, _at_pose(change.pose, change))
                 elif change.linear_mps is not None or change.angular_radps is not None:
-                    state = _with_twist(self._engine.state(model), change)
+                    state = change.with_twist(self._engine.state(model))
                     self._engine.set_twist(model, state)
             elif isinstance(change, SetJoint):
                 self._engine.set_joint(change.name, change.position, change.velocity)
@@ -300,16 +300,6 @@ def _at_pose(pose: Pose, twist: Any) -> ModelState:
     """Return a state with a pose and a twist. A component of the twist that is None becomes
     zero."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
-
-
-def _with_twist(present: ModelState, change: SetModel) -> ModelState:
-    """Return a state with the twist of a change. A component that is None does not change."""
-    linear, angular = change.linear_mps, change.angular_radps
-    return ModelState(
-        present.pose,
-        present.linear_mps if linear is None else linear,
-        present.angular_radps if angular is None else angular,
-    )
 
 
 def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:

@@ -33,7 +33,7 @@ returns are on one surface."""
 def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> LaserScan:
     """Return the scan of a lidar with ``parts``, from one reading of each part. Its stamp is that
     of the first reading."""
-    angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
+    angles = lidar.angles_rad
     ranges = np.full(lidar.samples, np.nan)
     spacing = (lidar.angle_max_rad - lidar.angle_min_rad) / max(lidar.samples - 1, 1)
     cosines, sines = np.cos(angles), np.sin(angles)
@@ -45,9 +45,7 @@ def merged_scan(lidar: LidarDescription, readings: Sequence[SensorReading]) -> L
         first = bearings - lidar.angle_min_rad
         _add(points, hits, on_surface, first, spacing, cosines, sines, ranges)
     ranges[ranges >= lidar.range_max_m] = np.inf
-    ranges.setflags(write=False)
-    limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
-    return LaserScan(readings[0].stamp_s, *limits, ranges, lidar.mount)
+    return lidar.scan(readings[0].stamp_s, ranges)
 
 
 def _returns(reading: SensorReading) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:

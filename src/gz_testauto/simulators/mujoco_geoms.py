@@ -9,6 +9,8 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
 EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
@@ -26,6 +28,14 @@ def distances_are_exact() -> bool:
 def text(*values: float) -> str:
     """Return numbers as MJCF text, with all digits."""
     return " ".join(repr(float(value)) for value in values)
+
+
+def place(element: Element, pose: Pose) -> Element:
+    """Set the position and the orientation of an MJCF element, and return it."""
+    x, y, z, w = pose.quaternion
+    element.set("pos", text(*pose.position))
+    element.set("quat", text(w, x, y, z))
+    return element
 
 
 def primitive(shape: Geometry) -> Optional[Dict[str, str]]:

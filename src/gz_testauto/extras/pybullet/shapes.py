@@ -4,8 +4,9 @@ A static mesh consists of its triangles, and a moving mesh of convex pieces. Uns
 rejected.
 """
 
+import itertools
 from dataclasses import dataclass
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List
 
 import numpy as np
 
@@ -171,7 +172,5 @@ class ShapeFactory:
 
 
 def _corners(box: hulls.OrientedBox) -> np.ndarray:
-    signs: List[Tuple[int, int, int]] = [
-        (x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
-    ]
-    return np.asarray(box.center + (np.array(signs) * box.half) @ box.axes.T)
+    signs = np.array(list(itertools.product((-1, 1), repeat=3)))
+    return np.asarray(box.center + (signs * box.half) @ box.axes.T)

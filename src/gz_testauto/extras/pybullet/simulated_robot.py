@@ -12,7 +12,6 @@ from gz_testauto.base.observation import Contact
 from gz_testauto.extras.pybullet.client import LIDAR_BIT
 from gz_testauto.extras.pybullet.multibody import motion
 from gz_testauto.extras.pybullet.world import BulletWorld
-from gz_testauto.sdf.engine_model.bodies import walk
 from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount
 from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
@@ -53,9 +52,7 @@ class BulletRobot(SimulatedRobot):
         )
         lidar = engine_robot.robot.single_lidar
         if lidar is not None:
-            angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
-            flat = [np.cos(angles), np.sin(angles), np.zeros(lidar.samples)]
-            self._directions = np.stack(flat, axis=1)
+            self._directions = lidar.directions
         self._torques_nm = _torque_limits_nm(engine_robot)
         self._set_motors()
 
@@ -124,7 +121,7 @@ class BulletRobot(SimulatedRobot):
     def _ranges_m(self) -> np.ndarray:
         mount, lidar = self.engine_robot.lidar, self.engine_robot.robot.lidar
         assert mount is not None and lidar is not None, "it has a lidar"
-        return self._cast_rays(mount, self._directions, (lidar.range_min_m, lidar.range_max_m))
+        return self._cast_rays(mount, self._directions, lidar.range_m)
 
     def _cast_rays(
         self, mount: Mount, directions: np.ndarray, range_m: Tuple[float, float]
@@ -181,7 +178,7 @@ def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
     robot that starts from rest.
     """
     wheels = engine_robot.wheels
-    bodies = [body for root in engine_robot.model.roots for body in walk(root)]
+    bodies = engine_robot.model.bodies
     mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)
     tires = {body.name: [shape.surface for shape in body.shapes] for body in bodies}
     limits = []

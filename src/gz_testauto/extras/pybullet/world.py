@@ -25,7 +25,7 @@ from gz_testauto.extras.pybullet.multibody import (
     static_pose,
 )
 from gz_testauto.extras.pybullet.shapes import ShapeFactory
-from gz_testauto.sdf.engine_model.bodies import BodyShape, EngineModel, walk
+from gz_testauto.sdf.engine_model.bodies import BodyShape, EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.floor import is_floor_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap
@@ -165,9 +165,10 @@ class BulletWorld:
         built = build(self.client, self._factory, model)
         self.models[model.name] = built
         self.names.update((key, name) for name, keys in built.shapes.items() for key in keys)
-        bodies = [body for root in model.roots for body in walk(root)] if built.links else []
         self._weightless[model.name] = [
-            body.name for body in bodies if not body.gravity and body.inertial is not None
+            body.name
+            for body in (model.bodies if built.links else ())
+            if not body.gravity and body.inertial is not None
         ]
         self._springs[model.name] = [
             joint for places in built.joints.values() for joint in places if joint.axis.stiffness
@@ -373,8 +374,7 @@ def _surfaces_of(model: EngineModel) -> Dict[str, FrictionSurface]:
             None if body.inertial is None else moving,
             model.static and _is_ground(shape, model.pose * body.pose * shape.pose),
         )
-        for root in model.roots
-        for body in walk(root)
+        for body in model.bodies
         for shape in body.shapes
     }
 

@@ -70,6 +70,11 @@ class EngineModel:
     roots: Tuple[Body, ...]
     links: Mapping[str, Pose]
 
+    @property
+    def bodies(self) -> List[Body]:
+        """All bodies. Each parent precedes its children."""
+        return [body for root in self.roots for body in walk(root)]
+
 
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
@@ -105,11 +110,10 @@ def _joints(scene: SceneModel) -> List[Joint]:
 
 def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
-    for scope, model, _ in scene.node.walk():
-        for link in model.links:
-            for collision in link.element.findall("collision"):
-                name = f"{scene.name}::{scope}{link.name}::{(collision.get('name') or '').strip()}"
-                elements.setdefault(name, (model.document, collision))
+    for scoped, model, link, _ in scene.node.walk_links():
+        for collision in link.element.findall("collision"):
+            name = f"{scene.name}::{scoped}::{(collision.get('name') or '').strip()}"
+            elements.setdefault(name, (model.document, collision))
     found: Dict[str, List[BodyShape]] = {}
     for shape in scene.collisions:
         document, element = elements[shape.scoped_name]
@@ -139,9 +143,7 @@ class _BodyTree:
         self._scene, self._coverage = scene, coverage
         self._shapes = _shapes(scene, coverage)
         self._elements = {
-            scope + link.name: (model.document, link.element)
-            for scope, model, _ in scene.node.walk()
-            for link in model.links
+            name: (model.document, link.element) for name, model, link, _ in scene.node.walk_links()
         }
         self._held: Dict[str, Joint] = {}
         self._children: Dict[str, List[str]] = {}

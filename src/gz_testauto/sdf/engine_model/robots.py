@@ -10,13 +10,14 @@ from typing import FrozenSet, List, Optional, Tuple
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model, walk
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.plugin_sensors import gaussian_noise
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.sdf.values import number, pose_value
+from gz_testauto.sdf.values import pose_value
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,11 @@ def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
 
 
 def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:
-    for scope, model, _ in scene.node.walk():
-        for node in model.links:
-            if scope + node.name == link:
-                for element in node.element.findall("sensor"):
-                    if element.get("name") == sensor:
-                        return element
+    for name, _, node, _ in scene.node.walk_links():
+        if name == link:
+            for element in node.element.findall("sensor"):
+                if element.get("name") == sensor:
+                    return element
     return None
 
 
@@ -127,13 +127,11 @@ def _noise(
     noise = next(sensor.iter("noise"), None) if sensor is not None else None
     if noise is None:
         return (0.0, 0.0)
-    kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
-    if kind.startswith("gaussian"):
-        return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
-    if kind != "none":
+    kind, parameters = gaussian_noise(document, noise)
+    if kind != "none" and not kind.startswith("gaussian"):
         where = document.where(noise)
         coverage.warn_once("lidar noise", f"{where}: noise {kind!r} is not simulated")
-    return (0.0, 0.0)
+    return parameters
 
 
 def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, ...]:
@@ -142,12 +140,7 @@ def _driven_wheels(robot: RobotModel, model: EngineModel) -> Tuple[DrivenWheel, 
     drive = robot.drive
     if drive is None:
         return ()
-    held = {
-        body.joint.name: (body, body.joint)
-        for root in model.roots
-        for body in walk(root)
-        if body.joint is not None
-    }
+    held = {body.joint.name: (body, body.joint) for body in model.bodies if body.joint is not None}
     wheels = []
     for name in (*drive.left_joints, *drive.right_joints):
         body, joint = held[name]

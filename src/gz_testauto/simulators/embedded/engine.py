@@ -106,11 +106,10 @@ class Engine:
             self.grip.before_forces()
         try:
             mujoco.mj_step2(self.model, self.data)
-            self._settling.after_step(before)
-            mujoco.mj_step1(self.model, self.data)
-            self._on_height_maps.correct()
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
+        self._settling.after_step(before)
+        self.refresh()
         if pushes:
             self.data.xfrc_applied[:] = 0.0
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
+from lxml import etree
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, rotation_from_z
+from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.engine_model.bodies import BodyShape
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.meshes import hulls
@@ -117,6 +119,15 @@ class GeomFactory:
             return [Geom(Role.CONTACT, cylinder, pose * _TILTED), *seen]
         ellipsoid = {"type": "ellipsoid", "size": text(radius, radius, width)}
         return [Geom(Role.CONTACT, ellipsoid, pose), *seen]
+
+    def add_assets(self, assets: Element) -> Dict[str, bytes]:
+        """Add the meshes and the height maps of all geoms to an ``<asset>``. Return the contents of
+        the mesh files by name."""
+        for name in self.meshes:
+            etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
+        for name, attributes in self.terrains.items():
+            etree.SubElement(assets, "hfield", name=name, **attributes)
+        return {f"{name}.stl": content for name, content in self.meshes.items()}
 
     def _touched(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
         if (mesh, moves) not in self._touching:

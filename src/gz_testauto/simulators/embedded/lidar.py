@@ -51,9 +51,9 @@ class MujocoLidar:
         self._description = description
         self._body = body
         self._position, self._turn = np.asarray(mount.position), mount.rotation
-        count = description.samples
+        count, angles = description.samples, description.angles_rad
         low, high = description.angle_min_rad, description.angle_max_rad
-        angles = np.linspace(low, high, count)
+        self._directions = description.directions
         self._spacing = (high - low) / (count - 1) if count > 1 else 0.0
         self._cosines, self._sines = np.cos(angles), np.sin(angles)
         seen = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
@@ -84,17 +84,13 @@ class MujocoLidar:
             self._spacing,
             self._cosines,
             self._sines,
-            self._description.range_min_m,
-            self._description.range_max_m,
+            *self._description.range_m,
             ranges,
         )
         return ranges
 
     def _multi_ray(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        count = self._description.samples
-        flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
-        range_m = (self._description.range_min_m, self._description.range_max_m)
-        rays = matrix_product(flat, turn.T)
+        rays, range_m = matrix_product(self._directions, turn.T), self._description.range_m
         return cast_scan(self._model, self._data, origin, rays, range_m, LIDAR_GROUPS)[0]
 
 

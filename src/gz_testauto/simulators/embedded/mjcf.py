@@ -25,7 +25,7 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.embedded.coulomb_friction import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
-from gz_testauto.simulators.mujoco_geoms import text
+from gz_testauto.simulators.mujoco_geoms import place, text
 
 MAX_FRICTION = 2.0
 """Largest friction coefficient, with which a tire holds an acceleration of 20 m/s². In MuJoCo's
@@ -119,11 +119,7 @@ class _MjcfWriter:
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
         frictions = {
-            _friction(shape)
-            for model in models
-            for root in model.roots
-            for body in walk(root)
-            for shape in body.shapes
+            _friction(shape) for model in models for body in model.bodies for shape in body.shapes
         }
         frictions.add(0.0)
         self._priority = {mu: rank for rank, mu in enumerate(sorted(frictions, reverse=True))}
@@ -150,7 +146,7 @@ class _MjcfWriter:
             else:
                 self._add_movable(world, contact, model)
         self._add_instruments(root)
-        files = self._add_assets(assets)
+        files = self._factory.add_assets(assets)
         xml = etree.tostring(root, encoding="unicode")
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
@@ -158,16 +154,13 @@ class _MjcfWriter:
         """Set MuJoCo's memory size, so that it is sufficient for the contacts of many bodies.
         MuJoCo's own estimate is too small for them. The system allocates the memory when it is
         used."""
-        bodies = sum(
-            1 if model.static else sum(len(walk(root)) for root in model.roots)
-            for model in self._models
-        )
+        bodies = sum(1 if model.static else len(model.bodies) for model in self._models)
         if bodies > MANY_BODIES:
             needs = 2 * bodies**2 + 120_000 * bodies + MIN_MEMORY_BYTES
             etree.SubElement(root, "size", memory=str(needs))
 
     def _add_static(self, world: Element, model: EngineModel) -> None:
-        body = _placed(etree.SubElement(world, "body", name=model.name), model.pose)
+        body = place(etree.SubElement(world, "body", name=model.name), model.pose)
         for link in model.roots:
             for shape in link.shapes:
                 pose = link.pose * shape.pose
@@ -182,19 +175,18 @@ class _MjcfWriter:
             servos = equipment is not None and equipment.drive.servos
             if servos and any(body.name in self._wheels for body in walk(root)):
                 site = etree.SubElement(element, "site", name=BASE.format(robot=model.name))
-                _placed(site, root.pose.inverse())
+                place(site, root.pose.inverse())
             if root.joint is None:
                 element.insert(0, etree.Element("freejoint", name=root.name))
         if model.self_collide:
             return
-        bodies = [body for root in model.roots for body in walk(root)]
         # a static model has contacts with the links around it, as in Gazebo
-        names = [body.name for body in bodies if body.shapes and body.inertial is not None]
+        names = [body.name for body in model.bodies if body.shapes and body.inertial is not None]
         for first, second in combinations(names, 2):
             etree.SubElement(contact, "exclude", body1=first, body2=second)
 
     def _add_body(self, parent: Element, body: Body, pose: Pose) -> Element:
-        element = _placed(etree.SubElement(parent, "body", name=body.name), pose)
+        element = place(etree.SubElement(parent, "body", name=body.name), pose)
         if not body.gravity:
             element.set("gravcomp", "1")
         if body.joint is not None:
@@ -209,7 +201,7 @@ class _MjcfWriter:
             inertial.set("fullinertia", text(*body.inertial.tensor_kgm2))
         if body.name in self._imus:
             robot, mount = self._imus[body.name]
-            _placed(etree.SubElement(element, "site", name=IMU.format(robot=robot)), mount.pose)
+            place(etree.SubElement(element, "site", name=IMU.format(robot=robot)), mount.pose)
         for shape in body.shapes:
             wheel, drive = self._wheels.get(body.name, (None, None))
             if wheel is None or drive is None:
@@ -234,7 +226,7 @@ class _MjcfWriter:
                 name = f"{shape.name}#{len(self._shapes)}"
             self._shapes[name] = shape.name
             element = etree.SubElement(body, "geom", name=name, **geom.attributes)
-            _placed(element, pose * geom.pose)
+            place(element, pose * geom.pose)
             element.set("group", str(int(geom.role)))
             touches = geom.role is not Role.LIDAR
             if touches:
@@ -271,15 +263,6 @@ class _MjcfWriter:
             motor.set("biasprm", text(0.0, 0.0, -servo.gain))
             motor.set("forcerange", text(-servo.limit, servo.limit))
 
-    def _add_assets(self, assets: Element) -> Dict[str, bytes]:
-        files: Dict[str, bytes] = {}
-        for name, content in self._factory.meshes.items():
-            files[f"{name}.stl"] = content
-            etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
-        for name, attributes in self._factory.terrains.items():
-            etree.SubElement(assets, "hfield", name=name, **attributes)
-        return files
-
 
 def condim(friction: float) -> int:
     """Return MuJoCo's dimension of a contact: 3 with friction, or 1 without friction, if the force
@@ -289,13 +272,6 @@ def condim(friction: float) -> int:
 
 def _friction(shape: BodyShape) -> float:
     return min(shape.surface.mu, shape.surface.mu2, MAX_FRICTION)
-
-
-def _placed(element: Element, pose: Pose) -> Element:
-    x, y, z, w = pose.quaternion
-    element.set("pos", text(*pose.position))
-    element.set("quat", text(w, x, y, z))
-    return element
 
 
 def _add_joint(body: Element, model: str, joint: Joint) -> None:
@@ -329,14 +305,13 @@ def _hold(joint: Element, wheel: Wheel) -> None:
 def joint_names(model: EngineModel) -> List[str]:
     """Return the names of the joints of a model in MJCF."""
     names: List[str] = []
-    for root in () if model.static else model.roots:
-        for body in walk(root):
-            if body.joint is None:
-                names.append(body.name)
-            else:
-                count = 1 if body.joint.kind == "ball" else len(body.joint.axes)
-                name = f"{model.name}::{body.joint.name}"
-                names += [_axis_name(name, index) for index in range(count)]
+    for body in () if model.static else model.bodies:
+        if body.joint is None:
+            names.append(body.name)
+        else:
+            count = 1 if body.joint.kind == "ball" else len(body.joint.axes)
+            name = f"{model.name}::{body.joint.name}"
+            names += [_axis_name(name, index) for index in range(count)]
     return names
 
 

@@ -25,7 +25,7 @@ from gz_testauto.sdf.scene import scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.embedded.geoms import GeomFactory
 from gz_testauto.simulators.merged_scan import merged_scan
-from gz_testauto.simulators.mujoco_geoms import cast_scan, text
+from gz_testauto.simulators.mujoco_geoms import cast_scan, place
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +62,14 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
     assets, world = etree.SubElement(root, "asset"), etree.SubElement(root, "worldbody")
     for shape in scene.collisions:
         name = shape.scoped_name.split("::", 1)[1]
-        surface = ContactParameters(1.0, 1.0, 0xFFFF)
+        surface = ContactParameters()
         for geom in factory.lidar_geoms(
             BodyShape(shape.scoped_name, shape.local_pose, shape.geometry, surface)
         ):
             names.append(name)
-            pose = shape.local_pose * geom.pose
-            x, y, z, w = pose.quaternion
             element = etree.SubElement(world, "geom", **geom.attributes)
-            element.set("pos", text(*pose.position))
-            element.set("quat", text(w, x, y, z))
-    for name in factory.meshes:
-        etree.SubElement(assets, "mesh", name=name, file=f"{name}.stl")
-    files = {f"{name}.stl": content for name, content in factory.meshes.items()}
+            place(element, shape.local_pose * geom.pose)
+    files = factory.add_assets(assets)
     try:
         model = mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"), files)
     except ValueError as error:
@@ -89,7 +84,6 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
         counts.update(names[geom] for geom in met.tolist() if geom >= 0)
         return ranges
 
-    angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
     if lidar.parts:
         readings = [
             SensorReading(
@@ -99,6 +93,5 @@ def scan_own_body(robot: RobotModel) -> Optional[OwnBodyScan]:
         ]
         ranges = merged_scan(lidar, readings).ranges_m
     else:
-        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
-        ranges = cast(lidar.mount, flat, (lidar.range_min_m, lidar.range_max_m))
-    return OwnBodyScan(angles, ranges, dict(counts.most_common()))
+        ranges = cast(lidar.mount, lidar.directions, lidar.range_m)
+    return OwnBodyScan(lidar.angles_rad, ranges, dict(counts.most_common()))

@@ -15,7 +15,7 @@ from gz_testauto.base.arithmetic import matrix_product
 from gz_testauto.base.observation import Contact
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
-from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, walk
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
@@ -68,7 +68,7 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
         return DrivenRobot(engine_robot, Drivetrain(wheels, servos, held=skid == "wheels"))
     if not wheels:
         return DrivenRobot(engine_robot, Drivetrain())
-    shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
+    shapes = {body.name: body.shapes for body in model.bodies}
     at_rest = _at_rest(model, wheels, coverage)
     loads_n = at_rest.loads_n()
     on_robot_n = sum(load for load in loads_n.values() if load > 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gz_testauto.base.arithmetic import matrix_product, turned_tensor
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
+from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
@@ -96,7 +96,7 @@ class Drivetrain:
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
     """Return the servos of a skid-steer drive with the wheels ``wheels``."""
-    bodies = [body for root in model.roots for body in walk(root)]
+    bodies = model.bodies
     mass, about_z = 0.0, 0.0
     for body in bodies:
         assert body.inertial is not None, "a robot is not static"
@@ -121,7 +121,7 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
 
 def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
     """Return the driven wheels of a model, each with its motor."""
-    bodies = {body.name: body for root in model.roots for body in walk(root)}
+    bodies = {body.name: body for body in model.bodies}
     found = []
     for wheel in wheels:
         body = bodies[wheel.link]

@@ -23,12 +23,12 @@ all directions, on which ``wheel_separation_multiplier`` of ros_control is based
 import functools
 import logging
 import re
+from dataclasses import replace
 from typing import List, NamedTuple, Tuple
 
 import numpy as np
 from lxml import etree
 
-from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.drives import (
     DriveDescription,
@@ -37,12 +37,18 @@ from gz_testauto.sdf.drives import (
     find_drive,
     is_drive_plugin,
 )
-from gz_testauto.sdf.dynamics import GRAVITY_MPS2, read_inertial, read_joints, read_surface
+from gz_testauto.sdf.dynamics import (
+    GRAVITY_MPS2,
+    read_inertial,
+    read_joints,
+    read_surface,
+    write_inertial,
+)
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import scene_model
 from gz_testauto.sdf.tree import ModelNode, read_model
-from gz_testauto.sdf.values import ensure_child, remove_child, set_numbers, set_pose
+from gz_testauto.sdf.values import remove_child
 
 LOGGER = logging.getLogger(__name__)
 
@@ -179,22 +185,5 @@ def _make_wheels_heavy(
         inertial = read_inertial(child.model.document, child.link.element)
         if float(axis @ inertial.matrix @ axis) >= needed_kgm2:
             continue
-        element = ensure_child(child.link.element, "inertial")
-        _write_inertial(element, inertial.mass_kg, inertial.center_m, needed_kgm2 * np.eye(3))
-
-
-def _write_inertial(
-    element: Element, mass_kg: float, center_m: Tuple[float, float, float], moments: np.ndarray
-) -> None:
-    set_pose(element, Pose(center_m))
-    set_numbers(ensure_child(element, "mass"), mass_kg)
-    inertia = ensure_child(element, "inertia")
-    for tag, row, column in (
-        ("ixx", 0, 0),
-        ("iyy", 1, 1),
-        ("izz", 2, 2),
-        ("ixy", 0, 1),
-        ("ixz", 0, 2),
-        ("iyz", 1, 2),
-    ):
-        set_numbers(ensure_child(inertia, tag), float(moments[row, column]))
+        heavy = replace(inertial, tensor_kgm2=(*[needed_kgm2] * 3, 0.0, 0.0, 0.0))
+        write_inertial(child.link.element, heavy)

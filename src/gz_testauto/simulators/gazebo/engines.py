@@ -28,14 +28,13 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import trimesh
-from lxml import etree
 from trimesh.exchange.stl import export_stl
 
 from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, rotation_from_z
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.dynamics import chosen_physics, read_surface
+from gz_testauto.sdf.dynamics import chosen_physics, read_surface, write_friction
 from gz_testauto.sdf.edit import find_link
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
@@ -118,9 +117,7 @@ def require_engine(document: SdfDocument) -> None:
 def set_engine(world: Element, engine: str) -> None:
     """Set the physics engine of a world. The other physics settings do not change."""
     physics = chosen_physics(world)
-    if physics is None:
-        physics = etree.SubElement(world, "physics")
-        etree.SubElement(physics, "max_step_size").text = "0.001"
+    assert physics is not None, "the step was set"
     physics.set("type", engine)
 
 
@@ -242,9 +239,7 @@ def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
 
 
 def _move(element: Element, in_link: Pose) -> None:
-    pose = element.find("pose")
-    if pose is None:
-        pose = etree.SubElement(element, "pose")
+    pose = ensure_child(element, "pose")
     pose.attrib.clear()
     set_numbers(pose, *in_link.position, *in_link.rpy)
 
@@ -339,11 +334,7 @@ def _share_friction(
     for (shape, element), surface in zip(parts, surfaces):
         if (surface.mu, surface.mu2) != (chosen.mu, chosen.mu2):
             before[shape.scoped_name] = copy.deepcopy(element)
-            ode = element
-            for tag in ("surface", "friction", "ode"):
-                ode = ensure_child(ode, tag)
-            set_numbers(ensure_child(ode, "mu"), chosen.mu)
-            set_numbers(ensure_child(ode, "mu2"), chosen.mu2)
+            write_friction(element, chosen.mu, chosen.mu2)
     return before
 
 

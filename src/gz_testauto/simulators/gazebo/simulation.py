@@ -68,7 +68,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         robots: Mapping[str, Tuple[InstrumentedRobot, Publisher]],
         suffix: str,
     ) -> None:
-        super().__init__(split.physics.step_size_s, scene.robot, scene)
+        super().__init__(split.physics.step_size_s, scene)
         self.changes = SUPPORTED_CHANGES - UNSUPPORTED_CHANGES[split.engine]
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)

@@ -61,10 +61,7 @@ def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelSta
     link."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
-    present = states[change.name]
-    linear = present.linear_mps if change.linear_mps is None else change.linear_mps
-    angular = present.angular_radps if change.angular_radps is None else change.angular_radps
-    return ModelState(present.pose, linear, angular)
+    return change.with_twist(states[change.name])
 
 
 class ChangeCalls:

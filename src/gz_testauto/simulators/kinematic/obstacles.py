@@ -70,8 +70,7 @@ class Obstacles:
         self._heights = obstructing_heights(robot.height_m)
         self._lidar = robot.lidar
         if robot.lidar is not None:
-            low, high = robot.lidar.angle_min_rad, robot.lidar.angle_max_rad
-            self._angles_rad = np.linspace(low, high, robot.lidar.samples)
+            self._angles_rad = robot.lidar.angles_rad
         self._models: Mapping[str, _Model] = {}
 
     def update(self, models: Iterable[SceneModel]) -> None:
@@ -127,12 +126,8 @@ class Obstacles:
         mount_x, mount_y, _ = lidar.mount.position
         ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
-        ranges = self.seen.cast(
-            x, y, yaw_rad, self._angles_rad, lidar.range_min_m, lidar.range_max_m
-        )
-        ranges.setflags(write=False)
-        limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
-        return LaserScan(stamp_s, *limits, ranges, lidar.mount)
+        ranges = self.seen.cast(x, y, yaw_rad, self._angles_rad, *lidar.range_m)
+        return lidar.scan(stamp_s, ranges)
 
     def _of(self, model: SceneModel, before: Optional[_Model]) -> _Model:
         if before is not None and before.read.node is model.node:
