@@ -28,7 +28,6 @@ Publish             topic!=1:string msg_type!=2:string host!=3:string port!=4:ui
 Publishers          publisher*=1:Publish
 Subscribe           topic!=1:string host!=2:string port!=3:uint32 msg_type!=4:string \
                     latching=5:bool
-TopicInfo           msg_type!=1:string publisher*=2:Publish subscriber*=3:Subscribe
 Request             id!=1:int32 request!=2:string data=3:string
 Response            id!=1:int32 request!=2:string response!=3:string type=4:string \
                     serialized_data=5:bytes

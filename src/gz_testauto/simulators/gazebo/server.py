@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -37,6 +38,7 @@ _FATAL_ERRORS = (
 _OF_SOUND_CARD = "ALSA lib"
 """Start of log lines about a missing sound card, which never explain a failure."""
 
+_COLOR = re.compile(r"\x1b\[[^m]*m?")
 _UP = "Connected to gazebo master"
 
 SCRATCH_PREFIX = "gz_testauto_gzserver_"
@@ -100,7 +102,8 @@ class ServerProcess:
                 text = log.read().decode("utf-8", errors="replace")
         except FileNotFoundError:
             return []
-        return [line for line in map(_without_color, text.splitlines()) if line]
+        lines = (_COLOR.sub("", line).strip() for line in text.splitlines())
+        return [line for line in lines if line]
 
     def log_size(self) -> int:
         """Return the current size of the log in bytes, which marks a position for
@@ -185,13 +188,6 @@ class ServerProcess:
                 return False
             time.sleep(0.02)
         return False
-
-
-def _without_color(line: str) -> str:
-    while "\x1b[" in line:
-        before, _, rest = line.partition("\x1b[")
-        line = before + rest.partition("m")[2]
-    return line.strip()
 
 
 class ClaimedProcessor:

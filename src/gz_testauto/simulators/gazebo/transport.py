@@ -11,12 +11,13 @@ import selectors
 import socket
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Set, Tuple, Union
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 
 _HOST = "127.0.0.1"
 _SEND_TIMEOUT_S = 10.0
+_ANSWER_TIMEOUT_S = 5.0
 _HEADER_BYTES = 8
 _CHUNK_BYTES = 1 << 18
 
@@ -141,7 +142,7 @@ class TransportNode:
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
         self._subscriptions: Dict[str, Subscription] = {}
-        self._topic_info: Optional[Any] = None
+        self._answered = False
         self._anonymous: Set[FrameConnection] = set()
         self._selector = selectors.DefaultSelector()
         self._listener = socket.create_server((_HOST, 0))
@@ -165,7 +166,7 @@ class TransportNode:
         """Withdraw the advertisement of a publisher, and wait until the master has forwarded the
         withdrawal."""
         self._send_to_master("unadvertise", self._topic_message(Publish, publisher))
-        self.subscriber_count(publisher.topic)  # the master handles messages in order
+        self._await_master(publisher.topic)
 
     def subscribe(
         self,
@@ -186,7 +187,7 @@ class TransportNode:
         """Cancel a subscription, and wait until the master has forwarded the cancellation."""
         subscription = self._subscriptions.pop(topic)
         self._send_to_master("unsubscribe", self._topic_message(Subscribe, subscription))
-        self.subscriber_count(topic)  # the master handles messages in order
+        self._await_master(topic)
         for connection in list(subscription.peers.values()):
             self._drop(connection)
 
@@ -200,15 +201,13 @@ class TransportNode:
         subscription = self._subscriptions.get(topic)
         return subscription is not None and bool(subscription.peers)
 
-    def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
-        """Return the number of subscribers that are registered for a topic at the master."""
-        self._topic_info = None
+    def _await_master(self, topic: str) -> None:
+        """Wait until the master has handled all messages of this node, by a request on a topic. The
+        master handles messages in order."""
+        self._answered = False
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
         self._send_to_master("request", request)
-        self.wait_for(
-            lambda: self._topic_info is not None, timeout_s, f"the master's answer on {topic}"
-        )
-        return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
+        self.wait_for(lambda: self._answered, _ANSWER_TIMEOUT_S, f"the master's answer on {topic}")
 
     def poll(self, timeout_s: float = 0.0) -> None:
         """Wait up to ``timeout_s`` of wall time for the first byte, and transfer all pending bytes.
@@ -291,7 +290,7 @@ class TransportNode:
         elif kind in ("publisher_subscribe", "publisher_advertise"):
             self._connect_publisher(Publish.FromString(body))
         elif kind == "topic_info_response":
-            self._topic_info = MESSAGES["TopicInfo"].FromString(body)
+            self._answered = True
 
     def _connect_publisher(self, publish: Any) -> None:
         subscription = self._subscriptions.get(publish.topic)

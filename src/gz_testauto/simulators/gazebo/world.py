@@ -10,6 +10,7 @@ immediately.
 """
 
 import contextlib
+import itertools
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
@@ -55,7 +56,7 @@ class WorldLink:
         self._responses: Dict[int, Any] = {}
         self._removals: Dict[str, int] = {}
         self._to_remove: Set[str] = set()
-        self._last_id = 1000
+        self._ids = itertools.count(1001)
         self.broken = False
         self._runs = False
         self._to_models: Dict[str, Publisher] = {}
@@ -320,7 +321,7 @@ class WorldLink:
         """
         self.await_free_names()
         wanted = [
-            MESSAGES["Request"](id=self._next_id(), request="entity_delete", data=name)
+            MESSAGES["Request"](id=next(self._ids), request="entity_delete", data=name)
             for name in names
         ]
         self._to_remove = {request.data for request in wanted}
@@ -379,12 +380,8 @@ class WorldLink:
             self.node.is_connected(self.topic(name)) for name in theirs
         )
 
-    def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
-
     def _send_request(self, request: str, data: str) -> int:
-        request_id = self._next_id()
+        request_id = next(self._ids)
         with self.watched("taking a request"):
             self._requests.send(MESSAGES["Request"](id=request_id, request=request, data=data))
         return request_id
