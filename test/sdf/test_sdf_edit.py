@@ -52,13 +52,13 @@ def test_moved_model_has_a_pose_in_the_world_frame():
     assert not document.world.findall("model")[1].find("pose").attrib
 
 
-def test_included_model_is_found_by_its_name_or_that_of_its_file(model_directory):
+def test_included_model_is_found_by_its_name_or_that_of_its_file(model_directory, monkeypatch):
     model_directory("crate", model("crate"))
-    library = ModelLibrary([model_directory.root])
+    monkeypatch.setenv("GAZEBO_MODEL_PATH", str(model_directory.root))
     document = SdfDocument.parse(world(include("model://crate"), include("model://crate", "two")))
     for name, x in (("crate", 1.0), ("two", 2.0)):
-        set_model_pose(document, name, Pose((x, 0.0, 0.0)), library)
-    assert positions(document, library.model_path) == {"crate": (1, 0, 0), "two": (2, 0, 0)}
+        set_model_pose(document, name, Pose((x, 0.0, 0.0)))
+    assert positions(document, [model_directory.root]) == {"crate": (1, 0, 0), "two": (2, 0, 0)}
 
 
 def test_removing_a_model_removes_its_line():

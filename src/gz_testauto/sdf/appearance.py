@@ -23,6 +23,7 @@ from gz_testauto.sdf.values import (
     pose_value,
     set_numbers,
     set_pose,
+    vector,
 )
 
 Color = Tuple[float, float, float, float]
@@ -133,19 +134,17 @@ def read_light(document: SdfDocument, element: Element) -> Light:
     """Read a ``<light>``. Raises ``SdfError`` for an invalid number."""
     default = Light()
     fall = element.find("attenuation")
-    direction = element.find("direction")
     attenuation = {
         field: number(document, fall, tag, getattr(default, field))
         for field, tag in _ATTENUATION.items()
         if fall is not None
     }
-    x, y, z = default.direction if direction is None else numbers(document, direction, 3)
     return Light(
         kind=element.get("type") or default.kind,
         pose=pose_value(document, element.find("pose")),
         diffuse=_color(document, element, "diffuse") or default.diffuse,
         specular=_color(document, element, "specular") or default.specular,
-        direction=(x, y, z),
+        direction=vector(document, element, "direction", default.direction),
         cast_shadows=flag(document, element, "cast_shadows"),
         **attenuation,
     )

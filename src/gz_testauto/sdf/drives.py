@@ -40,6 +40,12 @@ class DriveDescription:
     wheel_diameter_m: float
     torque_nm: Optional[float] = None
 
+    def plugins_in(self, model: Element) -> List[Element]:
+        """Return the plug-ins of the drive in the ``<model>`` of the robot, one for each axle or
+        one for all of them."""
+        plugins = model.findall("plugin") if self.plugin else ()
+        return [p for p in plugins if (p.get("filename") or "").strip() == self.plugin]
+
     @property
     def is_of_gazebo(self) -> bool:
         """True if a Gazebo without ROS can load the plug-in."""

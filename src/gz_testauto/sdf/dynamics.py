@@ -24,6 +24,7 @@ from gz_testauto.sdf.values import (
     required,
     set_numbers,
     text_of,
+    vector,
 )
 
 Vector = Tuple[float, float, float]
@@ -323,8 +324,7 @@ def _read_axis(
     model: ModelNode, axis: Element, kind: str, joint: Pose, to_child: Pose
 ) -> JointAxis:
     document = model.document
-    written = axis.find("xyz")
-    direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
+    direction = np.array(vector(document, axis, "xyz", (0.0, 0.0, 1.0)))
     length = float(np.sqrt(np.square(direction).sum()))
     limit, dynamics = axis.find("limit"), axis.find("dynamics")
     limits = None
@@ -367,8 +367,7 @@ def axis_direction(model: ModelNode, joint: Element) -> Optional[np.ndarray]:
     axis, document = joint.find("axis"), model.document
     if axis is None:
         return None
-    written = axis.find("xyz")
-    direction = np.array((0.0, 0.0, 1.0) if written is None else numbers(document, written, 3))
+    direction = np.array(vector(document, axis, "xyz", (0.0, 0.0, 1.0)))
     length = float(np.sqrt(np.square(direction).sum()))
     if length == 0.0:
         return None

@@ -43,27 +43,23 @@ def model_elements(
     return found
 
 
-def _find_model_element(
-    document: SdfDocument, name: str, library: Optional[ModelLibrary] = None
-) -> Element:
+def _find_model_element(document: SdfDocument, name: str) -> Element:
     # Names in this file are compared first, so that a missing include of another model is no error.
     for child in document.require_world().iterchildren("model", "include"):
         if name == (child.get("name") if child.tag == "model" else text_of(child, "name")):
             return child
-    elements = model_elements(document, library)
+    elements = model_elements(document)
     if name not in elements:
         known = ", ".join(sorted(elements)) or "none"
         raise SdfError(f"{document.source}: the world has no model {name!r}. Known: {known}")
     return elements[name]
 
 
-def set_model_pose(
-    document: SdfDocument, name: str, pose: Pose, library: Optional[ModelLibrary] = None
-) -> None:
+def set_model_pose(document: SdfDocument, name: str, pose: Pose) -> None:
     """Set the pose of a model in the world frame. Raises ``SdfError`` if the world has no model
     with this name."""
-    apply_state(document, library)
-    set_pose(_find_model_element(document, name, library), pose)
+    apply_state(document)
+    set_pose(_find_model_element(document, name), pose)
 
 
 def remove_model(document: SdfDocument, name: str) -> None:

@@ -20,7 +20,7 @@ from gz_testauto.sdf.shapes import (
     Polyline,
     Sphere,
 )
-from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_of
+from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_of, vector
 
 
 def read_geometry(
@@ -67,8 +67,8 @@ def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -
 
 
 def _plane(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    normal, size = element.find("normal"), element.find("size")
-    direction = (0.0, 0.0, 1.0) if normal is None else numbers(document, normal, 3)
+    size = element.find("size")
+    direction = vector(document, element, "normal", (0.0, 0.0, 1.0))
     if not any(direction):
         raise SdfError(f"{document.where(element)}: a plane's normal must not be 0 0 0")
     extent = (1.0, 1.0) if size is None else non_negative(document, size, 2)
@@ -99,21 +99,20 @@ def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Pat
 
 
 def _mesh(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    scale, part = element.find("scale"), element.find("submesh")
+    part = element.find("submesh")
     return Mesh(
         path=_file(document, element, library),
-        scale=(1.0, 1.0, 1.0) if scale is None else numbers(document, scale, 3),  # type: ignore[arg-type]
+        scale=vector(document, element, "scale", (1.0, 1.0, 1.0)),
         submesh=None if part is None else text_of(part, "name"),
         center=part is not None and flag(document, part, "center"),
     )
 
 
 def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    size, position = element.find("size"), element.find("pos")
     return Heightmap(
         path=_file(document, element, library),
-        size=(1.0, 1.0, 1.0) if size is None else numbers(document, size, 3),  # type: ignore[arg-type]
-        position=(0.0, 0.0, 0.0) if position is None else numbers(document, position, 3),  # type: ignore[arg-type]
+        size=vector(document, element, "size", (1.0, 1.0, 1.0)),
+        position=vector(document, element, "pos", (0.0, 0.0, 0.0)),
     )
 
 

@@ -22,13 +22,14 @@ from gz_testauto.sdf.tree import ModelNode, read_models
 from gz_testauto.sdf.values import (
     insert_child,
     name_of,
-    numbers,
     pose_value,
     remove_child,
     set_pose,
     text_of,
+    vector,
 )
 
+_NO_SCALE = (1.0, 1.0, 1.0)
 ROUNDING = 1e-5
 """Tolerance for the digits that Gazebo saves, in meters and in entries of a rotation matrix. A link
 whose saved pose differs by less keeps the pose in its model."""
@@ -84,11 +85,9 @@ def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -
 
 
 def _read_model_state(document: SdfDocument, element: Element) -> SavedModelState:
-    scale = element.find("scale")
-    state = SavedModelState(pose_value(document, element.find("pose")))
-    if scale is not None:
-        x, y, z = numbers(document, scale, 3)
-        state.scale = None if (x, y, z) == (1.0, 1.0, 1.0) else (x, y, z)
+    scale = vector(document, element, "scale", _NO_SCALE)
+    pose = pose_value(document, element.find("pose"))
+    state = SavedModelState(pose, None if scale == _NO_SCALE else scale)
     for link in element.findall("link"):
         state.links[name_of(document, link)] = pose_value(document, link.find("pose"))
     for model in element.findall("model"):

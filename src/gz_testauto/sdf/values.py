@@ -76,6 +76,18 @@ def numbers(
     return tuple(values[:count])
 
 
+def vector(
+    document: SdfDocument, parent: Element, tag: str, default: Tuple[float, float, float]
+) -> Tuple[float, float, float]:
+    """Return the three numbers of a child element, or ``default`` if it does not exist. Raises
+    ``SdfError`` if it does not contain three finite numbers."""
+    child = parent.find(tag)
+    if child is None:
+        return default
+    x, y, z = numbers(document, child, 3)
+    return (x, y, z)
+
+
 def leading_numbers(text: str) -> Tuple[List[float], str]:
     """Return the numbers at the start of a text, and the stripped rest of the text."""
     values: List[float] = []

@@ -5,7 +5,7 @@ specifies the driven wheels and their sides.
 """
 
 from dataclasses import dataclass, replace
-from typing import FrozenSet, List, Optional, Tuple
+from typing import FrozenSet, Optional, Tuple
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
@@ -81,7 +81,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     scene = scene_model(node, library)
     if scene.static or not scene.links:
         raise SdfError(f"{robot.path}: a robot needs a link and must not be static")
-    plugins = _drive_plugins(element, robot)
+    plugins = [] if robot.drive is None else robot.drive.plugins_in(element)
     single = robot.single_lidar
     lidar = _sensor(scene, single.link, single.sensor) if single else None
     imu = _sensor(scene, robot.imu.link, robot.imu.sensor) if robot.imu else None
@@ -99,13 +99,6 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
         lidar_noise_m=_noise(document, lidar, coverage),
     )
-
-
-def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    if robot.drive is None or not robot.drive.plugin:
-        return []
-    plugins: List[Element] = model.findall("plugin")
-    return [p for p in plugins if (p.get("filename") or "").strip() == robot.drive.plugin]
 
 
 def _sensor(scene: SceneModel, link: str, sensor: str) -> Optional[Element]:

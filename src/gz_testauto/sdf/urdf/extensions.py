@@ -49,7 +49,11 @@ _NUMBERS = {
 }
 _FLAGS = ("static", "turnGravityOff", "selfCollide", "provideFeedback", "implicitSpringDamper")
 _RENAMED = {"cfmDamping": "implicitSpringDamper"}
-_LINK_NAMES = {"joint": ("parent", "child"), "gripper": ("gripper_link", "palm_link")}
+_LINK_NAMES = {
+    "joint": ("parent", "child"),
+    "gripper": ("gripper_link", "palm_link"),
+    "plugin": ("bodyName", "frameName"),
+}
 """Children of copied SDF elements with names of links, which change if the link is merged."""
 
 
@@ -228,11 +232,8 @@ def _rename_link(element: Element, link: UrdfLink, parent: str, moved: Pose) -> 
         named = element.find(tag)
         if named is not None and _value(named) == link.name:
             _replace(element, tag, parent)
-    for tag in ("bodyName", "frameName") if element.tag == "plugin" else ():
-        named = element.find(tag)
-        if named is not None and _value(named) == link.name:
-            _replace(element, tag, parent)
-            _move_offsets(element, link, moved)
+            if element.tag == "plugin":
+                _move_offsets(element, link, moved)
 
 
 def _move_offsets(plugin: Element, link: UrdfLink, moved: Pose) -> None:

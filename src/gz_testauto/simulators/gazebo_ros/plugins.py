@@ -37,8 +37,7 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.require_model()
-    named = robot.drive.plugin
-    own = [p for p in model.findall("plugin") if named and _library(p) == named]
+    own = robot.drive.plugins_in(model)
     if len(robot.drive.left_joints) > MAX_AXLES:
         raise SimulatorError(
             f"{robot.path}: the drive has {len(robot.drive.left_joints)} axles, and gazebo_ros's "
@@ -68,10 +67,6 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
     if names.contacts:
         _add_bumpers(document, names.contacts[0])
     return str(etree.tostring(document.root, encoding="unicode"))
-
-
-def _library(plugin: Element) -> str:
-    return (plugin.get("filename") or "").strip()
 
 
 def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:
