@@ -10,7 +10,12 @@ from gz_testauto.actors.localization import EstimatorInputs
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.extras.localization.odometry import INTERVAL_M, INTERVAL_RAD, SlipErrors
+from gz_testauto.extras.localization.odometry import (
+    INTERVAL_M,
+    INTERVAL_RAD,
+    OdometryModel,
+    SlipErrors,
+)
 from gz_testauto.extras.localization.spec import OdometryErrorSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.worlds import RandomNumbers
@@ -21,7 +26,7 @@ TRACK_M = 0.5
 def odometry(text, world=0, scale=1.0, track_m=TRACK_M, has_imu=True):
     spec = parse(text, OdometryErrorSpec, Path("odometry.yaml"))
     numbers = RandomNumbers(seed=5, world=world, repetition=0)
-    return spec.model(EstimatorInputs(numbers, "robot", scale, track_m, has_imu))
+    return OdometryModel(spec.draw(EstimatorInputs(numbers, "robot", scale, track_m, has_imu)))
 
 
 def drive(model, length_m=0.0, turn_rad=0.0, steps=100, period_s=0.1, start=None):

@@ -1,4 +1,4 @@
-"""The estimators of a robot's pose: the odometry alone, and the odometry with corrections."""
+"""The estimator of a robot's pose that corrects the odometry."""
 
 import math
 from dataclasses import dataclass
@@ -6,53 +6,13 @@ from typing import Callable, List, Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.actors.localization import PoseEstimator, compose, inverse
+from gz_testauto.actors.localization import compose, inverse
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.localization.odometry import OdometryModel
+from gz_testauto.extras.localization.odometry import OdometryInputs, OdometryModel
 
 TIME_SLACK_S = 1e-6
 """Tolerance (s) for comparing times, which are sums of physics steps."""
-
-
-class DriftingOdometry(PoseEstimator):
-    """An estimator whose estimate is the odometry."""
-
-    def __init__(self, model: OdometryModel) -> None:
-        self._model = model
-
-    def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add the true pose and the true twist at the simulated time ``time_s``."""
-        self._model.advance(time_s, pose, twist)
-
-    def place(self, pose: Pose2D) -> None:
-        """Set the true pose to which the robot was moved without its wheels."""
-        self._model.place(pose)
-
-    @property
-    def pose(self) -> Pose2D:
-        """Return the pose of the odometry."""
-        return self._model.pose
-
-    @property
-    def odometry(self) -> Pose2D:
-        """Return the pose of the odometry."""
-        return self._model.pose
-
-    @property
-    def twist(self) -> Twist2D:
-        """Return the twist that the odometry measures."""
-        return self._model.twist
-
-    @property
-    def covariance(self) -> np.ndarray:
-        """Return the covariance of the random errors of the odometry."""
-        return self._model.covariance
-
-    @property
-    def twist_covariance(self) -> np.ndarray:
-        """Return the covariance of the random errors of the twist."""
-        return self._model.twist_covariance
 
 
 class LostPeriods:
@@ -96,7 +56,7 @@ class CorrectionErrors:
     outlier: Tuple[float, float]
 
 
-class CorrectedOdometry(DriftingOdometry):
+class CorrectedOdometry(OdometryModel):
     """An estimator that corrects the odometry by noisy measurements of the pose.
 
     A correction replaces the transform from the map to the odometry frame. Afterwards, the odometry
@@ -105,13 +65,13 @@ class CorrectedOdometry(DriftingOdometry):
 
     def __init__(
         self,
-        model: OdometryModel,
-        errors: CorrectionErrors,
+        odometry: OdometryInputs,
+        corrections: CorrectionErrors,
         random: np.random.Generator,
-        lost: Optional[LostPeriods] = None,
+        lost: Optional[LostPeriods],
     ) -> None:
-        super().__init__(model)
-        self._errors, self._random, self._lost = errors, random, lost
+        super().__init__(odometry)
+        self._corrections, self._correction_random, self._lost = corrections, random, lost
         self._start_s: Optional[float] = None
         self._count = 0
         self._pending: List[Tuple[float, Pose2D]] = []
@@ -123,7 +83,7 @@ class CorrectedOdometry(DriftingOdometry):
         if self._start_s is None:
             self._start_s = time_s
         since_s = time_s - self._start_s
-        due = math.floor((since_s + TIME_SLACK_S) * self._errors.rate_hz)
+        due = math.floor((since_s + TIME_SLACK_S) * self._corrections.rate_hz)
         if due > self._count:
             # Draw also those that a long period has skipped, so that a correction has the same
             # error with each control period.
@@ -138,17 +98,17 @@ class CorrectedOdometry(DriftingOdometry):
     def pose(self) -> Pose2D:
         """Return the corrected pose of the odometry."""
         if self._map_to_odom is None:
-            return self._model.pose
-        return compose(self._map_to_odom, self._model.pose)
+            return self.odometry
+        return compose(self._map_to_odom, self.odometry)
 
     def _drawn(self) -> Tuple[float, float, float]:
         """Return the errors of a correction: x, y (m) and heading (rad)."""
-        normal = self._random.standard_normal(3).tolist()
-        is_outlier = self._random.random() < self._errors.outlier_share
-        position_m, yaw_rad = self._errors.outlier if is_outlier else self._errors.usual
+        normal = self._correction_random.standard_normal(3).tolist()
+        is_outlier = self._correction_random.random() < self._corrections.outlier_share
+        position_m, yaw_rad = self._corrections.outlier if is_outlier else self._corrections.usual
         return position_m * normal[0], position_m * normal[1], yaw_rad * normal[2]
 
     def _measure(self, since_s: float, pose: Pose2D, error: Tuple[float, float, float]) -> None:
         measured = Pose2D(*(value + wrong for value, wrong in zip(pose, error)))
-        transform = compose(measured, inverse(self._model.pose))
-        self._pending.append((since_s + self._errors.delay_s, transform))
+        transform = compose(measured, inverse(self.odometry))
+        self._pending.append((since_s + self._corrections.delay_s, transform))

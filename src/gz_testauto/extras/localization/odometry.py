@@ -17,10 +17,11 @@ The systematic errors of wheel radii and track width are those of Borenstein and
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Optional, Tuple
+from typing import Callable, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from gz_testauto.actors.localization import PoseEstimator
 from gz_testauto.base.arithmetic import turned_tensor
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
@@ -99,31 +100,39 @@ class SlipErrors:
         self._patch = (more, 0.0) if side < 0.5 else (0.0, more)
 
 
-class OdometryModel:
-    """The odometry of one robot in one trial.
+class OdometryInputs(NamedTuple):
+    """The drawn errors of an :class:`OdometryModel`, and its random numbers."""
 
-    ``pose`` is in the map frame. ``covariance`` is the covariance of its random errors, by linear
-    propagation. ``variances`` are those of a rotation and of the translation in the latest period.
+    errors: OdometryErrors
+    random: np.random.Generator
+    slip: Optional[SlipErrors]
+
+
+class OdometryModel(PoseEstimator):
+    """The odometry of one robot in one trial. The estimated pose is that of the odometry.
+
+    ``covariance`` is the covariance of its random errors, by linear propagation.
     """
 
-    def __init__(
-        self,
-        errors: OdometryErrors,
-        random: np.random.Generator,
-        slip: Optional[SlipErrors] = None,
-    ) -> None:
-        self._errors, self._random, self._slip = errors, random, slip
+    odometry = Pose2D(0.0, 0.0)
+    twist = Twist2D()
+    covariance: np.ndarray = np.zeros((3, 3))
+    twist_covariance: np.ndarray = np.zeros((3, 3))
+
+    def __init__(self, inputs: OdometryInputs) -> None:
+        self._errors, self._random, self._slip = inputs
         self._before: Optional[Tuple[float, Pose2D]] = None
-        self.pose = Pose2D(0.0, 0.0)
-        self.twist = Twist2D()
-        self.covariance = np.zeros((3, 3))
-        self.twist_covariance = np.zeros((3, 3))
+
+    @property
+    def pose(self) -> Pose2D:
+        """Return the pose of the odometry."""
+        return self.odometry
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
         """Add the true pose and the true twist at ``time_s``. The first pose is the start."""
         before, self._before = self._before, (time_s, pose)
         if before is None:
-            self.pose, self.twist = pose, twist
+            self.odometry, self.twist = pose, twist
             return
         elapsed_s = time_s - before[0]
         forward_m, turn_rad = _motion(before[1], pose)
@@ -142,8 +151,8 @@ class OdometryModel:
         second_rad = 0.5 * turn_rad + math.sqrt(rotation) * noise[2]
         forward_m += math.sqrt(translation) * noise[1]
         self._propagate(forward_m, first_rad, rotation, translation)
-        x_m, y_m, yaw_rad = self.pose
-        self.pose = Pose2D(
+        x_m, y_m, yaw_rad = self.odometry
+        self.odometry = Pose2D(
             x_m + forward_m * math.cos(yaw_rad + first_rad),
             y_m + forward_m * math.sin(yaw_rad + first_rad),
             wrap_angle(yaw_rad + first_rad + second_rad),
@@ -184,7 +193,7 @@ class OdometryModel:
     def _propagate(
         self, forward_m: float, first_rad: float, rotation: float, translation: float
     ) -> None:
-        direction = self.pose.yaw_rad + first_rad
+        direction = self.odometry.yaw_rad + first_rad
         cos, sin = math.cos(direction), math.sin(direction)
         of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
         of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])

@@ -37,7 +37,7 @@ class OdometryRelay:
             self._restarts += 1
             numbers = RandomNumbers(seed=self._seed, world=0, repetition=self._restarts)
             inputs = EstimatorInputs(numbers, "robot", self._scale, self._wheel_separation_m, True)
-            model = self._model = self._spec.model(inputs)
+            model = self._model = OdometryModel(self._spec.draw(inputs))
         self._before = (time_s, pose)
         model.advance(time_s, pose, twist)
         return model

@@ -19,12 +19,12 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.localization.estimator import (
     CorrectedOdometry,
     CorrectionErrors,
-    DriftingOdometry,
     LostPeriods,
 )
 from gz_testauto.extras.localization.odometry import (
     GyroErrors,
     OdometryErrors,
+    OdometryInputs,
     OdometryModel,
     SlipErrors,
 )
@@ -120,8 +120,8 @@ class OdometryErrorSpec(Spec):
             and (gyro is None or not gyro.noise_radps)
         )
 
-    def model(self, inputs: EstimatorInputs) -> OdometryModel:
-        """Return the odometry of one trial, with drawn errors. Raises ``SpecError`` if the robot
+    def draw(self, inputs: EstimatorInputs) -> OdometryInputs:
+        """Draw the errors of the odometry of one trial. Raises ``SpecError`` if the robot
         has no drive controller or, for ``gyro``, no IMU."""
         if inputs.wheel_separation_m is None:
             raise SpecError(
@@ -157,7 +157,7 @@ class OdometryErrorSpec(Spec):
                 return float(own.length_m.quantile(length)), min(MOST_SLIP, lost)
 
             slip = SlipErrors(own.every_m, patch, child_generator(numbers.seed, *path, "slip"))
-        return OdometryModel(
+        return OdometryInputs(
             OdometryErrors(
                 alpha=(scale**2 * a1, scale**2 * a2, scale**2 * a3, scale**2 * a4),
                 left_radius=left,
@@ -233,9 +233,9 @@ class DriftSpec(LocalizationSpec):
         """Return whether all errors are zero."""
         return self.scale == 0.0 or self.odometry.is_exact
 
-    def estimator(self, inputs: EstimatorInputs) -> DriftingOdometry:
+    def estimator(self, inputs: EstimatorInputs) -> OdometryModel:
         """Return the odometry of one robot in one trial."""
-        return DriftingOdometry(self.odometry.model(inputs))
+        return OdometryModel(self.odometry.draw(inputs))
 
 
 class CorrectedSpec(DriftSpec):
@@ -266,4 +266,4 @@ class CorrectedSpec(DriftSpec):
             lost = LostPeriods(own.lost.every_s, duration_s, generator)
         errors = CorrectionErrors(own.rate_hz, own.delay_s, usual, share, outlier)
         generator = child_generator(numbers.seed, *path, "corrections")
-        return CorrectedOdometry(self.odometry.model(inputs), errors, generator, lost)
+        return CorrectedOdometry(self.odometry.draw(inputs), errors, generator, lost)
