@@ -132,10 +132,6 @@ class ManifestFile:
     robot: Optional[RobotExtent]
     """Extent of the robot, or null for imported trials."""
 
-    def content(self) -> Dict[str, Any]:
-        """Return the content as a JSON object."""
-        return dataclasses.asdict(self)
-
 
 @dataclass(frozen=True)
 class _Used:
@@ -180,7 +176,7 @@ class Manifest:
             simulator=None,
             robot=robot,
         )
-        return cls(file.content())
+        return cls(dataclasses.asdict(file))
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
@@ -203,7 +199,7 @@ class Manifest:
             simulator=SimulatorVersion(simulator, "") if simulator else None,
             robot=None,
         )
-        return cls(file.content())
+        return cls(dataclasses.asdict(file))
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":

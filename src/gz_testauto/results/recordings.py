@@ -13,7 +13,7 @@ import re
 import tokenize
 import zipfile
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import Dict, Optional, Tuple, get_type_hints
 
 import numpy as np
 
@@ -52,7 +52,9 @@ _HEADER_READERS = {
 _LENGTHS = ("shortest_path_m", "published_path_m")
 """Names of the arrays with a length in meters, which is NaN if unknown."""
 
-_SERIES, _NUMBER = "series_", "number_"
+_SERIES, _NUMBER, _CONTACT = "series_", "number_", "contact_"
+_CONTACT_FIELDS = get_type_hints(ContactEpisode)
+"""Types of the fields of a contact episode, by name. Each field is stored as an array."""
 
 
 def write_trajectory(path: Path, recording: Recording) -> None:
@@ -70,11 +72,10 @@ def write_trajectory(path: Path, recording: Recording) -> None:
         },
         **{_SERIES + name: series for name, series in recording.series.items()},
         **{_NUMBER + name: np.array(number) for name, number in recording.numbers.items()},
-        contact_start_s=np.array([episode.start_s for episode in contacts], dtype=float),
-        contact_end_s=np.array([episode.end_s for episode in contacts], dtype=float),
-        contact_partner=np.array([episode.partner for episode in contacts], dtype=str),
-        contact_speed_mps=np.array([episode.speed_mps for episode in contacts], dtype=float),
-        contact_source=np.array([episode.source for episode in contacts], dtype=str),
+        **{
+            _CONTACT + name: np.array([getattr(episode, name) for episode in contacts], dtype=kind)
+            for name, kind in _CONTACT_FIELDS.items()
+        },
         wall_time_s=np.array(recording.wall_time_s),
         completed=np.array(recording.completed),
         **{name: np.array(_or_nan(getattr(recording, name))) for name in _LENGTHS},
@@ -91,13 +92,7 @@ def read_trajectory(path: Path) -> Recording:
         data = read_arrays(path)
         if int(data["format"]) != FORMAT:
             raise ResultsError(f"{path}: has format {int(data['format'])}, not {FORMAT}")
-        contacts = zip(
-            data["contact_start_s"].tolist(),
-            data["contact_end_s"].tolist(),
-            data["contact_partner"].tolist(),
-            data["contact_speed_mps"].tolist(),
-            data["contact_source"].tolist(),
-        )
+        contacts = zip(*(data[_CONTACT + name].tolist() for name in _CONTACT_FIELDS))
         return Recording(
             **{name: data[name] for name in _ARRAYS},
             **{name: data[name] for name in _OPTIONAL_ARRAYS if name in data},

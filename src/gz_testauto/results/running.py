@@ -14,8 +14,7 @@ import sqlite3
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Dict, Optional, Type
+from typing import Dict, Optional
 
 from gz_testauto.results.records import Runner, RunningTrial, age_s, utc_now
 from gz_testauto.results.schema import RUNNER, RUNNING
@@ -62,12 +61,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         with self._changed:
             self._changed.notify()
