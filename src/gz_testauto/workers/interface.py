@@ -236,12 +236,20 @@ class WorkerPool(Workers):
     """A base class for pools of workers that can start and exit while trials wait.
 
     It manages the queue of trials, and the timeout for workers that do not stop their trials. A
-    subclass starts the workers, and defines ``size`` (at least one) and the abstract methods.
+    subclass starts the workers, sets ``_identity``, and defines ``size`` (at least one) and the
+    abstract methods.
     """
 
     def __init__(self) -> None:
         self._waiting: Deque[Trial] = collections.deque()
         self._stop_by_s: Optional[float] = None
+        self._identity: Optional[SimulatorIdentity] = None
+
+    @property
+    def identity(self) -> SimulatorIdentity:
+        """Return the name and version of the simulator, which are equal in all workers."""
+        assert self._identity is not None, "call open first"
+        return self._identity
 
     def begin(self, trial: Trial) -> None:
         """Assign the trial to an idle worker, or queue it until a worker is idle."""

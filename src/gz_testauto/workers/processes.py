@@ -19,7 +19,7 @@ from typing import Any, List, Optional, Tuple
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import Reply, receive_message
 from gz_testauto.results.attempts import FAILURES
-from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStopped
+from gz_testauto.trial.executor import StopRequest, TrialStopped
 from gz_testauto.trial.testbed import TestBed
 from gz_testauto.trial.trial import Trial
 from gz_testauto.workers.interface import (
@@ -66,7 +66,6 @@ class ProcessWorkers(WorkerPool):
         self._setting = self._context.RawArray("B", len(setting))
         memoryview(self._setting).cast("B")[:] = setting
         self._slots = [_WorkerSlot() for _ in range(size)]
-        self._identity: Optional[SimulatorIdentity] = None
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -80,12 +79,6 @@ class ProcessWorkers(WorkerPool):
             if should_stop():
                 raise TrialStopped
             self._poll()
-
-    @property
-    def identity(self) -> SimulatorIdentity:
-        """Return the name and version of the simulator, which are equal in all workers."""
-        assert self._identity is not None, "call open first"
-        return self._identity
 
     def close(self) -> None:
         """Request all worker processes to exit, and kill those that do not exit in time.

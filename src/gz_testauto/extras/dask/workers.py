@@ -81,7 +81,6 @@ class DaskWorkers(WorkerPool):
         self._assignment = Assignment(make_executor, bed, __version__, files)
         self._cluster: Any = None
         self._client: Any = None
-        self._identity: Optional[SimulatorIdentity] = None
         self._under_way: Dict[Any, _SubmittedTrial] = {}
         self._alone_since_s: Optional[float] = None
 
@@ -119,12 +118,6 @@ class DaskWorkers(WorkerPool):
                     f"{first} has {self._identity.name} {self._identity.version}; all workers of a "
                     "campaign must have the same simulator"
                 )
-
-    @property
-    def identity(self) -> SimulatorIdentity:
-        """Return the identity of the simulator, which is the same on all workers."""
-        assert self._identity is not None, "call open first"
-        return self._identity
 
     def close(self) -> None:
         """Close the simulators on all workers, and the cluster if :meth:`open` started it."""
@@ -314,8 +307,7 @@ def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) 
             f"{identity.name} {identity.version}"
         )
     world = trial.world
-    path = world.path
-    if not path.is_file() or file_sha256(path) != world.sha256:
+    if not world.path.is_file() or file_sha256(world.path) != world.sha256:
         raise ResultsError(
             f"{_here()} does not have the campaign's version of {world.path}; share the results "
             "directory with the workers, under the same path"
