@@ -122,7 +122,7 @@ def noted(analysis, name):
             ("load_notes", "correlation_notes", "validity_notes"), (analysis.summaries,)
         ),
     }
-    found = getattr(written, name)(*of.get(name, (analysis.results,)))
+    found = list(getattr(written, name)(*of.get(name, (analysis.results,))))
     assert found
     return found
 

@@ -14,6 +14,7 @@ import numpy as np
 from gz_testauto.base.disk import read_file, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.metrics.encounters import moving_objects
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
 from gz_testauto.report.plots import (
     COLORS,
@@ -104,10 +105,9 @@ class _AnimatedTrial:
     ) -> None:
         self._time_s = recording.time_s
         label = chart_text(f"{record.planner}: {record.outcome.label}")
-        self._robot = _MovingOutline(axes, recording.pose, body, color, 1.5, label)
+        robot = _MovingOutline(axes, recording.pose, body, color, 1.5, label)
         series = recording.series
-        names = [name[len(ACTOR_SERIES) :] for name in series if name.startswith(ACTOR_SERIES)]
-        self._movers = [self._robot] + [
+        self._movers = [robot] + [
             _MovingOutline(
                 axes,
                 series[ACTOR_SERIES + name],
@@ -116,8 +116,7 @@ class _AnimatedTrial:
                 0.0,
                 "_nolegend_",
             )
-            for name in names
-            if OUTLINE_SERIES + name in series
+            for name in moving_objects(series)
         ]
 
     def show(self, time_s: float) -> None:

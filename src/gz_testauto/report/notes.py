@@ -8,7 +8,7 @@ import math
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA, Comparisons
 from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
@@ -84,46 +84,40 @@ def caveats(analysis: Analysis) -> List[Note]:
     ]
 
 
-def selection_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on trials that were selected by name or by their results."""
-    if not results.selection:
-        return []
-    return [
-        Note(
+def selection_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on trials that were selected by name or by their results."""
+    if results.selection:
+        yield Note(
             f"Selected trials: {results.selection}. The rates and differences describe only these "
             "trials, not all worlds, so there are no intervals and no tests. To compare planners, "
             "run the complete campaign."
         )
-    ]
 
 
-def copies_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on worlds that are copies of other worlds."""
-    if not results.copies:
-        return []
+def copies_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on worlds that are copies of other worlds."""
     of_originals: Dict[str, List[str]] = {}
     for copy, original in results.copies.items():
         of_originals.setdefault(original, []).append(copy)
-    return [
-        Note(
+    if of_originals:
+        yield Note(
             "Worlds with the same file, start and goal count as repetitions of one world:",
             tuple(
                 f"{original}: {join_truncated(names, COPIES_SHOWN)}"
                 for original, names in of_originals.items()
             ),
         )
-    ]
 
 
-def validity_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return a note on the invalid trials of each planner, if their shares differ.
+def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
+    """Yield a note on the invalid trials of each planner, if their shares differ.
 
     The worlds with invalid trials can be harder or easier than the others. The note therefore
     states the success rates for the cases that all invalid trials failed and that all succeeded.
     """
     shares = {s.invalid / (s.trials + s.invalid) for s in summaries if s.trials + s.invalid}
     if len(shares) < 2:
-        return []
+        return
     lines = []
     for summary in summaries:
         total = summary.trials + summary.invalid
@@ -134,11 +128,11 @@ def validity_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
                 f"{number_text(100 * low, 1)} to {number_text(100 * high, 1)} % of all trials"
             )
     text = "The shares of invalid trials differ, which can bias every comparison. If all invalid "
-    return [Note(f"{text}trials had failed or succeeded:", tuple(lines))]
+    yield Note(f"{text}trials had failed or succeeded:", tuple(lines))
 
 
-def means_notes(analysis: Analysis) -> List[Note]:
-    """Return a note on means of planners that are over different worlds, because the planners
+def means_notes(analysis: Analysis) -> Iterator[Note]:
+    """Yield a note on means of planners that are over different worlds, because the planners
     reached the goal in different worlds.
     """
     metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
@@ -147,16 +141,13 @@ def means_notes(analysis: Analysis) -> List[Note]:
         for planner in analysis.results.planners
     }
     counts = {planner: len(worlds) for planner, worlds in reached.items() if worlds}
-    if not metrics or len({frozenset(reached[planner]) for planner in counts}) < 2:
-        return []
-    worlds = ", ".join(f"{planner} {count}" for planner, count in counts.items())
-    names = joined([metric_heading(metric) for metric in metrics])
-    return [
-        Note(
+    if metrics and len({frozenset(reached[planner]) for planner in counts}) > 1:
+        worlds = ", ".join(f"{planner} {count}" for planner, count in counts.items())
+        names = joined([metric_heading(metric) for metric in metrics])
+        yield Note(
             f"The means of {names} are over different worlds, those in which each planner reached "
             f"the goal ({worlds}). The comparisons contain the means in the same worlds."
         )
-    ]
 
 
 def extent_text(results: CampaignResults) -> str:
@@ -168,14 +159,13 @@ def extent_text(results: CampaignResults) -> str:
     )
 
 
-def running_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the process that runs the campaign, with its trials.
-
-    The list is empty if the campaign is not running.
+def running_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the process that runs the campaign, with its trials; none if the campaign is
+    not running.
     """
     runner = results.running
     if runner is None:
-        return []
+        return
     owner = f"process {runner.process} on {runner.host}"
     at = [f"{one.world} {one.planner}" for one in runner.trials]
     if runner.is_stale():
@@ -183,15 +173,16 @@ def running_notes(results: CampaignResults) -> List[Note]:
             f"Not running: the last heartbeat of {owner} is {duration_text(runner.silent_s())} "
             "old, so it was killed or stopped. The same command resumes the campaign"
         )
-        return [Note(f"{text}; trials to restart: {', '.join(at)}." if at else f"{text}.")]
-    if not at:
-        return [Note(f"Running now, by {owner}: no trial has started.")]
-    lines = []
-    for one, what in zip(runner.trials, at):
-        worker = one.worker or "waiting for a worker"
-        lines.append(f"{what}, since {duration_text(age_s(one.since))} ({worker})")
-    since = duration_text(age_s(runner.started_at))
-    return [Note(f"Running now, by {owner}, since {since}:", tuple(lines))]
+        yield Note(f"{text}; trials to restart: {', '.join(at)}." if at else f"{text}.")
+    elif not at:
+        yield Note(f"Running now, by {owner}: no trial has started.")
+    else:
+        lines = []
+        for one, what in zip(runner.trials, at):
+            worker = one.worker or "waiting for a worker"
+            lines.append(f"{what}, since {duration_text(age_s(one.since))} ({worker})")
+        since = duration_text(age_s(runner.started_at))
+        yield Note(f"Running now, by {owner}, since {since}:", tuple(lines))
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
@@ -201,37 +192,33 @@ def success_note(summaries: Sequence[PlannerSummary]) -> Note:
     return Note("Success: share of worlds.")
 
 
-def early_stop_notes(end: Optional[EarlyStop]) -> List[Note]:
-    """Return a note on the decision of the early stop; empty for a campaign without ``stop``."""
-    if end is None:
-        return []
-    state = "Decided after" if end.decided else "Not decided after"
-    many = count_text(end.worlds, "world")
-    heading = f"{state} {many} of at most {end.max_worlds}, alpha {end.rule.alpha:g}:"
-    return [Note(heading, tuple(map(_pair_decision, end.pairs)))]
+def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
+    """Yield a note on the decision of the early stop; none for a campaign without ``stop``."""
+    if end is not None:
+        state = "Decided after" if end.decided else "Not decided after"
+        many = count_text(end.worlds, "world")
+        heading = f"{state} {many} of at most {end.max_worlds}, alpha {end.rule.alpha:g}:"
+        yield Note(heading, tuple(map(_pair_decision, end.pairs)))
 
 
-def early_stop_caveats(results: CampaignResults) -> List[Note]:
-    """Return a note on the effect of early stops on the numbers that are not sequential."""
+def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the effect of early stops on the numbers that are not sequential."""
     if results.stop is not None:
-        return [Note(_EARLY_STOP_CAVEAT)]
-    if not results.stopped:
-        return []
-    omitted = len({trial.world for trial in results.trials} - {*results.judged})
-    excluded = (
-        f"Of the worlds in common, {omitted} are not compared, because an early stop did not "
-        "evaluate them, or evaluated them in another order. "
-        if omitted
-        else ""
-    )
-    return [
-        Note(
+        yield Note(_EARLY_STOP_CAVEAT)
+    elif results.stopped:
+        omitted = len({trial.world for trial in results.trials} - {*results.judged})
+        excluded = (
+            f"Of the worlds in common, {omitted} are not compared, because an early stop did not "
+            "evaluate them, or evaluated them in another order. "
+            if omitted
+            else ""
+        )
+        yield Note(
             f"With early stop (`stop`): {', '.join(results.stopped)}. {excluded}The number of "
             "worlds depends on their outcomes. The differences of success below with their "
             "p-values are valid at every number of worlds; other intervals and p-values assume a "
             "fixed number of worlds."
         )
-    ]
 
 
 def _pair_decision(pair: PairDecision) -> str:
@@ -251,8 +238,8 @@ def _pair_decision(pair: PairDecision) -> str:
     return f"{text}: {pair.first} − {pair.second} {value} points [{low}, {high}]"
 
 
-def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return a note on the trials that the load of the machine has affected."""
+def load_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
+    """Yield a note on the trials that the load of the machine has affected."""
     lines = []
     for summary in summaries:
         load = summary.load
@@ -265,103 +252,83 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
         said = [f"{count_text(number, noun)} {what}" for number, noun, what in counts if number]
         if said:
             lines.append(f"{summary.planner}: {', '.join(said)}")
-    return [Note("The machine was busy:", tuple(lines))] if lines else []
+    if lines:
+        yield Note("The machine was busy:", tuple(lines))
 
 
-def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return a note with the score of the BARN challenge.
-
-    The list is empty if no best paths of the worlds are published.
-    """
-    if not any(world.published_path_m for world in results.worlds):
-        return []
-    scores = [
-        f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
-        for summary in summaries
-        if "barn_score" in summary.metrics
-    ]
-    return [Note(f"BARN score, failures 0: {', '.join(scores)}.")]
+def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
+    """Yield a note with the score of the BARN challenge, if best paths of worlds are published."""
+    if any(world.published_path_m for world in results.worlds):
+        scores = [
+            f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
+            for summary in summaries
+            if "barn_score" in summary.metrics
+        ]
+        yield Note(f"BARN score, failures 0: {', '.join(scores)}.")
 
 
-def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return a note on the correlation of trials in the same world for each planner with
+def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
+    """Yield a note on the correlation of trials in the same world for each planner with
     repetitions.
     """
-    return [
-        Note(
-            f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
-            f"interval would be {interval_text(summary.naive, 1, 100)}."
-        )
-        for summary in summaries
-        if not math.isnan(summary.correlation)
-    ]
-
-
-def overall_notes(comparisons: Comparisons) -> List[Note]:
-    """Return notes on the test of whether the success rates of all planners differ, and on the
-    adjustment for several pairs.
-
-    The list is empty for two planners.
-    """
-    notes = []
-    if len(comparisons.pairs) > 1:
-        notes.append(
-            Note(
-                f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
-                "intervals are not adjusted: some exclude 0 by chance."
+    for summary in summaries:
+        if not math.isnan(summary.correlation):
+            yield Note(
+                f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
+                f"interval would be {interval_text(summary.naive, 1, 100)}."
             )
+
+
+def overall_notes(comparisons: Comparisons) -> Iterator[Note]:
+    """Yield notes on the test of whether the success rates of all planners differ, and on the
+    adjustment for several pairs; none for two planners.
+    """
+    if len(comparisons.pairs) > 1:
+        yield Note(
+            f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
+            "intervals are not adjusted: some exclude 0 by chance."
         )
     if comparisons.overall_test and not math.isnan(comparisons.overall_p):
         result = "differed" if comparisons.overall_p < ALPHA else "did not differ"
-        notes.append(
-            Note(
-                f"The success rates of all planners {result} significantly "
-                f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
-            )
+        yield Note(
+            f"The success rates of all planners {result} significantly "
+            f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
         )
-    return notes
 
 
-def missing_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the missing resources without which worlds were simulated."""
+def missing_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the missing resources without which worlds were simulated."""
     counts = Counter(name for world in results.worlds for name in world.missing)
-    if not counts:
-        return []
-    named = (f"{name} ({count_text(count, 'world')})" for name, count in counts.items())
-    return [
-        Note(
+    if counts:
+        yield Note(
             "Simulated without these missing resources of the worlds (worlds.allow_missing; "
             "plugins that are not installed):",
-            tuple(named),
+            tuple(f"{name} ({count_text(count, 'world')})" for name, count in counts.items()),
         )
-    ]
 
 
-def unmeasured_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the parts of worlds that are not included in any number."""
-    found = tuple(unmeasured_in(results.worlds))
-    text = "Not measured: clearance, collisions and the shortest path do not include"
-    return [Note(text, found)] if found else []
+def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the parts of worlds that are not included in any number."""
+    parts = tuple(unmeasured_in(results.worlds))
+    if parts:
+        text = "Not measured: clearance, collisions and the shortest path do not include"
+        yield Note(text, parts)
 
 
-def invalid_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the numbers of invalid attempts and lost trials, with their causes."""
+def invalid_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the numbers of invalid attempts and lost trials, with their causes."""
     attempts, lost = results.invalid_attempts, len(results.invalid)
-    if not attempts and not lost:
-        return []
     causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
-    return [
-        Note(
+    if attempts or lost:
+        yield Note(
             f"Invalid: {count_text(len(attempts), 'attempt')} repeated or abandoned, "
             f"{count_text(lost, 'trial')} lost; they are excluded above.",
             tuple(f"{times} × {cause}" for cause, times in causes.most_common()),
         )
-    ]
 
 
-def worker_deaths_notes(results: CampaignResults) -> List[Note]:
-    """Return a note on the number of attempts whose worker died."""
-    deaths = results.worker_deaths
-    if not deaths:
-        return []
-    return [Note(f"Repeated because of a dead worker: {count_text(len(deaths), 'attempt')}.")]
+def worker_deaths_notes(results: CampaignResults) -> Iterator[Note]:
+    """Yield a note on the number of attempts whose worker died."""
+    deaths = len(results.worker_deaths)
+    if deaths:
+        yield Note(f"Repeated because of a dead worker: {count_text(deaths, 'attempt')}.")

@@ -117,7 +117,7 @@ def correlation_text(summary: PlannerSummary) -> str:
     )
 
 
-def indented(text: str, style: str = "") -> Text:
+def indented(text: str) -> Text:
     """Return wrapped and indented text.
 
     rich's own indentation is not used, because it fills lines with spaces.
@@ -130,6 +130,5 @@ def indented(text: str, style: str = "") -> Text:
             initial_indent=indent,
             subsequent_indent=indent,
             break_on_hyphens=False,
-        ),
-        style=style,
+        )
     )

@@ -5,6 +5,7 @@ otherwise with a cross, inside the robot's outline. Trajectories of actors are d
 color of the trial. The outlines of robot and actor are filled at their smallest distance.
 """
 
+import functools
 import math
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -69,13 +70,13 @@ def plot_worlds(
     campaign = read_prepared(sources[0])
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
-    artist = _Artist(sources, campaign, results.planners, out, file_format)
+    draw = functools.partial(_write, sources, campaign, results.planners, out, file_format)
     worlds = list(_by_world(results.worlds, results.trials))
     workers = min(workers, math.ceil(len(worlds) / WORLDS_OF_A_WORKER))
     drawn = (
-        map(artist, worlds)
+        map(draw, worlds)
         if workers < 2
-        else map_in_processes(artist, worlds, workers, "drawing worlds")
+        else map_in_processes(draw, worlds, workers, "drawing worlds")
     )
     paths: List[Path] = []
     for path in drawn:
@@ -85,28 +86,21 @@ def plot_worlds(
     return paths
 
 
-class _Artist:
-    """A picklable callable that draws worlds with the trials of ``planners`` into files."""
-
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        campaign: PreparedCampaign,
-        planners: Sequence[str],
-        out: Path,
-        file_format: str,
-    ) -> None:
-        self._sources, self._campaign, self._planners = sources, campaign, planners
-        self._out, self._format = out, file_format
-
-    def __call__(self, drives: Drives) -> Path:
-        """Draw one world; return its file."""
-        world, records = drives
-        figure = _figure(self._sources, self._campaign, self._planners, world, records)
-        path = self._out / f"{world.name}.{self._format}"
-        with reporting_disk(path):
-            save_figure(figure, path, DOTS_PER_INCH)
-        return path
+def _write(
+    sources: Sequence[Source],
+    campaign: PreparedCampaign,
+    planners: Sequence[str],
+    out: Path,
+    file_format: str,
+    drives: Drives,
+) -> Path:
+    """Draw one world; return its file."""
+    world, records = drives
+    figure = _figure(sources, campaign, planners, world, records)
+    path = out / f"{world.name}.{file_format}"
+    with reporting_disk(path):
+        save_figure(figure, path, DOTS_PER_INCH)
+    return path
 
 
 def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[str]) -> Any:

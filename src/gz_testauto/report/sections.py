@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import List, Mapping, Optional, Tuple
 
-from rich.console import Console
-
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.base.registry import Registry
@@ -66,9 +64,9 @@ def read_sections(directory: Path, results: CampaignResults, problems: List[str]
     return found
 
 
-def print_section(section: Section, console: Optional[Console] = None) -> None:
-    """Print a section, by default to standard output."""
-    console = console or report_console()
+def print_section(section: Section) -> None:
+    """Print a section to standard output."""
+    console = report_console()
     shown: Section = escape_all_texts(section)
     console.print(shown.heading, style="bold")
     for table in shown.tables:

@@ -72,9 +72,7 @@ def figures_of_worlds(
     }
 
 
-def curves(
-    results: CampaignResults, values: Values, points: int = 61
-) -> List[Optional[SuccessCurve]]:
+def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
     """Return one curve per planner over one figure, or None where no curve can be fitted.
 
     Trials that were selected do not represent all worlds, so no curve is fitted to them.
@@ -95,7 +93,6 @@ def curves(
             [value for _, value in known],
             [sum(ended.get((planner, world), ())) for world, _ in known],
             [len(ended.get((planner, world), ())) for world, _ in known],
-            points,
         )
         for planner in results.planners
     ]
