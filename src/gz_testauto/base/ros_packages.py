@@ -8,7 +8,7 @@ import logging
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, Tuple
+from typing import Dict, Iterator, Mapping, Tuple
 
 from lxml import etree
 
@@ -69,11 +69,7 @@ def _folders(place: str) -> Iterator[Tuple[Path, bool]]:
             yield Path(folder), _MANIFEST in files
         if any(leaf in files for leaf in _LEAVES) or folder.startswith(_SYSTEM_SHARE):
             below.clear()
-        below[:] = _visible(below)
-
-
-def _visible(names: List[str]) -> List[str]:
-    return [name for name in names if not name.startswith(".")]
+        below[:] = [name for name in below if not name.startswith(".")]
 
 
 def _name(package: Path) -> str:

@@ -101,10 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SpecError(
             f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
         )
-    height, bounds = (
-        _height_m(arguments.height, arguments.robot, arguments.lidar),
-        _bounds(arguments.bounds),
-    )
+    height = _height_m(arguments.height, arguments.robot, arguments.lidar)
+    bounds = _bounds(arguments.bounds)
     scene = read_scene(
         arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
     )

@@ -4,7 +4,7 @@ A terminal shows a bar with the remaining time; files and build logs have one li
 """
 
 import sys
-from typing import IO, Optional, Tuple, Union
+from typing import IO, Tuple, Union
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -13,16 +13,16 @@ from rich.text import Text
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener, CauseTexts
 from gz_testauto.campaign.progress import Progress as CampaignProgress
+from gz_testauto.report.plain import duration_text
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.trial import Trial
 
 
-def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
-    """Return the listener that prints progress to a stream (default: standard error)."""
-    stream = stream or sys.stderr
-    if stream.isatty():
-        return BarListener(Console(file=stream, highlight=False))
-    return LineListener(stream)
+def progress_listener() -> CampaignListener:
+    """Return the listener that prints progress to standard error."""
+    if sys.stderr.isatty():
+        return BarListener(Console(file=sys.stderr, highlight=False))
+    return LineListener(sys.stderr)
 
 
 class LineListener(CampaignListener):
@@ -135,11 +135,4 @@ def announce_stop() -> None:
 def time_left(progress: CampaignProgress) -> str:
     """Return ``12 s left``, ``3 min left``, ``2 h 05 min left`` or ``time left unknown``."""
     seconds = progress.remaining_s
-    if seconds is None:
-        return "time left unknown"
-    if seconds < 100:
-        return f"{seconds:.0f} s left"
-    minutes = round(seconds / 60)
-    return (
-        f"{minutes} min left" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min left"
-    )
+    return "time left unknown" if seconds is None else f"{duration_text(seconds)} left"

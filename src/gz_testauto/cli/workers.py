@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import math
 import os
 
 from gz_testauto.base.registry import Registry
@@ -45,16 +44,14 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def whole_number(text: str, least: int = 0, below: float = math.inf) -> int:
+def whole_number(text: str, least: int = 0) -> int:
     """Return the value of an option.
 
-    Raises ``argparse.ArgumentTypeError`` unless it is a whole number of at least ``least`` and less
-    than ``below``.
+    Raises ``argparse.ArgumentTypeError`` unless it is a whole number of at least ``least``.
     """
-    if not text.isdecimal() or not least <= int(text) < below:
-        limit = f" and at most {int(below) - 1}" if below < math.inf else ""
+    if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is invalid; it must be a whole number of at least {least}{limit}"
+            f"{text!r} is invalid; it must be a whole number of at least {least}"
         )
     return int(text)
 
