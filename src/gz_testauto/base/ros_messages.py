@@ -14,6 +14,7 @@ from geometry_msgs.msg import Point, Quaternion, Transform, Twist, Vector3, Wren
 from geometry_msgs.msg import Pose as PoseMessage
 from sensor_msgs.msg import Imu, PointCloud2, PointField, Range
 from sensor_msgs.msg import LaserScan as LaserScanMessage
+from std_msgs.msg import Header
 
 from gz_testauto.base.observation import (
     Contact,
@@ -46,6 +47,11 @@ def from_float32(value: float) -> float:
     0.10000000149.
     """
     return float(str(np.float32(value)))
+
+
+def header(stamp: Time, frame: str = WORLD_FRAME) -> Header:
+    """Return the header of a message."""
+    return Header(stamp=stamp, frame_id=frame)
 
 
 def pose_message(pose: Pose) -> PoseMessage:
@@ -142,7 +148,7 @@ def model_states_of(message: ModelStates) -> Mapping[str, ModelState]:
 def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> LaserScanMessage:
     """Return a scan as a message; ``period_s`` is the time between two scans."""
     message = LaserScanMessage()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message.header = header(stamp, frame)
     message.angle_min, message.angle_max = scan.angle_min_rad, scan.angle_max_rad
     intervals = max(len(scan.ranges_m) - 1, 1)
     message.angle_increment = (scan.angle_max_rad - scan.angle_min_rad) / intervals
@@ -168,7 +174,7 @@ def scan_of(message: LaserScanMessage, stamp_s: float, mount: Pose) -> LaserScan
 def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
     """Return an IMU sample as a message; covariances are zero, which means unknown."""
     message = Imu()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message.header = header(stamp, frame)
     message.orientation = Quaternion(*sample.quaternion)
     message.angular_velocity = Vector3(*sample.angular_radps)
     message.linear_acceleration = Vector3(*sample.linear_mps2)
@@ -203,7 +209,7 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
         points = points[np.isfinite(points[:, 0])]
         message.height, message.width = 1, len(points)
         message.is_dense = True
-    message.header.stamp, message.header.frame_id = stamp, sensor.frame
+    message.header = header(stamp, sensor.frame)
     message.fields = [
         PointField(axis, 4 * number, PointField.FLOAT32, 1) for number, axis in enumerate("xyz")
     ]
@@ -218,7 +224,7 @@ def range_message(reading: SensorReading, stamp: Time) -> Range:
     the maximum range without a return."""
     sensor = reading.sensor
     message = Range()
-    message.header.stamp, message.header.frame_id = stamp, sensor.frame
+    message.header = header(stamp, sensor.frame)
     is_infrared = sensor.radiation == "infrared"
     message.radiation_type = Range.INFRARED if is_infrared else Range.ULTRASOUND
     message.field_of_view = sensor.field_of_view_rad
@@ -234,10 +240,7 @@ def contacts_message(
     them. The plug-in writes its own ``frame`` to the header, although the contacts are in the world
     frame.
     """
-    message = ContactsState()
-    message.header.stamp, message.header.frame_id = stamp, frame
-    message.states = [_contact_state(contact) for contact in contacts]
-    return message
+    return ContactsState(header(stamp, frame), list(map(_contact_state, contacts)))
 
 
 def contacts_of(message: ContactsState, stamps_s: Sequence[float]) -> Tuple[Contact, ...]:

@@ -16,7 +16,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import TrackedObject
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.base.ros_messages import WORLD_FRAME, from_float32, pose_of
+from gz_testauto.base.ros_messages import WORLD_FRAME, from_float32, header, pose_of
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import Lane as LaneMessage
 from gz_testauto.msg import Road
@@ -32,7 +32,7 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
     """Return the message for a map without unknown cells. Its values are 0 for free and 100 for
     occupied cells."""
     message = OccupancyGridMessage()
-    message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
+    message.header = header(stamp)
     message.info.map_load_time = stamp
     message.info.resolution = grid.resolution_m
     message.info.height, message.info.width = grid.occupied.shape
@@ -101,19 +101,10 @@ def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject,
     )
 
 
-def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
-    """Return the messages for lanes."""
-    return [
-        LaneMessage(center=lane.center_m.ravel().tolist(), width=lane.width_m.tolist())
-        for lane in lanes
-    ]
-
-
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
     """Return the message for the lanes of a road, for the goal with the time stamp ``stamp``."""
-    message = Road(lanes=lane_messages(lanes))
-    message.header.stamp, message.header.frame_id = stamp, frame
-    return message
+    messages = [LaneMessage(one.center_m.ravel().tolist(), one.width_m.tolist()) for one in lanes]
+    return Road(header(stamp, frame), messages)
 
 
 def lanes_of_messages(messages: Sequence[LaneMessage]) -> Tuple[Lane, ...]:

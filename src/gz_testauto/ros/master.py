@@ -67,6 +67,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time, and
     ``ConfigurationError`` if a ``package.xml`` is invalid, so that no roscore can start.
     """
+    home.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout_s
     failure = ""
     for _ in range(ATTEMPTS):

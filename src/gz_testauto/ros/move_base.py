@@ -206,10 +206,9 @@ class MoveBaseClient:
                 f"no action server is connected to {self._goals.action}; start the planner node or "
                 "move_base"
             )
-        self._target, self._recalled = PoseStamped(), 0
-        self._target.header.frame_id = self._frame
-        self._target.header.stamp = rospy.Time() if stamp is None else stamp
-        self._target.pose = ros_messages.pose_message(goal.to_pose())
+        header = ros_messages.header(stamp or rospy.Time(), self._frame)
+        self._target = PoseStamped(header, ros_messages.pose_message(goal.to_pose()))
+        self._recalled = 0
         self._send(self._target)
 
     def check_status(self) -> None:

@@ -7,6 +7,7 @@ also stops when the roslaunch process that started it has exited for any reason.
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any, Callable, Mapping, Type, TypeVar
 
 import rospy
@@ -66,15 +67,12 @@ def end_with_launcher() -> None:
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by a shell, rosrun or a test, which can exit before the node
 
-    launcher = None if _is_init(LAUNCHER_PID) else LAUNCHER_PID
+    launcher = None if _launcher_is_init() else LAUNCHER_PID
     on_parent_exit(launcher, lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
-def _is_init(pid: int) -> bool:
-    """Return whether a process id is that of init, which adopts a process whose roslaunch was
+def _launcher_is_init() -> bool:
+    """Return whether the parent process is init, which adopts a process whose roslaunch was
     killed. The result is False for a roslaunch with the id 1, which is the first process of a
     container."""
-    if pid != 1:
-        return False
-    with open("/proc/1/cmdline", "rb") as command:
-        return b"ros" not in command.read()
+    return LAUNCHER_PID == 1 and b"ros" not in Path("/proc/1/cmdline").read_bytes()

@@ -15,6 +15,7 @@ from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.ros_messages import (
     WORLD_FRAME,
+    header,
     nanoseconds_of,
     pose_message,
     time_message,
@@ -75,13 +76,11 @@ class TrackedObjectsPublisher:
             return
         tracker.observe(snapshot)
         objects = tracker.objects if odometry is None else odometry.as_estimated(tracker.objects)
-        message = TrackedObjects(objects=object_messages(objects))
-        message.header.stamp, message.header.frame_id = stamp, self._frame
+        message = TrackedObjects(header(stamp, self._frame), object_messages(objects))
         self._objects.publish(message)
         if self._obstacles is not None and self._obstacles.get_num_connections():
-            array = ObstacleArrayMsg(obstacles=[self._obstacle(one) for one in objects])
-            array.header = message.header
-            self._obstacles.publish(array)
+            obstacles = [self._obstacle(one) for one in objects]
+            self._obstacles.publish(ObstacleArrayMsg(message.header, obstacles))
         if self._markers.get_num_connections():
             found = [Marker(action=Marker.DELETEALL), *_drawn(objects)]
             publish(self._markers, found, stamp, self._frame)

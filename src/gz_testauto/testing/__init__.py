@@ -1,21 +1,8 @@
 """Conformance suites for authors of planners, simulators, executors and workers."""
 
 import sys
+from pathlib import Path
 
 if "pytest" in sys.modules:  # pytest shows the values of failed assertions in the suites
-    sys.modules["pytest"].register_assert_rewrite(
-        *(
-            f"{__name__}.{suite}"
-            for suite in (
-                "changes_conformance",
-                "executor_conformance",
-                "planner_conformance",
-                "planner_drive",
-                "sensors_conformance",
-                "several_robots_conformance",
-                "simulator_conformance",
-                "simulator_sensing",
-                "workers_conformance",
-            )
-        )
-    )
+    modules = (f"{__name__}.{path.stem}" for path in Path(__file__).parent.glob("*.py"))
+    sys.modules["pytest"].register_assert_rewrite(*modules)

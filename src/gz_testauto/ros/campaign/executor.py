@@ -155,13 +155,10 @@ class RosTrialExecutor(TrialExecutor):
         identity = self._identity_parameter()
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
+    @require_master()
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial and return its result. Raises ``MasterError`` if the ROS master has exited,
         which does not count as an attempt at the trial."""
-        with require_master():
-            return self._execute(trial, should_stop)
-
-    def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         planner = self._planner(trial)

@@ -92,9 +92,7 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
     The response to a trial is its result. The response to :data:`IDENTITY` is the simulator's
     identity.
     """
-    home = settings.logs / "ros_home"
-    home.mkdir(parents=True, exist_ok=True)
-    start_master(home, settings.logs, MASTER_TIMEOUT_S)
+    start_master(settings.logs / "ros_home", settings.logs, MASTER_TIMEOUT_S)
     import rospy  # after start_master has set the environment
 
     from gz_testauto.ros.campaign.executor import RosTrialExecutor

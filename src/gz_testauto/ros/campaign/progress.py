@@ -8,6 +8,7 @@ import rospy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.ros_messages import header
 from gz_testauto.campaign.progress import CampaignListener, CauseTexts, Progress
 from gz_testauto.msg import CampaignProgress
 from gz_testauto.results.records import TrialRecord
@@ -117,9 +118,7 @@ def _diagnosis(message: CampaignProgress) -> DiagnosticArray:
         message=f"{message.state}: {message.message}",
         values=[KeyValue(key, value) for key, value in values.items()],
     )
-    array = DiagnosticArray(status=[status])
-    array.header.stamp = message.header.stamp
-    return array
+    return DiagnosticArray(header(message.header.stamp, ""), [status])
 
 
 def _remaining_text(progress: Progress) -> str:

@@ -23,7 +23,7 @@ from gz_testauto import srv
 from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
+from gz_testauto.base.ros_messages import header, pose_message
 from gz_testauto.msg import Obstacle as ObstacleMessage
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros.graph import advertise, offer
@@ -127,7 +127,7 @@ class ObstacleSpawnerNode:
         if self._spawner.draw is not None:
             draw = self._spawner.draw
             message.spec, message.seed, message.draw = draw.label, draw.seed, draw.number
-        message.header.stamp, message.header.frame_id = rospy.Time.now(), WORLD_FRAME
+        message.header = header(rospy.Time.now())
         message.obstacles = [obstacle_message(obstacle) for obstacle in obstacles]
         return message
 
@@ -156,15 +156,14 @@ def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
     """Return one RViz marker per obstacle, after a marker that deletes all previous markers. An
     obstacle of several boxes is displayed with all boxes, and a model of the user as its bounding
     box."""
-    clear = Marker(action=Marker.DELETEALL)
-    clear.header.stamp, clear.header.frame_id = stamp, WORLD_FRAME
+    clear = Marker(header=header(stamp), action=Marker.DELETEALL)
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])
 
 
 def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
     kind = obstacle.model.kind
     marker = Marker(ns=obstacle.type, type=getattr(Marker, kind.marker), color=COLOR)
-    marker.header.stamp, marker.header.frame_id = stamp, WORLD_FRAME
+    marker.header = header(stamp)
     marker.text = obstacle.name
     marker.id = zlib.crc32(obstacle.name.encode()) & 0x7FFFFFFF
     triangles = kind.triangles(obstacle.size)

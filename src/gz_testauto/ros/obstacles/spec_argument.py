@@ -92,8 +92,4 @@ def _yaml(text: str) -> object:
         return YamlSource(text, INLINE).data
     except SpecError:
         # Text that contains a colon but is not YAML. The loader reports the line of the error.
-        return {} if ":" in text and not _is_uri(text) else text
-
-
-def _is_uri(text: str) -> bool:
-    return "://" in text.split()[0]
+        return {} if ":" in text and "://" not in text.split()[0] else text

@@ -20,16 +20,17 @@ from gz_testauto.base.errors import NavigatorError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.msg import PlannerCycle, Road
+from gz_testauto.msg import PlannerCycle
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import plan_waypoints, waypoints_along
 from gz_testauto.planners.interface import Lane, LocalPlanner, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
-from gz_testauto.ros.graph import advertise, subscribe
+from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.map_messages import lanes_of_messages
 from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
+from gz_testauto.ros.planner.sensors import NewestMessage
 from gz_testauto.sdf.plugin_sensors import select_sensors
 from gz_testauto.sdf.robot import read_sensors
 
@@ -43,29 +44,23 @@ class RoadSubscriber:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._road: Optional[Road] = None
-        self._subscriber = subscribe(interface.ROAD, self._on_message)
+        self._road = NewestMessage(interface.ROAD, self._changed)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
         """Return the lanes for the goal with the specified time stamp. Raises ``NavigatorError`` if
         no lanes are received within ``timeout_s`` of wall time."""
 
         def is_for_it() -> bool:
-            road = self._road
+            road = self._road.message
             return road is not None and (not road.header.stamp or road.header.stamp >= stamp)
 
         with self._changed:
-            if not self._changed.wait_for(is_for_it, timeout_s) or self._road is None:
+            if not self._changed.wait_for(is_for_it, timeout_s):
                 raise NavigatorError(
                     f"no road was received on {rospy.resolve_name('road')} within {timeout_s:g} s "
                     "after the goal; publish one, or set ~on_road to false"
                 )
-            return lanes_of_messages(self._road.lanes)
-
-    def _on_message(self, message: Road) -> None:
-        with self._changed:
-            self._road = message
-            self._changed.notify_all()
+            return lanes_of_messages(self._road.message.lanes)
 
 
 class GoalNavigator:
@@ -139,7 +134,7 @@ class GoalNavigator:
     def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
         """Plan one control period, and publish the velocity command."""
         report = PlannerCycle()
-        report.header.stamp, report.header.frame_id = observed.stamp, self._parameters.base_frame
+        report.header = ros_messages.header(observed.stamp, self._parameters.base_frame)
         report.scan = observed.scan_stamp
         report.sensor_names = list(observed.sensor_stamps)
         report.sensor_stamps = list(observed.sensor_stamps.values())
@@ -214,10 +209,8 @@ class GoalNavigator:
         return None
 
     def _publish_plan(self, waypoints: np.ndarray, stamp: rospy.Time) -> None:
-        path = Path()
-        path.header.stamp, path.header.frame_id = stamp, ros_messages.WORLD_FRAME
-        path.poses = [_stamped(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
-        self._plan.publish(path)
+        poses = [_stamped(Pose((float(x), float(y), 0.0)), stamp) for x, y in waypoints]
+        self._plan.publish(Path(ros_messages.header(stamp), poses))
 
 
 def sensors_of(
@@ -242,6 +235,4 @@ def sensors_of(
 
 
 def _stamped(pose: Pose, stamp: rospy.Time) -> PoseStamped:
-    message = PoseStamped(pose=ros_messages.pose_message(pose))
-    message.header.stamp, message.header.frame_id = stamp, ros_messages.WORLD_FRAME
-    return message
+    return PoseStamped(ros_messages.header(stamp), ros_messages.pose_message(pose))

@@ -26,12 +26,16 @@ from gz_testauto.base.observation import SensorReading, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import WORLD_FRAME
 from gz_testauto.base.sensors import Sensor
-from gz_testauto.msg import TrackedObjects
 from gz_testauto.planners.interface import Observation
 from gz_testauto.ros.graph import subscribe
 from gz_testauto.ros.map_messages import objects_of
 from gz_testauto.ros.planner import interface
-from gz_testauto.ros.planner.sensors import SensorSubscriber, is_newer_due, reading_of
+from gz_testauto.ros.planner.sensors import (
+    NewestMessage,
+    SensorSubscriber,
+    is_newer_due,
+    reading_of,
+)
 
 SCAN_TIMEOUT_S = 0.25
 OBJECTS_TIMEOUT_S = 10.0
@@ -70,7 +74,6 @@ class ObservationSubscriber:
         can be up to ``max_object_age_s`` older than the odometry. A scan is available
         ``scan_delay_s`` after its time."""
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
-        self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
         self._control_period_ns = ros_messages.nanoseconds_of(period_s)
@@ -78,7 +81,6 @@ class ObservationSubscriber:
         self._changed = threading.Condition()
         self._odom: Optional[Odometry] = None
         self._moved_back = False
-        self._scan: Optional[LaserScan] = None
         self._mounts: Dict[str, Pose] = {}
         self._origin_ns = 0
         self._next_ns = 0
@@ -88,12 +90,10 @@ class ObservationSubscriber:
         self._transform_timeout_s = FIRST_TRANSFORM_TIMEOUT_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
-        subscribe(interface.ODOM, self._on_odom)
-        subscribe(interface.SCAN, self._on_scan)
-        self._tracking = tracking
-        if tracking:
-            subscribe(interface.OBJECTS, self._on_objects)
+        self._scan = NewestMessage(interface.SCAN, self._changed)
+        self._objects = NewestMessage(interface.OBJECTS, self._changed) if tracking else None
         self._sensors = [SensorSubscriber(sensor, self._changed) for sensor in sensors]
+        subscribe(interface.ODOM, self._on_odom)
 
     def begin(self, since: rospy.Time) -> None:
         """Start a task. Messages older than ``since`` are ignored. If ``since`` is 0, all messages
@@ -136,7 +136,7 @@ class ObservationSubscriber:
                 pose=self._transform(WORLD_FRAME, odom.child_frame_id, stamp).planar,
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
-                objects=self._await_objects(stamp) if self._tracking else (),
+                objects=self._await_objects(stamp),
                 sensors={
                     name: self._reading(message, sensor, odom.child_frame_id)
                     for name, (sensor, message) in messages.items()
@@ -170,38 +170,28 @@ class ObservationSubscriber:
             stamp = message.header.stamp
             if self._odom is not None and stamp < self._odom.header.stamp:
                 self._moved_back = True
-                if self._scan is not None and self._scan.header.stamp > stamp:
-                    self._scan = None
-                if self._objects is not None and self._objects.header.stamp > stamp:
-                    self._objects = None
-                for sensor in self._sensors:
-                    sensor.forget_after(stamp)
+                for newest in (self._scan, self._objects, *self._sensors):
+                    if newest is not None:
+                        newest.forget_after(stamp)
             self._odom = message
             self._changed.notify_all()
 
-    def _on_scan(self, message: LaserScan) -> None:
-        with self._changed:
-            self._scan = message
-            self._changed.notify_all()
-
-    def _on_objects(self, message: TrackedObjects) -> None:
-        with self._changed:
-            self._objects = message
-            self._changed.notify_all()
-
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if no message with
-        tracked objects is received. Otherwise the planner would drive as if there were no
-        objects."""
-        oldest_ns = stamp.to_nsec() - self._objects_age_ns
+        """Return the tracked objects at ``stamp``, or none without tracking. Raises
+        ``NavigatorError`` if no message with tracked objects is received. Otherwise the planner
+        would drive as if there were no objects."""
+        newest, oldest_ns = self._objects, stamp.to_nsec() - self._objects_age_ns
+        if newest is None:
+            return ()
 
         def is_recent() -> bool:
-            return self._objects is not None and self._objects.header.stamp.to_nsec() >= oldest_ns
+            message = newest.message
+            return message is not None and message.header.stamp.to_nsec() >= oldest_ns
 
         with self._changed:
             received = self._changed.wait_for(is_recent, OBJECTS_TIMEOUT_S)
-            objects = self._objects
-        if not received or objects is None:
+            objects = newest.message
+        if not received:
             raise NavigatorError(
                 f"no message on {rospy.resolve_name('objects')} for the stamp of the odometry "
                 f"within {OBJECTS_TIMEOUT_S:g} s; publish tracked objects in every control period, "
@@ -252,7 +242,7 @@ class ObservationSubscriber:
         oldest_ns = self._origin_ns if self._scene_ns is None else self._scene_ns
 
         def complete() -> bool:
-            scan = self._scan
+            scan = self._scan.message
             if scan is None or scan.header.stamp.to_nsec() < oldest_ns:
                 return False
             if not scan.scan_time:
@@ -267,7 +257,7 @@ class ObservationSubscriber:
                 rospy.logwarn_throttle(
                     5.0, "no scan was received in time; the planner continues without a new scan"
                 )
-            scan = self._scan
+            scan: Optional[LaserScan] = self._scan.message
         if scan is None or scan.header.stamp.to_nsec() < oldest_ns:
             return None
         return scan

@@ -11,7 +11,6 @@ from typing import Any, List, Optional
 
 import numpy as np
 import rospy
-from roslib.message import get_message_class
 from sensor_msgs.msg import PointCloud2, PointField
 
 from gz_testauto.base import ros_messages
@@ -19,6 +18,8 @@ from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import SensorReading
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Angles, Sensor
+from gz_testauto.ros.graph import subscribe
+from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.simulator.interface import SENSOR_TYPES, sensor_topic
 
 EARLY = 1e-6
@@ -28,41 +29,45 @@ ROUNDING_NS = 1000
 """Largest difference (ns) of a stamp from a whole number of control periods."""
 
 
-class SensorSubscriber:
-    """A subscriber of one sensor. It notifies ``changed`` of each message."""
+class NewestMessage:
+    """A subscriber of a topic that notifies ``changed`` of each message. ``message`` is the newest
+    message, or None.
+    """
 
-    def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
-        self.sensor = sensor
-        self.topic: str = rospy.resolve_name(sensor_topic(sensor))
+    def __init__(self, topic: Endpoint, changed: threading.Condition) -> None:
+        self.message: Any = None
         self._changed = changed
-        self._message: Optional[Any] = None
-        kind = get_message_class(SENSOR_TYPES[sensor.kind])
-        self._subscriber = rospy.Subscriber(self.topic, kind, self._on_message, tcp_nodelay=True)
-
-    @property
-    def message(self) -> Optional[Any]:
-        """The newest message, or None."""
-        return self._message
+        self._subscriber = subscribe(topic, self._on_message)
 
     def forget_after(self, stamp: rospy.Time) -> None:
         """Remove the message if it is newer than ``stamp``, to which ROS time has moved back."""
-        if self._message is not None and self._message.header.stamp > stamp:
-            self._message = None
+        if self.message is not None and self.message.header.stamp > stamp:
+            self.message = None
+
+    def _on_message(self, message: Any) -> None:
+        with self._changed:
+            self.message = message
+            self._changed.notify_all()
+
+
+class SensorSubscriber(NewestMessage):
+    """A subscriber of one sensor."""
+
+    def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
+        topic = Endpoint(sensor_topic(sensor), SENSOR_TYPES[sensor.kind], "readings of a sensor")
+        super().__init__(topic, changed)
+        self.sensor = sensor
+        self.topic: str = rospy.resolve_name(topic.name)
 
     def is_up_to_date(self, now_ns: int, period_ns: int, origin_ns: Optional[int]) -> bool:
         """Return whether all messages that are due at the ROS time ``now_ns`` have been received.
         See :func:`is_newer_due` for the other arguments."""
-        if self._message is None:
+        if self.message is None:
             return False
-        stamp_ns = self._message.header.stamp.to_nsec()
+        stamp_ns = self.message.header.stamp.to_nsec()
         available_ns = now_ns - ros_messages.nanoseconds_of(self.sensor.delay_s)
         rate_hz = self.sensor.update_rate_hz
         return not is_newer_due(stamp_ns, available_ns, rate_hz, period_ns, origin_ns)
-
-    def _on_message(self, message: Any) -> None:
-        with self._changed:
-            self._message = message
-            self._changed.notify_all()
 
 
 def is_newer_due(

@@ -57,7 +57,7 @@ class SimulationLoop:
         on_period: Callable[[Period], None],
         on_failure: Callable[[SimulatorError], None],
     ) -> None:
-        self._simulator = simulator
+        self.simulator = simulator
         self._scheduler = scheduler
         self._period_s = period_s
         self._on_scene = on_scene
@@ -118,11 +118,6 @@ class SimulationLoop:
         """True if the simulation of the current scene has failed."""
         return self._failure is not None
 
-    @property
-    def simulator(self) -> Simulator:
-        """The simulator that loads all scenes."""
-        return self._simulator
-
     def snapshot(self) -> Snapshot:
         """Return the current snapshot. Its contacts and IMU samples are also part of the snapshot
         at the end of the control period."""
@@ -140,7 +135,7 @@ class SimulationLoop:
         snapshot. If the simulator rejects the scene before it ends the present one, the present
         scene continues."""
         try:
-            simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
+            simulation = actors.simulation(self.simulator.load(actors.scene(scene)))
             snapshot = simulation.snapshot()
         except Exception:
             actors.close()

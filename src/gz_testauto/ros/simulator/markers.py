@@ -4,8 +4,7 @@ The markers of shapes show the exact collision geometry. Meshes and prisms becom
 triangles. Planes and terrain, which are the ground, have no marker.
 """
 
-import itertools
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 import rospy
@@ -19,7 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
+from gz_testauto.base.ros_messages import WORLD_FRAME, header, pose_message
 from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.simulator import interface
 from gz_testauto.sdf.meshes.surfaces import Mesh
@@ -62,6 +61,15 @@ def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]
     return []
 
 
+def _shape_markers(shapes: Iterable[CollisionShape], pose: Pose, color: ColorRGBA) -> List[Marker]:
+    """Return the markers of the shapes of a model at ``pose``."""
+    return [
+        marker
+        for shape in shapes
+        for marker in solid_markers(shape.geometry, pose * shape.local_pose, color)
+    ]
+
+
 def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
     """Return the markers of lines, and of the outlines of areas, on the ground (m, world frame)."""
     found = []
@@ -79,7 +87,7 @@ def publish(
 ) -> None:
     """Publish markers in one message, with a common frame and time stamp."""
     for marker in markers:
-        marker.header.stamp, marker.header.frame_id = stamp, frame
+        marker.header = header(stamp, frame)
     topic.publish(MarkerArray(markers))
 
 
@@ -142,14 +150,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
                 continue
             color = STATIC_COLOR if model.static else MOVABLE_COLOR
             shapes = [shape for shape in model.collisions if not shape.is_ground]
-            _add(
-                found,
-                name,
-                itertools.chain.from_iterable(
-                    solid_markers(shape.geometry, state.pose * shape.local_pose, color)
-                    for shape in shapes
-                ),
-            )
+            _add(found, name, _shape_markers(shapes, state.pose, color))
         if new:
             for name, lines in self._areas.items():
                 _add(found, name, line_markers(lines, AREA_COLOR))
@@ -219,21 +220,16 @@ class ActorMarkers:
         if there != self._shown:  # a new scene, or an actor was deleted
             found.append(Marker(action=Marker.DELETEALL))
             self._shown = there
-        numbers = itertools.count()
         for name in there:
-            found.extend(self._of(name, states[name].pose, numbers))
-            found.append(_label(name, activities[name], found[-1], next(numbers)))
+            pose = states[name].pose
+            markers = _shape_markers(self._shapes[name], pose, ACTOR_COLOR)
+            last = markers[-1] if markers else Marker(pose=pose_message(pose))
+            _add(found, name, [*markers, _label(name, activities[name], last)])
         publish(self._topic, found, stamp)
 
-    def _of(self, name: str, pose: Pose, numbers: Iterator[int]) -> Iterator[Marker]:
-        for shape in self._shapes[name]:
-            for marker in solid_markers(shape.geometry, pose * shape.local_pose, ACTOR_COLOR):
-                marker.ns, marker.id = name, next(numbers)
-                yield marker
 
-
-def _label(name: str, activity: str, last: Marker, number: int) -> Marker:
-    marker = Marker(ns=name, id=number, type=Marker.TEXT_VIEW_FACING, color=TEXT_COLOR)
+def _label(name: str, activity: str, last: Marker) -> Marker:
+    marker = Marker(type=Marker.TEXT_VIEW_FACING, color=TEXT_COLOR)
     marker.text = f"{name}: {activity}" if activity else name
     marker.scale.z = TEXT_HEIGHT_M
     at = last.pose.position

@@ -179,7 +179,7 @@ class ScenePublisher:
             number_names=list(period.numbers),
             numbers=list(period.numbers.values()),
         )
-        message.header.stamp, message.header.frame_id = stamp, ros_messages.WORLD_FRAME
+        message.header = ros_messages.header(stamp)
         self._snapshot.publish(message)
 
     def _mounts(
@@ -211,10 +211,7 @@ class ScenePublisher:
 
 
 def _odometry(parent: str, child: str, stamp: rospy.Time) -> OdometryMessage:
-    message = OdometryMessage()
-    message.header.stamp, message.header.frame_id = stamp, parent
-    message.child_frame_id = child
-    return message
+    return OdometryMessage(header=ros_messages.header(stamp, parent), child_frame_id=child)
 
 
 def _twist(forward_mps: float, sideways_mps: float, turn_radps: float) -> Twist:
@@ -222,11 +219,8 @@ def _twist(forward_mps: float, sideways_mps: float, turn_radps: float) -> Twist:
 
 
 def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> TransformStamped:
-    message = TransformStamped()
-    message.header.stamp, message.header.frame_id = stamp, parent
-    message.child_frame_id = child
-    message.transform = ros_messages.transform_message(pose)
-    return message
+    header, transform = ros_messages.header(stamp, parent), ros_messages.transform_message(pose)
+    return TransformStamped(header, child, transform)
 
 
 class SensorPublisher:

@@ -97,7 +97,6 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
     """Start a ROS master in the process of the session, and register a node. Return the handler
     that runs a trial."""
     home = settings.logs / "ros_home"
-    home.mkdir(parents=True, exist_ok=True)
     core = start_master(home, settings.logs, settings.bed.spec.stack.start_timeout_s)
     import rospy  # after start_master has set the environment
 
