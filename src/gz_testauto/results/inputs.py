@@ -60,7 +60,7 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
     if source is not None:
         found.update(source.input_files())
     if isinstance(robot, RobotModel):
-        found.update(_model_files(robot))
+        found.update(_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path)))
         if robot.lidar is not None:
             found[SELECTED_LIDAR] = str(robot.lidar)
     return found
@@ -253,19 +253,10 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 def _files_of_model(whose: str, path: Path) -> Dict[str, str]:
     if not is_urdf(path):
-        return _named_files(whose, read_file(path))
+        return _named_files(whose, read_file(path), is_converted=False)
     document = read_robot_file(path)
     ModelLibrary().absolutize(document, document.root)
-    sdf = etree.tostring(document.root)
-    return {**_named_files(whose, sdf), whose + CONVERTED: _hash_without_folders(sdf)}
-
-
-def _model_files(robot: RobotModel) -> Dict[str, str]:
-    sdf = robot.sdf.encode("utf-8")
-    found = _named_files("robot", sdf)
-    if is_urdf(robot.path):
-        found["robot" + CONVERTED] = _hash_without_folders(sdf)
-    return found
+    return _named_files(whose, etree.tostring(document.root), is_converted=True)
 
 
 def _hash_without_folders(sdf: bytes) -> str:
@@ -276,8 +267,9 @@ def _hash_without_folders(sdf: bytes) -> str:
     return hashlib.sha256(etree.tostring(root, method="c14n")).hexdigest()
 
 
-def _named_files(whose: str, sdf: bytes) -> Dict[str, str]:
-    found = {}
+def _named_files(whose: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
+    """Return the hashes of the files that an SDF names, and of an SDF that was a URDF."""
+    found = {whose + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
     for element in parse_xml(sdf).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if os.path.isfile(path):

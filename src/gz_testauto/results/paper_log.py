@@ -78,5 +78,4 @@ def world_number(world: str, world_index: int) -> str:
 
 def _number(record: TrialRecord, metric: str) -> str:
     """Return a metric with six significant digits, as in the paper's log."""
-    value = record.metrics.get(metric, math.nan)
-    return f"{value:.6g}"
+    return f"{record.metrics.get(metric, math.nan):.6g}"
