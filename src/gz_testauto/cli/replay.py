@@ -95,8 +95,7 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     bed, on_stack = campaign.bed, isinstance(campaign.spec, StackCampaignSpec)
     for plugin in changed_planners(directory, campaign):
         print(f"the code of planner {plugin} has changed since the campaign", file=sys.stderr)
-    stop = StopSignals()
-    with stop:
+    with StopSignals() as stop:
         try:
             if on_stack:
                 result = run_once(bed, trial, _on_stack(bed.spec, arguments), stop)
@@ -226,7 +225,7 @@ def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[
     def paced() -> bool:
         nonlocal due_s
         due_s = max(due_s + period_s, time.monotonic())
-        time.sleep(due_s - time.monotonic() if due_s > time.monotonic() else 0.0)
+        time.sleep(max(due_s - time.monotonic(), 0.0))
         return stop()
 
     return paced

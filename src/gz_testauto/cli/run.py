@@ -63,11 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and print the results; return the exit status."""
     spec, options = load_campaign(arguments), read_options(arguments, RunOptions)
     arguments.out = arguments.out or Path("results", spec.name)
-    failed_in = None
-    if options.failed_of is not None:
-        failed_in = load_failed(options.failed_of, arguments.out)
-    stop = StopSignals(on_first=announce_stop)
-    with stop:
+    failed = options.failed_of
+    failed_in = None if failed is None else load_failed(failed, arguments.out)
+    with StopSignals(on_first=announce_stop) as stop:
         spec = select_simulator(spec, options.simulator)
         results = run_trials(
             spec, arguments.out, arguments, options.selection, stop, arguments.resume, failed_in

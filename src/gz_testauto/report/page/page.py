@@ -29,7 +29,7 @@ from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, planner_rows, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
-from gz_testauto.report.sections import Section, read_sections
+from gz_testauto.report.sections import read_sections
 from gz_testauto.report.sources import Source, recordings, source_of
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.judged_corpus import read_judged_corpus
@@ -168,9 +168,7 @@ class PageMaker:
             data.replays(results.planners, sources, imported),
         )
         problems += self._surroundings.problems
-        sections: List[Section] = []
-        if compared is None:
-            sections = read_sections(place.path, results, problems)
+        sections = read_sections(place.path, results, problems) if compared is None else []
         marks = {trial: word for one in sections for trial, word in one.marks.items()}
         html = _rendered(
             self._live,
