@@ -56,9 +56,7 @@ class TrackedObjectsPublisher:
     ) -> None:
         self._frame = frame
         self._objects = advertise(objects, 100)
-        self._obstacles: Optional[rospy.Publisher] = None
-        if ObstacleArrayMsg is not None:
-            self._obstacles = advertise(obstacles)
+        self._obstacles = None if ObstacleArrayMsg is None else advertise(obstacles)
         self._markers = advertise(markers)
         self._tracker: Optional[ObjectTracker] = None
         self._numbers: Dict[str, int] = {}

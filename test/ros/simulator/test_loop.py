@@ -11,7 +11,6 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import SimulationLoop
-from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.step_scheduler import LockstepScheduler, RealTimeScheduler
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
@@ -312,7 +311,7 @@ def test_a_failed_simulation_is_reported_and_another_can_be_loaded(running):
 
 @free
 def test_reset_world_loads_the_scene_of_a_failed_simulation_again(running):
-    services = GazeboServices(running.loop, SceneClock(), PhysicsProperties(0.1))
+    services = GazeboServices(running.loop, SceneClock())
     running.load()
     running.loop.load_again = lambda: running.loop.load(running.loop.scene)
     running.simulator.simulation.dead = True

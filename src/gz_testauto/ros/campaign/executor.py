@@ -127,9 +127,7 @@ class RosTrialExecutor(TrialExecutor):
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
         self._map = advertise(interface.MAP)
         self._published_map: Optional[MapInputs] = None
-        self._road: Optional[rospy.Publisher] = None
-        if self._bed.spec.has_road:
-            self._road = advertise(interface.ROAD)
+        self._road = advertise(interface.ROAD) if self._bed.spec.has_road else None
 
     def open(self) -> None:
         """Wait until the simulator node is available."""
@@ -331,10 +329,8 @@ class RosTrialExecutor(TrialExecutor):
 
     def _publish_road(self, trial: Trial, stamp: rospy.Time) -> None:
         """Publish the road of the trial's world for the goal with the time stamp ``stamp``."""
-        if self._road is None:
-            return
-        lanes = self._bed.lanes(trial)
-        self._road.publish(road_message(lanes, stamp))
+        if self._road is not None:
+            self._road.publish(road_message(self._bed.lanes(trial), stamp))
 
 
 def _require_ros_support(spec: BuiltinCampaignSpec) -> None:

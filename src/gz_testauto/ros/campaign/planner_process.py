@@ -47,7 +47,6 @@ class PlannerProcess:
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
-        self._closed = False
         rospy.set_param(self.node, parameters.model_dump(mode="json", exclude_none=True))
         log_directory.mkdir(parents=True, exist_ok=True)
         remappings = [f"{topic}:=/{topic.lstrip('/')}" for topic in (*ROBOT_TOPICS, *sensor_topics)]
@@ -88,14 +87,10 @@ class PlannerProcess:
         rospy.set_param(f"{self.node}/seed", seed)
 
     def close(self) -> None:
-        """Stop the node: first by SIGTERM, so that the node unregisters, then by SIGKILL.
-        Idempotent."""
-        if self._closed:
-            return
+        """Stop the node: first by SIGTERM, so that the node unregisters, then by SIGKILL."""
         self.move_base.close()
         self._process.request_exit(signal.SIGTERM, END_GRACE_S)
         self._process.kill()
-        self._closed = True
 
     def _last_lines(self) -> str:
         try:

@@ -2,7 +2,7 @@
 per trial."""
 
 import math
-from typing import Dict, Optional
+from typing import Optional
 
 import rospy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -28,10 +28,9 @@ class ProgressPublisher(CampaignListener):
     def __init__(self, spec: CampaignSpec) -> None:
         self._topic = advertise(interface.PROGRESS, 10)
         self._diagnostics = advertise(interface.DIAGNOSTICS, 10)
-        self._counts: Dict[str, Dict[str, int]] = {
-            planner.name: {"reached": 0, "done": 0} for planner in spec.planners
-        }
-        self._message = CampaignProgress(campaign=spec.name, planners=list(self._counts))
+        planners = [planner.name for planner in spec.planners]
+        self._message = CampaignProgress(campaign=spec.name, planners=planners)
+        self._message.reached, self._message.done = [0] * len(planners), [0] * len(planners)
         self._running: Optional[Trial] = None
         self._causes = CauseTexts()
 
@@ -53,9 +52,9 @@ class ProgressPublisher(CampaignListener):
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
         """Publish and log the outcome of a stored trial."""
-        counts = self._counts[record.planner]
-        counts["done"] += 1
-        counts["reached"] += record.completed
+        planner = self._message.planners.index(record.planner)
+        self._message.done[planner] += 1
+        self._message.reached[planner] += record.completed
         detail = self._causes.of_trial(record)
         line = f"{record.world} {record.planner}: {record.outcome.value}. {detail}"
         text, remaining = escape_text(line), _remaining_text(progress)
@@ -92,8 +91,6 @@ class ProgressPublisher(CampaignListener):
             message.elapsed = progress.elapsed_s
             left_s = progress.remaining_s
             message.remaining = math.nan if left_s is None else left_s
-        message.reached = [counts["reached"] for counts in self._counts.values()]
-        message.done = [counts["done"] for counts in self._counts.values()]
         self._topic.publish(message)
         self._diagnostics.publish(_diagnosis(message))
 

@@ -20,7 +20,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Angles, Sensor
 from gz_testauto.ros.graph import subscribe
 from gz_testauto.ros.interface import Endpoint
-from gz_testauto.ros.simulator.interface import SENSOR_TYPES, sensor_topic
+from gz_testauto.ros.simulator.interface import sensor_endpoint
 
 EARLY = 1e-6
 """Tolerance for rounding, as a share of the period of a sensor."""
@@ -54,7 +54,7 @@ class SensorSubscriber(NewestMessage):
     """A subscriber of one sensor."""
 
     def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
-        topic = Endpoint(sensor_topic(sensor), SENSOR_TYPES[sensor.kind], "readings of a sensor")
+        topic = sensor_endpoint(sensor)
         super().__init__(topic, changed)
         self.sensor = sensor
         self.topic: str = rospy.resolve_name(topic.name)

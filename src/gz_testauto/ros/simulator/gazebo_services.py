@@ -22,7 +22,6 @@ from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.ros.simulator import entities, spawn_xml
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
-from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.srv import (
     DeleteModelsRequest,
     DeleteModelsResponse,
@@ -34,15 +33,9 @@ from gz_testauto.srv import (
 class GazeboServices:
     """The handlers of the services ``/gazebo/*`` of gazebo_ros for models and the simulation."""
 
-    def __init__(
-        self,
-        loop: SimulationLoop,
-        clock: SceneClock,
-        physics: PhysicsProperties,
-    ) -> None:
+    def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop = loop
         self._clock = clock
-        self._physics = physics
         self._initial: Dict[str, Pose] = {}
         self._state_requests: Counter[str] = collections.Counter()
 
@@ -204,16 +197,6 @@ class GazeboServices:
             success=True,
             status_message="GetModelProperties: got properties",
         )
-
-    def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
-        """Return the settings of the physics engine, and whether the simulation is paused."""
-        return self._physics.get(self._loop)
-
-    def set_physics_properties(
-        self, request: srv.SetPhysicsPropertiesRequest
-    ) -> srv.SetPhysicsPropertiesResponse:
-        """Change the physics properties. If one change is not supported, nothing is changed."""
-        return self._physics.set(self._loop, request)
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
         """Reset every model to its initial pose, at rest. Simulated time continues. If the

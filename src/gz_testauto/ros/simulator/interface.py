@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.sensors import Sensor
-from gz_testauto.ros.interface import Node, NodeParameters, OptionalPath
+from gz_testauto.ros.interface import Endpoint, Node, NodeParameters, OptionalPath
 from gz_testauto.spec.model import Bounded, as_tuple
 
 LOCKSTEP: Literal["lockstep"] = "lockstep"
@@ -237,3 +237,9 @@ def sensor_topic(sensor: Sensor) -> str:
     the node uses this topic for other messages."""
     taken = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
     return sensor.scoped_topic if sensor.topic.lstrip("/") in taken else sensor.topic
+
+
+def sensor_endpoint(sensor: Sensor) -> Endpoint:
+    """Return the topic of a sensor, latched, since a node can subscribe while time is held."""
+    kind = SENSOR_TYPES[sensor.kind]
+    return Endpoint(sensor_topic(sensor), kind, "readings of a sensor", latched=True)

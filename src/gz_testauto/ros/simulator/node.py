@@ -42,7 +42,7 @@ from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import REMEDY, Period, SimulationLoop
 from gz_testauto.ros.simulator.markers import ActorMarkers, ColliderMarkers
-from gz_testauto.ros.simulator.physics import PhysicsProperties
+from gz_testauto.ros.simulator.physics import PhysicsServices
 from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import ScenePublisher
 from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler, make_scheduler
@@ -109,9 +109,8 @@ class SimulatorNode:
             self._report_failure,
         )
         factor = scheduler.factor if isinstance(scheduler, RealTimeScheduler) else math.inf
-        self._services = GazeboServices(
-            self._loop, self._clock, PhysicsProperties(period_s, factor)
-        )
+        self._services = GazeboServices(self._loop, self._clock)
+        self._physics = PhysicsServices(self._loop, period_s, factor)
         self._actors = ActorMarkers()
         self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)
         self._objects = TrackedObjectsPublisher(
@@ -135,7 +134,7 @@ class SimulatorNode:
     def _handler(self, name: str) -> Handler:
         """Return the handler of the service ``name``, which runs on the thread of the simulation
         loop."""
-        owners = (self._services, self._properties, self)
+        owners = (self._services, self._physics, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
         return lambda request: self._loop.perform(lambda: method(request))
 

@@ -32,17 +32,17 @@ MOST_FACTOR = 1e6
 """Largest real-time factor in a request."""
 
 
-class PhysicsProperties:
+class PhysicsServices:
     """The handlers of the two services for physics properties. ``factor`` is the initial real-time
     factor. It is infinite for no limit."""
 
-    def __init__(self, period_s: float, factor: float = math.inf) -> None:
-        self._period_s = period_s
-        self._factor = factor
+    def __init__(self, loop: SimulationLoop, period_s: float, factor: float = math.inf) -> None:
+        self._loop, self._period_s, self._factor = loop, period_s, factor
 
-    def get(self, loop: SimulationLoop) -> GetPhysicsPropertiesResponse:
+    def get_physics_properties(self, request: object) -> GetPhysicsPropertiesResponse:
         """Return the physics properties of the current world, with all changes since it was
         loaded."""
+        loop = self._loop
         response = read_physics(loop.scene.world if loop.scene else None)
         settings = _settings(loop)
         if settings is not None:
@@ -57,13 +57,13 @@ class PhysicsProperties:
         response.status_message = "GetPhysicsProperties: got properties"
         return response
 
-    def set(
-        self, loop: SimulationLoop, request: SetPhysicsPropertiesRequest
+    def set_physics_properties(
+        self, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
         """Change the physics properties. If one change is not supported, reject the whole
         request."""
-        now = self.get(loop)
-        changed = _changed(request, now)
+        loop = self._loop
+        changed = _changed(request, self.get_physics_properties(request))
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
         if _supports_gravity(loop):
             changeable = (*changeable, "gravity")

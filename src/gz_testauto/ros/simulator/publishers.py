@@ -11,7 +11,6 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, 
 import rospy
 from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry as OdometryMessage
-from roslib.message import get_message_class
 from tf2_msgs.msg import TFMessage
 
 from gz_testauto.actors.localization import PoseEstimator
@@ -142,11 +141,7 @@ class ScenePublisher:
         parameters, pose = self._parameters, odometry.pose
         moved = [_transform(parameters.odom_frame, parameters.base_frame, pose, stamp)]
         if parameters.map_to_odom and self._is_corrected:
-            moved.append(
-                _transform(
-                    ros_messages.WORLD_FRAME, parameters.odom_frame, odometry.map_to_odom, stamp
-                )
-            )
+            moved.append(self._map_to_odom(odometry, stamp))
         self._transforms.publish(TFMessage(moved))
         message = _odometry(parameters.odom_frame, parameters.base_frame, stamp)
         message.pose.pose = ros_messages.pose_message(pose)
@@ -199,12 +194,12 @@ class ScenePublisher:
             for frame, pose in sensor_frames(sensors, known)
         ]
         if parameters.map_to_odom and not self._is_corrected:
-            fixed.append(
-                _transform(
-                    ros_messages.WORLD_FRAME, parameters.odom_frame, odometry.map_to_odom, stamp
-                )
-            )
+            fixed.append(self._map_to_odom(odometry, stamp))
         return fixed
+
+    def _map_to_odom(self, odometry: Odometry, stamp: rospy.Time) -> TransformStamped:
+        frame = self._parameters.odom_frame
+        return _transform(ros_messages.WORLD_FRAME, frame, odometry.map_to_odom, stamp)
 
     def _time(self, scene_time_s: float) -> rospy.Time:
         return ros_messages.time_message(self._clock.nanoseconds(scene_time_s))
@@ -238,22 +233,16 @@ class SensorPublisher:
         self._published_s.clear()
         self._outputs = {}
         for sensor in sensors:
-            topic = interface.sensor_topic(sensor)
-            if topic == sensor.scoped_topic:
+            endpoint = interface.sensor_endpoint(sensor)
+            if endpoint.name == sensor.scoped_topic:
                 rospy.logwarn(
                     "sensor %s: its topic is used already, so it is published on %s",
                     sensor.name,
-                    topic,
+                    endpoint.name,
                 )
-            key = (topic, sensor.kind)
+            key = (endpoint.name, sensor.kind)
             if key not in self._publishers:
-                # Latched, since a node can subscribe while time is held.
-                self._publishers[key] = rospy.Publisher(
-                    topic,
-                    get_message_class(interface.SENSOR_TYPES[sensor.kind]),
-                    latch=True,
-                    queue_size=SENSOR_QUEUE_SIZE,
-                )
+                self._publishers[key] = advertise(endpoint, SENSOR_QUEUE_SIZE)
             self._outputs[sensor.name] = self._publishers[key]
 
     def publish(
