@@ -91,12 +91,12 @@ def twist_message(linear_mps: Iterable[float], angular_radps: Iterable[float]) -
 
 
 def command_message(command: Twist2D) -> Twist:
-    """Return a velocity command of a differential drive as a ``cmd_vel`` message."""
+    """Return a velocity of a differential drive as a message, such as a ``cmd_vel`` message."""
     return twist_message((command.linear_mps, 0.0, 0.0), (0.0, 0.0, command.angular_radps))
 
 
 def command_of(message: Twist) -> Twist2D:
-    """Return forward speed and yaw rate of a ``cmd_vel`` message for a differential drive."""
+    """Return the forward speed and the yaw rate in a message, such as a ``cmd_vel`` message."""
     return Twist2D(message.linear.x, message.angular.z)
 
 

@@ -62,8 +62,7 @@ def write_figures(
     import matplotlib
 
     worlds = analysis.results.worlds
-    imported = Manifest.read(directory).is_imported
-    surroundings = WorldContext.of(directory, worlds, imported)
+    surroundings = WorldContext.of(directory, worlds, Manifest.read(directory).is_imported)
     figures = figures_of_worlds(directory, surroundings.spec, worlds, surroundings.problems)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -112,8 +112,7 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     """
     figure_class()
     campaign = read_prepared(source)
-    world = world_of(campaign, trials)
-    return _figure([source], campaign, planners, world, trials)
+    return _figure([source], campaign, planners, world_of(campaign, trials), trials)
 
 
 def read_prepared(source: Source) -> PreparedCampaign:
@@ -213,8 +212,7 @@ def _draw(
         label = "_nolegend_"
         if record.planner not in labeled:
             labeled.add(record.planner)
-            ended = record.outcome.label
-            label = chart_text(f"{record.planner}: {ended}")
+            label = chart_text(f"{record.planner}: {record.outcome.label}")
         axes.plot(path[:, 0], path[:, 1], color=color, linewidth=1.5, label=label)
         marker = "o" if record.completed else "X"
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)

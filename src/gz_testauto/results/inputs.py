@@ -79,10 +79,9 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
             f"{error.name} is not found; source the setup.bash of your workspace, or use "
             "./bootstrap exec gz_testauto run ..."
         ) from error
-    inputs = launch_inputs(spec)
     return {
         name: file_sha256(found) if isinstance(found, Path) else found
-        for name, found in inputs.items()
+        for name, found in launch_inputs(spec).items()
     }
 
 
@@ -140,9 +139,8 @@ def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]
 
 def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
     terms = (term.term for term in spec.randomize if isinstance(term, PluginTerm))
-    behaviors = (actor.behavior for actor in spec.actors)
     return {
-        **_code("code of behavior ", BEHAVIORS, behaviors),
+        **_code("code of behavior ", BEHAVIORS, (actor.behavior for actor in spec.actors)),
         **_code("code of term ", TERMS, terms),
         **_code("code of hook ", HOOKS, (hook.hook for hook in spec.hooks)),
     }

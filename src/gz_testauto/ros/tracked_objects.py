@@ -123,8 +123,7 @@ class TrafficPublisher:
         if self._objects is not None:
             self._objects.start_scene(self._bed.tracker(trial, actors))
         if self._road is not None:
-            lanes = self._bed.lanes(trial)
-            self._road.publish(road_message(lanes, rospy.Time(), self._frame))
+            self._road.publish(road_message(self._bed.lanes(trial), rospy.Time(), self._frame))
 
     def publish(self, snapshot: Snapshot) -> None:
         """Publish the tracked objects at the end of a control period."""

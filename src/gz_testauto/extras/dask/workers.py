@@ -294,8 +294,7 @@ def _open(assignment: Assignment) -> SimulatorIdentity:
     """Check that this worker can run the trials of a campaign, and start the worker's simulator."""
     if assignment.token not in _executors:
         _check_code(assignment)
-        executor = assignment.make_executor(assignment.bed)
-        _executors[assignment.token] = RenewableExecutor(executor)
+        _executors[assignment.token] = RenewableExecutor(assignment.make_executor(assignment.bed))
     return _executors[assignment.token].open()
 
 

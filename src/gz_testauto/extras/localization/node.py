@@ -12,7 +12,6 @@ from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.localization import interface
 from gz_testauto.extras.localization.relay import OdometryRelay
 from gz_testauto.extras.localization.spec import OdometryErrorSpec
@@ -43,24 +42,20 @@ class RelayNode:
     def _on_odometry(self, message: Odometry) -> None:
         """Publish the odometry with errors. The height, the tilt and the lateral speed of the
         message are not published, since wheels do not measure them."""
-        twist = message.twist.twist
         model = self._relay.add(
             message.header.stamp.to_sec(),
             ros_messages.pose_of(message.pose.pose).planar,
-            Twist2D(twist.linear.x, twist.angular.z),
+            ros_messages.command_of(message.twist.twist),
         )
         pose = model.pose.to_pose(message.pose.pose.position.z)
         found = Odometry(header=message.header, child_frame_id=message.child_frame_id)
         found.pose.pose = ros_messages.pose_message(pose)
         found.pose.covariance = as_message_covariance(model.covariance)
-        forward_mps, turn_radps = model.twist
-        found.twist.twist = ros_messages.twist_message(
-            (forward_mps, 0.0, 0.0), (0.0, 0.0, turn_radps)
-        )
+        found.twist.twist = ros_messages.command_message(model.twist)
         found.twist.covariance = as_message_covariance(model.twist_covariance)
         if self._publish_tf:
-            moved = TransformStamped(header=message.header, child_frame_id=found.child_frame_id)
-            moved.transform = ros_messages.transform_message(pose)
+            transform = ros_messages.transform_message(pose)
+            moved = TransformStamped(message.header, message.child_frame_id, transform)
             self._transforms.publish(TFMessage([moved]))
         self._odom.publish(found)
 

@@ -259,8 +259,7 @@ def _outcomes_cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
 
 def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
     """Return a cell with one outcome; ``kind`` is the class of the cell in the style sheet."""
-    symbol = outcome.declaration.symbol
-    return {"symbol": symbol, "text": outcome.label, "kind": outcome.value}
+    return {"symbol": outcome.declaration.symbol, "text": outcome.label, "kind": outcome.value}
 
 
 def legend() -> List[Dict[str, str]]:

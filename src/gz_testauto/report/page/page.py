@@ -89,8 +89,7 @@ def write_comparison_page(
     ``sources`` are the directories of the campaigns in ``across``. Raises the errors of
     :func:`write_page`.
     """
-    first = sources[0].directory.path
-    maker = PageMaker(OpenedResults(first), out.parent)
+    maker = PageMaker(OpenedResults(sources[0].directory.path), out.parent)
     analysis = analyze(across.results, across.pairs)
     page = maker.make_of(sources, analysis, compared_campaigns(across))
     write_atomically(out, page.html.encode("utf-8"))

@@ -305,8 +305,7 @@ class RosTrialExecutor(TrialExecutor):
                 [sensor_topic(sensor) for sensor in sensors],
             )
             topic = interface.CYCLE_TIME._replace(name=f"{process.node}/cycle_time")
-            cycles = subscribe(topic, self._inbox.add_cycle)
-            self._planners[name] = (process, cycles)
+            self._planners[name] = (process, subscribe(topic, self._inbox.add_cycle))
         process = self._planners[name][0]
         process.require_alive()
         process.await_server(SERVER_TIMEOUT_S, self._should_stop)

@@ -227,9 +227,8 @@ def sensors_of(
             "~robot_model is not set; set it to a model with these sensors"
         )
     owner = f"the planner {parameters.plugin!r}"
-    delays_s = parameters.sensor_delays_s
     return tuple(
-        replace(one, delay_s=delays_s.get(one.name, 0.0))
+        replace(one, delay_s=parameters.sensor_delays_s.get(one.name, 0.0))
         for one in select_sensors(str(model), read_sensors(model), names, owner)
     )
 

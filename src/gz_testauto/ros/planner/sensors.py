@@ -98,8 +98,7 @@ def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> Sen
     """Return the reading in a message of a sensor. ``mount`` is the pose of the frame of the
     message in the base frame. Raises ``NavigatorError`` for a cloud without coordinates."""
     if sensor.kind == "contact":
-        stamps_s = [stamp_s] * len(message.states)
-        contacts = ros_messages.contacts_of(message, stamps_s)
+        contacts = ros_messages.contacts_of(message, [stamp_s] * len(message.states))
         return SensorReading(sensor, stamp_s, np.empty((0, 0)), contacts)
     sensor = sensor.in_frame(mount)
     if sensor.kind == "cloud":

@@ -268,8 +268,7 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
         return None
     model, robot = parameters.robot_model, None
     if model is not None:
-        lidar = parameters.robot_lidar or None
-        robot = read_robot(model, parameters.robot_name, lidar=lidar)
+        robot = read_robot(model, parameters.robot_name, lidar=parameters.robot_lidar or None)
     sensors = chosen_sensors(robot, parameters.robot_sensors)
     start = Pose2D(*parameters.start)
     return Scene(parameters.world, robot, start, parameters.seed, sensors=sensors)

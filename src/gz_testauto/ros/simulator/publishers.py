@@ -79,8 +79,7 @@ class ScenePublisher:
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
             self.odometry = Odometry(self._parameters.odom_origin, start, estimator)
-            time_s = period.snapshot.time_s
-            mounts = self._mounts(time_s, scene.robot, sensors, self.odometry)
+            mounts = self._mounts(period.snapshot.time_s, scene.robot, sensors, self.odometry)
             self._fixed_transforms.publish(TFMessage(mounts))
         self.advance(period)
         self.publish(period)

@@ -283,7 +283,7 @@ class StackTrialRunner:
         self._wait_simulated(SETTLE_S)
         start = trial.mission.start.to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
-        self._updater.place_robot(self._bed.robot.name, place)
+        self._updater.place({self._bed.robot.name: place})
         self._localization.forget()
         world = trial.world
         self._updater.change_to(world.path, self._bed.world_scene(world))

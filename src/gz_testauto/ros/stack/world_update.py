@@ -64,7 +64,7 @@ class WorldUpdater:
         }
         if placed:
             self._report(f"placing {len(placed)} models")
-        self._place(placed)
+        self.place(placed)
         self._models = {world: after}
 
     def replace_actors(
@@ -85,14 +85,11 @@ class WorldUpdater:
             self._report(f"deleting {len(deleted)} actors and spawning {len(spawned)}")
             self._gazebo.delete(deleted)
             self._gazebo.spawn_models([wanted[name] for name in spawned])
-        self._place({name: wanted[name].pose for name in sorted(kept)})
+        self.place({name: wanted[name].pose for name in sorted(kept)})
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
-    def place_robot(self, name: str, pose: Pose) -> None:
-        """Set the pose of the robot, at rest, and verify the pose."""
-        self._place({name: pose})
-
-    def _place(self, poses: Dict[str, Pose]) -> None:
+    def place(self, poses: Dict[str, Pose]) -> None:
+        """Set the poses of models, at rest, and verify the poses."""
         if not poses:
             return
         states = {name: ModelState(pose) for name, pose in poses.items()}
