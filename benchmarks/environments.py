@@ -22,8 +22,8 @@ import numpy as np
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.extras.learning.episode import PreparedEnvironment
 from gz_testauto.extras.learning.navigation import NavigationEnv, vector_env
-from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
-from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.extras.learning.policies.files import write_policy
+from gz_testauto.extras.learning.policies.policy import LinearPolicy
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec, EnvironmentSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.lockstep import LockstepExecutor
@@ -48,13 +48,13 @@ def measure(folder, rounds):
     update = {"simulator": "embedded", "environment": EnvironmentSpec()}
     prepared = PreparedEnvironment(arena.model_copy(update=update), folder / "worlds")
     environment = NavigationEnv(prepared)
-    parts = prepared.interface().encoder.parts
-    policy = MirroredPolicy(MirroredPolicy.start(parts), parts)
-    observations = [
-        {"term": term.term, **term.parameters} for term in prepared.spec.environment.observations
-    ]
+    size = prepared.interface().encoder.size
+    weights = np.zeros((2, size + 1))
+    weights[0, -1] = 1.0  # forwards
+    weights[1, -3] = 2.0  # towards the global plan, by the sine of its bearing
+    policy = LinearPolicy(weights.ravel(), size)
     file = folder / "policy.npz"
-    write_policy(file, policy, PolicyCard(kind="mirrored", observations=observations))
+    write_policy(file, policy, prepared.card("linear"))
     spec = prepared.bed.spec
     planner = spec.planners[0].model_copy(
         update={"plugin": "policy", "parameters": {"file": str(file)}}
@@ -75,7 +75,6 @@ def measure(folder, rounds):
             by_campaign += time.process_time() - began
             began = time.process_time()
             shown, _ = environment.reset(options={"world": number, "repetition": 0})
-            policy.begin()
             entered = time.process_time()
             ended = False
             while not ended:

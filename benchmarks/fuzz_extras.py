@@ -33,8 +33,7 @@ from gz_testauto.base.registry import Registry
 from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.extras.learning.demonstrations import Demonstrations
 from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
-from gz_testauto.extras.learning.policies.observations import ObservationEncoder
-from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.extras.learning.policies.policy import LinearPolicy
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
 from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
@@ -100,12 +99,8 @@ def write_extra_seeds(seeds):
     text = (scenic / "models.yaml").read_text()
     (seeds / "models.yaml").write_text(text.replace(": models", f": {scenic / 'models'}"))
     terms = [("lidar", {"beams": 8, "range_m": 4.0}), ("plan", {})]
-    encoder = ObservationEncoder(terms)
-    card = PolicyCard(
-        kind="mirrored", observations=[{"term": name, **keys} for name, keys in terms]
-    )
-    weights = MirroredPolicy.start(encoder.parts)
-    write_policy(seeds / "policy.npz", MirroredPolicy(weights, encoder.parts), card)
+    card = PolicyCard(kind="linear", observations=[{"term": name, **keys} for name, keys in terms])
+    write_policy(seeds / "policy.npz", LinearPolicy(np.linspace(-1.0, 1.0, 26), 12), card)
     arrays = {name: np.zeros((3, 2)) for name in Demonstrations.__dataclass_fields__}
     Demonstrations(**arrays).write(seeds / "shown.npz")
 

@@ -1,10 +1,21 @@
 """A small environment for tests: a robot of a Jackal's size among two cylinders on a plain."""
 
+import numpy as np
 import yaml
 
 from gz_testauto.base.resources import share_directory
+from gz_testauto.extras.learning.policies.observations import ObservationEncoder
 
 SHARE = share_directory()
+
+
+def following(terms, speed=1.0):
+    """Return the weights of a linear policy that turns towards the global plan. The last of the
+    terms must be ``plan``."""
+    weights = np.zeros((2, ObservationEncoder(terms).size + 1))
+    weights[0, -1] = speed
+    weights[1, -3] = 2.0  # the sine of the bearing
+    return weights.ravel()
 
 
 def written(folder, **changes):

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from room import written
+from room import following, written
 
 pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 
@@ -19,7 +19,7 @@ from gz_testauto.cli.main import main
 from gz_testauto.extras.learning.episode import MOST_REPETITIONS
 from gz_testauto.extras.learning.navigation import ID, NavigationEnv
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
-from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.extras.learning.policies.policy import LinearPolicy
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
@@ -136,15 +136,10 @@ def test_an_episode_and_its_trial_are_identical_bit_by_bit(tmp_path):
     more = {"actors": [WALKER], "randomize": [NOISE], "goal": via, "repetitions": 2}
     learned = {"plugin": "policy", "parameters": {"file": "./policy.npz"}}
     environment = NavigationEnv(written(tmp_path, **more), tmp_path / "worlds")
-    interface = environment.prepared.interface()
-    parts = interface.encoder.parts
-    random = np.random.default_rng(1)
-    weights = MirroredPolicy.start(parts) + 0.3 * random.standard_normal(
-        MirroredPolicy.count(parts)
-    )
-    policy = MirroredPolicy(weights, parts)
-    observations = [{"term": "lidar", "beams": 8}, {"term": "plan"}]
-    card = PolicyCard(kind="mirrored", observations=observations)
+    card = PolicyCard(kind="linear", observations=[{"term": "lidar", "beams": 8}, {"term": "plan"}])
+    weights = following(card.terms)
+    weights += 0.3 * np.random.default_rng(1).standard_normal(len(weights))
+    policy = LinearPolicy(weights, 12)
     write_policy(tmp_path / "policy.npz", policy, card)
     driven = {}
     for world in range(4):
@@ -152,8 +147,6 @@ def test_an_episode_and_its_trial_are_identical_bit_by_bit(tmp_path):
             shown, info = environment.reset(options={"world": world, "repetition": repetition})
             ended = False
             while not ended:
-                if info["goal_is_new"]:
-                    policy.begin()
                 shown, _, terminated, truncated, info = environment.step(policy.act(shown))
                 ended = terminated or truncated
             episode = environment._episode

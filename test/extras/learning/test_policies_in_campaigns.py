@@ -4,12 +4,11 @@ import json
 import shutil
 
 import pytest
-from room import written
+from room import following, written
 
 from gz_testauto.cli.main import main
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
-from gz_testauto.extras.learning.policies.observations import ObservationEncoder
-from gz_testauto.extras.learning.policies.policy import MirroredPolicy
+from gz_testauto.extras.learning.policies.policy import LinearPolicy
 
 pytestmark = pytest.mark.slow
 
@@ -19,12 +18,9 @@ TERMS = [{"term": "lidar", "beams": 8}, {"term": "plan"}]
 def results_of(folder, speed):
     """Return a campaign with a policy that follows the global plan, faster, slower or backwards."""
     folder.mkdir()
-    card = PolicyCard(kind="mirrored", observations=TERMS)
-    parts = ObservationEncoder(card.terms).parts
-    weights = MirroredPolicy.start(parts)
-    weights[-MirroredPolicy.FURTHER + 1] = speed
+    card = PolicyCard(kind="linear", observations=TERMS)
     file = folder / "policy.npz"
-    write_policy(file, MirroredPolicy(weights, parts), card)
+    write_policy(file, LinearPolicy(following(card.terms, speed), 12), card)
     learned = {"name": "learned", "plugin": "policy", "parameters": {"file": str(file)}}
     changes = {"environment": None, "planners": [learned], "simulator": "embedded"}
     out = folder / "out"

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from room import following
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
@@ -13,7 +14,7 @@ from gz_testauto.extras.learning.demonstrations import Demonstrations
 from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
 from gz_testauto.extras.learning.policies.observations import ObservationEncoder
 from gz_testauto.extras.learning.policies.planner import PolicyInterface
-from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy, NetworkPolicy
+from gz_testauto.extras.learning.policies.policy import KINDS, LinearPolicy, NetworkPolicy
 from gz_testauto.planners import make_planner, planner_origin
 from gz_testauto.planners.interface import Observation, RobotLimits, Task
 
@@ -23,7 +24,7 @@ LIMITS = RobotLimits(SQUARE, max_linear_mps=2.0, max_angular_radps=1.0, max_line
 TASK = Task(Pose2D(5.0, 0.0, 0.0), 0.5, np.array([[0.0, 0.0], [5.0, 0.0]]), LIMITS)
 
 
-def card(kind="mirrored", terms=TERMS):
+def card(kind="linear", terms=TERMS):
     return PolicyCard(
         kind=kind, observations=[{"term": name, **parameters} for name, parameters in terms]
     )
@@ -93,40 +94,17 @@ def test_observed_objects_are_sorted_by_distance_in_the_robots_frame():
     )
 
 
-def test_repeated_observation_term_is_a_separate_part():
-    encoder = ObservationEncoder([("lidar", {"beams": 4}), ("plan", {}), ("lidar", {"beams": 6})])
-    assert encoder.parts == {"lidar": slice(0, 4), "plan": slice(4, 8), "lidar 2": slice(8, 14)}
-    assert WEIGHTED["linear"].count(encoder.parts) == 2 * (14 + 1)
-
-
-@pytest.mark.parametrize("extra", [("twist", {}), ("objects", {}), ("lidar", {"beams": 2})])
-def test_mirrored_policy_with_an_unused_observation_term_is_rejected(extra):
-    with pytest.raises(ValueError, match=rf"remove {extra[0]}"):
-        MirroredPolicy.count(ObservationEncoder([*TERMS, extra]).parts)
-
-
-def test_untrained_mirrored_policy_turns_away_from_obstacles_and_slows_down():
-    parts = ObservationEncoder(TERMS).parts
-    policy = MirroredPolicy(MirroredPolicy.start(parts), parts)
-
-    def act(ranges):
-        policy.begin()
-        return policy.act(encoded(TERMS, seen(ranges)))
-
-    free = np.full(8, np.inf)
-    left, ahead = free.copy(), free.copy()
-    left[5], ahead[3:5] = 0.8, 0.8
-    assert act(free)[0] > 0.9 and act(free)[1] == 0.0
-    assert act(left)[1] < -0.2
-    assert act(ahead)[0] < act(free)[0] - 0.05
+def test_observation_term_can_be_repeated_with_other_parameters():
+    terms = [("lidar", {"beams": 4}), ("plan", {}), ("lidar", {"beams": 6})]
+    assert encoded(terms, seen(np.full(8, 1.0))).shape == (14,)
 
 
 @pytest.mark.parametrize("needs", [True, False])
 def test_provenance_states_whether_a_policy_needs_tracked_objects(tmp_path, needs):
     terms = [*TERMS, ("objects", {})] if needs else TERMS
-    parts = ObservationEncoder(terms).parts
-    policy = WEIGHTED["linear"](np.zeros(WEIGHTED["linear"].count(parts)), parts)
-    write_policy(tmp_path / "policy.npz", policy, card("linear", terms))
+    size = ObservationEncoder(terms).size
+    policy = LinearPolicy(np.zeros(2 * (size + 1)), size)
+    write_policy(tmp_path / "policy.npz", policy, card(terms=terms))
     origin = planner_origin("policy", file=str(tmp_path / "policy.npz"))
     assert origin.needs_objects is needs
 
@@ -140,27 +118,10 @@ def test_an_action_is_forward_speed_and_yaw_rate():
     assert interface.command(np.array([-1.0, 0.0]), at_rest)[0] == 0.0
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_mirrored_policy_gives_mirrored_commands_in_a_mirrored_world(seed):
-    random = np.random.default_rng(seed)
-    parts = ObservationEncoder(TERMS).parts
-    policy = MirroredPolicy(random.standard_normal(MirroredPolicy.count(parts)), parts)
-    ranges, angle = random.uniform(0.2, 5.0, 8), random.uniform(-1.0, 1.0)
-    shown = encoded(TERMS, seen(ranges, pose=(0.0, 0.0, angle)))
-    mirrored = encoded(TERMS, seen(ranges[::-1], pose=(0.0, 0.0, -angle)))
-    policy.begin()
-    forward, turn = policy.act(shown)
-    policy.begin()
-    assert policy.act(mirrored) == pytest.approx([forward, -turn], abs=1e-6)
-
-
-@pytest.mark.parametrize("kind", sorted(WEIGHTED))
-def test_a_stored_policy_equals_the_original(tmp_path, kind):
-    parts = ObservationEncoder(TERMS).parts
+@pytest.mark.parametrize(("kind", "hidden", "count"), [("linear", [], 26), ("network", [3, 4], 65)])
+def test_a_stored_policy_equals_the_original(tmp_path, kind, hidden, count):
     random = np.random.default_rng(4)
-    hidden = [3, 4] if kind == "network" else []
-    weights = random.standard_normal(WEIGHTED[kind].count(parts, hidden))
-    policy = WEIGHTED[kind](weights, parts, hidden)
+    policy = KINDS[kind](random.standard_normal(count), 12, hidden)
     described = card(kind).model_copy(update={"hidden": hidden})
     for name in ("a.npz", "b.npz"):
         write_policy(tmp_path / name, policy, described)
@@ -193,20 +154,27 @@ def test_policy_files_of_other_formats_are_rejected(tmp_path, name, content, say
 
 
 def test_a_damaged_policy_is_rejected(tmp_path):
-    parts = ObservationEncoder(TERMS).parts
     path = tmp_path / "policy.npz"
-    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card())
+    policy = LinearPolicy(following(TERMS), 12)
+    write_policy(path, policy, card())
     whole = path.read_bytes()
     for length in (10, len(whole) // 2, len(whole) - 30):
         path.write_bytes(whole[:length])
         with pytest.raises(SpecError, match="is damaged"):
             read_policy(path)
-    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=TERMS[::-1]))
+    write_policy(path, policy, card(terms=TERMS[::-1]))
     read_policy(path)  # the same numbers in another order
     fewer = [("lidar", {"beams": 6}), ("plan", {})]
-    write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=fewer))
-    with pytest.raises(SpecError, match=r"must have \(16,\)"):
+    write_policy(path, policy, card(terms=fewer))
+    with pytest.raises(SpecError, match=r"must have \(22,\)"):
         read_policy(path)
+
+
+def test_a_policy_of_an_unknown_kind_is_rejected_with_the_known_kinds(tmp_path):
+    policy = LinearPolicy(following(TERMS), 12)
+    write_policy(tmp_path / "policy.npz", policy, card("mirrored"))
+    with pytest.raises(SpecError, match=r"policy\.npz: .*'mirrored'.*: linear, network"):
+        read_policy(tmp_path / "policy.npz")
 
 
 def test_a_policy_file_without_its_library_is_rejected(tmp_path):
@@ -218,45 +186,19 @@ def test_a_policy_file_without_its_library_is_rejected(tmp_path):
 
 def test_a_network_computes_hidden_layers_and_limits_its_output():
     hidden, random = (3, 4), np.random.default_rng(2)
-    parts = {"goal": slice(0, 5)}
     layers = [random.standard_normal(size) for size in ((3, 6), (4, 4), (2, 5))]
     shown = random.uniform(-1.0, 1.0, 5)
     numbers = np.tanh(layers[0][:, :5] @ shown + layers[0][:, 5])
     numbers = np.tanh(layers[1][:, :3] @ numbers + layers[1][:, 3])
     expected = layers[2][:, :4] @ numbers + layers[2][:, 4]
     weights = np.concatenate([layer.ravel() for layer in layers])
-    assert NetworkPolicy(weights, parts, hidden).act(shown) == pytest.approx(
+    assert NetworkPolicy(weights, 5, hidden).act(shown) == pytest.approx(
         np.clip(expected, -1.0, 1.0), abs=1e-12
     )
     weights[-1] += 100.0
-    assert NetworkPolicy(weights, parts, hidden).act(shown)[1] == 1.0
+    assert NetworkPolicy(weights, 5, hidden).act(shown)[1] == 1.0
     with pytest.raises(ValueError, match=r"must have \(47,\)"):
-        NetworkPolicy(weights, parts, (4, 3))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_mirrored_policy_does_not_speed_up_closer_to_an_obstacle(seed):
-    parts = ObservationEncoder([("lidar", {"beams": 8}), ("plan", {})]).parts
-    random = np.random.default_rng(seed)
-    weights = random.standard_normal(MirroredPolicy.count(parts))
-    weights[:8] = 0.0  # steers by nothing: turning slows too
-    speeds = []
-    for near in np.linspace(0.0, 1.0, 6):
-        shown = np.concatenate([np.full(8, near), [1.0, 1.0, 0.0, 1.0]])
-        speeds.append(MirroredPolicy(weights, parts).act(shown)[0])
-    assert speeds == sorted(speeds, reverse=True)
-    assert speeds[-1] < speeds[0]
-
-
-def test_a_mirrored_policy_slows_down_for_either_sign_of_a_weight():
-    parts = ObservationEncoder([("lidar", {"beams": 8}), ("plan", {})]).parts
-    random = np.random.default_rng(1)
-    weights = random.standard_normal(MirroredPolicy.count(parts))
-    other = weights.copy()
-    other[[8, 9, 10, 11, -3, -1]] *= -1.0  # for what is near, for turning, at the end
-    shown = random.uniform(0.0, 1.0, 12)
-    ways = [MirroredPolicy(numbers, parts).act(shown) for numbers in (weights, other)]
-    assert np.array_equal(*ways)
+        NetworkPolicy(weights, 5, (4, 3))
 
 
 @pytest.mark.timeout(30)

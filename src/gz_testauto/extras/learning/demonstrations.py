@@ -142,4 +142,4 @@ def cloned(demonstrations: Demonstrations) -> LinearPolicy:
     table = np.column_stack([shown, np.ones(len(shown))])
     wanted = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
     weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
-    return LinearPolicy(weights.T.ravel(), {"all": slice(0, shown.shape[1])})
+    return LinearPolicy(weights.T.ravel(), shown.shape[1])

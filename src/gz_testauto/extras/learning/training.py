@@ -247,8 +247,8 @@ class Training:
             for layer in layers
             if hasattr(layer, "weight")
         ]
-        parts = self._prepared.interface().encoder.parts
-        return NetworkPolicy(np.concatenate(numbers), parts, self._settings.hidden)
+        size = self._prepared.interface().encoder.size
+        return NetworkPolicy(np.concatenate(numbers), size, self._settings.hidden)
 
     def run(self, report: Callable[[Dict[str, Any]], None]) -> Path:
         """Continue the training to its end, and return the path of the policy. After each

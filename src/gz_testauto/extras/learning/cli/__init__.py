@@ -1,1 +1,1 @@
-"""The commands ``train`` and ``record``."""
+"""The command ``train``."""

@@ -23,7 +23,7 @@ from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.installation import install_command
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
-from gz_testauto.extras.learning.policies.policy import ACTIONS, WEIGHTED, Policy, WeightedPolicy
+from gz_testauto.extras.learning.policies.policy import ACTIONS, KINDS, NetworkPolicy, Policy
 from gz_testauto.extras.learning.policies.safety import SafetyFilterSpec
 from gz_testauto.results.recordings import read_arrays
 from gz_testauto.spec.model import Spec
@@ -51,8 +51,8 @@ class PolicyCard(Spec):
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     kind: str
-    """Kind of the policy: ``network``, ``linear``, ``perceptron`` or ``mirrored`` of this package,
-    ``onnx``, or an algorithm of Stable-Baselines3 such as ``PPO``."""
+    """Kind of the policy: ``network`` or ``linear`` of this package, ``onnx``, or an algorithm of
+    Stable-Baselines3 such as ``PPO``."""
     hidden: List[PositiveInt] = Field(default_factory=list)
     """Numbers of neurons of the hidden layers of a ``network``."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
@@ -68,7 +68,7 @@ class PolicyCard(Spec):
         return tuple((str(entry.pop("term", "")), entry) for entry in found)
 
 
-def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
+def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
     """Write a policy and its card to an ``.npz`` file. Equal policies give identical bytes."""
     buffer = io.BytesIO()
     empty = {name for name in ("hidden", "safety_filter") if not getattr(card, name)}
@@ -101,21 +101,20 @@ def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
     """Read a policy and its card. Raises ``SpecError`` for a file that is missing, damaged or does
     not match its card, and ``MissingDependencyError`` if a library for its format is missing."""
     card = read_card(path)
-    if path.suffix == OWN:
-        return _own(path, card), card
-    require_regular(path, SpecError)
     size = ObservationEncoder(card.terms).size
+    if path.suffix == OWN:
+        return _own(path, card, size), card
+    require_regular(path, SpecError)
     if path.suffix == ONNX:
         return _OnnxPolicy(path, size), card
     return _StableBaselinesPolicy(path, card.kind, size), card
 
 
-def _own(path: Path, card: PolicyCard) -> Policy:
-    if card.kind not in WEIGHTED:
-        raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, WEIGHTED)}")
+def _own(path: Path, card: PolicyCard, size: int) -> Policy:
+    if card.kind not in KINDS:
+        raise SpecError(f"{path}: {unknown_name('kind of policy', card.kind, KINDS)}")
     try:
-        weights, parts = _read_arrays(path)[0], ObservationEncoder(card.terms).parts
-        return WEIGHTED[card.kind](weights, parts, card.hidden)
+        return KINDS[card.kind](_read_arrays(path)[0], size, card.hidden)
     except ValueError as error:
         raise SpecError(f"{path}: {error}; train the policy again") from error
 

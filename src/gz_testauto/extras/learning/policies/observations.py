@@ -204,9 +204,8 @@ class ObservationEncoder:
 
     def __init__(self, terms: Sequence[Named]) -> None:
         """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
-        self.named = tuple((name, dict(parameters)) for name, parameters in terms)
         self._terms: List[ObservationTerm] = [
-            construct(OBSERVATIONS, name, parameters) for name, parameters in self.named
+            construct(OBSERVATIONS, name, parameters) for name, parameters in terms
         ]
 
     @property
@@ -218,19 +217,6 @@ class ObservationEncoder:
     def size(self) -> int:
         """Return the length of the observation vector."""
         return sum(term.size for term in self._terms)
-
-    @property
-    def parts(self) -> Dict[str, slice]:
-        """Return the slice of the vector that each term fills, by the name of the term. The second
-        term with the name ``lidar`` has the name ``lidar 2``, and so on."""
-        found: Dict[str, slice] = {}
-        begin = 0
-        names = [name for name, _ in self.named]
-        for index, (name, term) in enumerate(zip(names, self._terms)):
-            count = names[: index + 1].count(name)
-            found[name if count == 1 else f"{name} {count}"] = slice(begin, begin + term.size)
-            begin += term.size
-        return found
 
     def begin(self, task: Task) -> None:
         """Start a task: one global plan to one goal."""

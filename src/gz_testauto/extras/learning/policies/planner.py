@@ -123,7 +123,6 @@ class PolicyPlanner(LocalPlanner):
     def begin(self, task: Task) -> None:
         """Implement :meth:`LocalPlanner.begin`."""
         self._interface.begin(task)
-        self._policy.begin()
 
     def plan(self, observation: Observation) -> Twist2D:
         """Implement :meth:`LocalPlanner.plan`."""
