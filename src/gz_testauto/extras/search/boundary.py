@@ -12,7 +12,7 @@ V. Vovk and G. Shafer, Statistical Science 38 (2023) 576–601.
 
 import math
 from collections import Counter
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -40,19 +40,14 @@ Midpoint = Callable[[Number, Number], Optional[Number]]
 """A function that returns a value between two values, or None if there is none."""
 
 
-class _Capitals(NamedTuple):
-    below: float
-    above: float
-
-
-def _log_capitals(failed: Sequence[bool], rate: float) -> _Capitals:
+def _log_capitals(failed: Sequence[bool], rate: float) -> Tuple[float, float]:
     """Return the logarithms of the capitals from bets that the failure rate is below ``rate``, and
     that it is above."""
     outcomes = np.asarray(failed, dtype=float)
     estimate = np.cumsum(outcomes) - outcomes + PRIOR * rate
     estimate /= np.arange(len(outcomes)) + PRIOR
     gains = np.log(np.where(outcomes, estimate / rate, (1.0 - estimate) / (1.0 - rate)))
-    return _Capitals(float(gains[estimate < rate].sum()), float(gains[estimate > rate].sum()))
+    return float(gains[estimate < rate].sum()), float(gains[estimate > rate].sum())
 
 
 class FailureRates:

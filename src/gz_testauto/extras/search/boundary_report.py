@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 from rich.table import Table
 
-from gz_testauto.analysis.intervals import LEVEL, success_rate
+from gz_testauto.analysis.intervals import LEVEL, Estimate, success_rate
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.extras.search.boundary import METHOD, FailureRates, Outcomes
 from gz_testauto.report.plain import interval_text, joined, number_text, plain_table
@@ -130,14 +130,12 @@ class BoundaryReport:
 
 
 def _boundary_json(compared: FailureRates) -> Dict[str, Any]:
-    boundary = compared.boundary()
-    numbers: List[Optional[float]] = [None, None, None]
-    if boundary is not None:
-        numbers = [one if math.isfinite(one) else None for one in boundary[:3]]
+    boundary = compared.boundary() or Estimate.unknown()
+    value, *interval = (one if math.isfinite(one) else None for one in boundary[:3])
     return {
         "rate": compared.rate,
-        "value": numbers[0],
-        "interval": numbers[1:],
+        "value": value,
+        "interval": interval,
         "increases": compared.increases,
         "is_monotone": compared.is_monotone,
         "below": compared.below,

@@ -74,8 +74,10 @@ class StoredJournal(NamedTuple):
 
 
 def read_journal(path: Path) -> Optional[StoredJournal]:
-    """Return the content of a journal, or None without a complete line. Raises ``ResultsError``
-    with the line that is damaged."""
+    """Return the content of a journal, or None if the file does not exist or has no complete line.
+    Raises ``ResultsError`` with the line that is damaged."""
+    if not os.path.exists(path):
+        return None
     content = read_input(path, ResultsError)
     size = content.rfind(b"\n") + 1
     if not size:
@@ -98,7 +100,7 @@ class Journal:
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
         self.path = path
         self._answers: Dict[str, StoredAnswer] = {}
-        stored = read_journal(path) if os.path.exists(path) else None
+        stored = read_journal(path)
         if stored is None:
             with disk_errors(path.parent):
                 make_directory(path.parent)

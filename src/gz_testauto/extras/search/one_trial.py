@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple, TypeVar
+from typing import Any, Dict, Tuple, TypeVar
 
 import numpy as np
 import shapely
@@ -12,7 +12,7 @@ from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import PACKAGE, share_directory
 from gz_testauto.extras.search.shrink import Candidate, FailedTrial
-from gz_testauto.results.directory import write_atomically
+from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.campaign import CampaignSpec
@@ -69,8 +69,7 @@ def campaign_text(
     if repeats > 1:
         files = [{**entry, "name": f"repeat_{number:02d}"} for number in range(repeats)]
     data["worlds"] = {**data["worlds"], "directory": ".", "files": files}
-    data = _portable(data)
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    text: str = yaml.safe_dump(_portable(data), sort_keys=False, allow_unicode=True)
     return text
 
 
@@ -87,28 +86,23 @@ def _portable(value: Any) -> Any:
 
 
 def draw(
-    before: FailedTrial,
-    after: FailedTrial,
-    worlds: Dict[str, bytes],
-    starts: Dict[str, Candidate],
+    trials: Dict[str, Tuple[Candidate, bytes, FailedTrial]],
     footprint_m: np.ndarray,
     height_m: Tuple[float, float],
     path: Path,
-) -> Optional[Path]:
-    """Draw both worlds with their trajectories into a PNG file. Return None without matplotlib."""
+) -> None:
+    """Draw trials next to each other into a PNG file, each with the content of its world file.
+    Do nothing without matplotlib."""
     try:
         from gz_testauto.report.plots import figure_class, save_figure
 
         figure = figure_class()(figsize=(10.0, 5.0), layout="constrained")
     except MissingDependencyError:
-        return None
+        return
     heights = obstructing_heights(height_m)
-    for number, (name, trial) in enumerate((("before", before), ("after", after))):
-        axes = figure.add_subplot(1, 2, number + 1)
-        scene_path = path.with_name(f".{name}.world")
-        write_atomically(scene_path, worlds[name])
-        scene = read_scene(scene_path)
-        scene_path.unlink()
+    for number, (name, (candidate, world, trial)) in enumerate(trials.items(), 1):
+        axes = figure.add_subplot(1, len(trials), number)
+        scene = read_scene(SdfDocument.parse(world))
         outlines = ObstacleField(scene, heights).outlines().values()
         parts = [one for one in shapely.get_parts(list(outlines)) if one.geom_type == "Polygon"]
         for part in sorted(parts, key=lambda one: -len(one.interiors)):  # walls around others first
@@ -120,7 +114,6 @@ def draw(
         end = footprint_at(footprint_m, Pose2D(*map(float, poses[-1])))
         axes.plot(*np.asarray(end.exterior.coords).T, color="#0072b2")
         axes.plot(*poses[-1, :2], "x", color="#d55e00")
-        candidate = starts[name]
         axes.plot(candidate.start.x_m, candidate.start.y_m, "o", color="0.2")
         for goal in candidate.goals:
             axes.plot(goal.x_m, goal.y_m, "*", color="0.2")
@@ -129,4 +122,3 @@ def draw(
         axes.set_xlabel("x (m)")
         axes.set_ylabel("y (m)")
     save_figure(figure, path, 100)
-    return path

@@ -26,11 +26,10 @@ from pathlib import Path
 from typing import List
 
 from gz_testauto.analysis.repeats import NO_REPEATS
-from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
-from gz_testauto.campaign.selection import world_name
+from gz_testauto.campaign.selection import valid_trials, world_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.cli.trust import add_trust_argument, require_trust
@@ -167,17 +166,14 @@ def _chosen(
 ) -> List[Trial]:
     """Return the trials to repeat. Raises ``SpecError`` or ``ResultsError`` if there are none."""
     planners = [*arguments.planners, *([arguments.planner] if arguments.planner else [])]
-    for planner in planners:
-        if planner not in results.planners:
-            raise SpecError(unknown_name("planner", planner, results.planners))
+    valid = valid_trials(results, None, planners or None)
     world = world_name(arguments.world, campaign.worlds) if arguments.world else None
     kind = arguments.trials or (FAILED if world is None else ALL)
-    ended = {record.trial: record for record in results.trials if record.outcome.valid}
+    ended = {record.trial: record for record in valid}
     chosen = [
         trial
         for trial in campaign.trials
         if trial.index in ended
-        and (not planners or trial.planner.name in planners)
         and world in (None, trial.world.name)
         and (arguments.worlds is None or trial.world.world_index < arguments.worlds)
         and (kind == ALL or not ended[trial.index].completed)

@@ -18,7 +18,7 @@ import abc
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -296,10 +296,6 @@ def _minimal(fails: FailureTest, found: Candidate, ordered: Sequence[str]) -> Ca
     return found
 
 
-Step = Callable[[Candidate], Candidate]
-"""A function that returns a simpler candidate."""
-
-
 class _Steps:
     """The simplifications of a candidate. ``place`` is where the trial with the ``recording``
     failed; ``has_path`` returns whether the robot has a path."""
@@ -313,66 +309,55 @@ class _Steps:
         has_path: Callable[[Candidate], bool],
     ) -> None:
         self._world, self._place, self._recording = world, place, recording
-        self._has_path = has_path
-        self._omit = [self._omission(name) for name in omissible]
+        self._has_path, self._omissible = has_path, omissible
 
     def all_of(self, found: Candidate) -> Candidate:
         """Return the candidate with all simplifications."""
-        return self._closer(_applied(found, [*self._omit, *self._poses(found)]), 0)
+        return self._closer(self._rounded(self._omitted(found)), 0)
 
     def parts_of(self, found: Candidate) -> Iterator[Candidate]:
         """Yield candidates with a part of the simplifications: the start and the goal, the poses of
         obstacles, and the omissions."""
         yield self._closer(found, -1)
-        yield _applied(found, self._poses(found))
-        yield _applied(found, self._omit)
+        yield self._rounded(found)
+        yield self._omitted(found)
 
     def _closer(self, found: Candidate, nearest: int) -> Candidate:
         """Move the start to a distance of :data:`CLOSER_M` from the place, and the goal to this
         distance, or as close as the path of the robot allows."""
-        moved = self._start(CLOSER_M[nearest])(found)
-        closer = (self._goal(away_m)(moved) for away_m in CLOSER_M[nearest:])
+        moved = self._with_start(found, CLOSER_M[nearest])
+        closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
         return next(filter(self._has_path, closer), found)
 
-    def _poses(self, found: Candidate) -> List[Step]:
-        return [self._pose(name) for name in found.kept]
+    def _omitted(self, found: Candidate) -> Candidate:
+        return replace(found, without=tuple(sorted({*found.without, *self._omissible})))
 
-    @staticmethod
-    def _omission(name: str) -> Step:
-        return lambda found: replace(found, without=tuple(sorted({*found.without, name})))
-
-    def _start(self, distance_m: float) -> Step:
+    def _with_start(self, found: Candidate, distance_m: float) -> Candidate:
         """Move the start along the trajectory."""
         away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):
-            return lambda found: found
+            return found
         pose = Pose2D(*(round(float(value), 1) for value in self._recording.pose[before[-1]]))
-        return lambda found: replace(found, start=pose)
+        return replace(found, start=pose)
 
-    def _goal(self, distance_m: float) -> Step:
+    def _with_goal(self, found: Candidate, distance_m: float) -> Candidate:
         """Move the only goal along the line from the place."""
+        goal = found.goals[0]
+        offset = np.array([goal.x_m, goal.y_m]) - self._place
+        remaining_m = float(np.hypot(*offset))
+        if len(found.goals) > 1 or distance_m >= remaining_m:
+            return found
+        to = self._place + offset * distance_m / remaining_m
+        x, y = (round(float(value), 1) for value in to)
+        return replace(found, goals=(Pose2D(x, y, goal.yaw_rad),))
 
-        def moved(found: Candidate) -> Candidate:
-            goal = found.goals[0]
-            offset = np.array([goal.x_m, goal.y_m]) - self._place
-            remaining_m = float(np.hypot(*offset))
-            if len(found.goals) > 1 or distance_m >= remaining_m:
-                return found
-            to = self._place + offset * distance_m / remaining_m
-            x, y = (round(float(value), 1) for value in to)
-            return replace(found, goals=(Pose2D(x, y, goal.yaw_rad),))
-
-        return moved
-
-    def _pose(self, name: str) -> Step:
-        pose = self._world.obstacles[name].planar
-        x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
-        new = Pose2D(x, y, round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6))
-        return lambda found: found if new == pose else found.move(name, new)
-
-
-def _applied(found: Candidate, steps: Sequence[Step]) -> Candidate:
-    for step in steps:
-        found = step(found)
-    return found
+    def _rounded(self, found: Candidate) -> Candidate:
+        """Round the poses of the obstacles."""
+        for name in found.kept:
+            pose = self._world.obstacles[name].planar
+            x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
+            new = Pose2D(x, y, round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6))
+            if new != pose:
+                found = found.move(name, new)
+        return found

@@ -241,10 +241,10 @@ class _Shrinking:
         self, fails: FailureTest, found: Candidate, first: FailedTrial, last: FailedTrial
     ) -> None:
         draw(
-            first,
-            last,
-            {"before": fails.content(self._complete), "after": fails.content(found)},
-            {"before": self._complete, "after": found},
+            {
+                "before": (self._complete, fails.content(self._complete), first),
+                "after": (found, fails.content(found), last),
+            },
             np.asarray(self._bed.limits.footprint_m),
             self._bed.robot.height_m,
             self._out / PICTURE,

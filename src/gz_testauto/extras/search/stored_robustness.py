@@ -1,6 +1,5 @@
 """The stored outcomes of perturbed trials of a campaign, and their section of the report."""
 
-import os
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -20,6 +19,7 @@ from gz_testauto.extras.search.journal import PERTURBED, StoredTrial, read_journ
 from gz_testauto.report.plain import interval_text, number_text
 from gz_testauto.report.sections import Section, SectionTable
 from gz_testauto.results.records import CampaignResults, TrialRecord
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.trial import trial_label
 
 REPEATS = 20
@@ -35,19 +35,16 @@ SHOWN = 20
 """Largest number of trials that are listed in the terminal."""
 
 
-def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[str]]]:
+def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
     """Return the stored outcome of each repeat, by the label of the trial and the number of the
     repeat. It is None if the scene was invalid. Raises ``ResultsError`` if a file is damaged."""
-    found: Dict[str, Dict[int, Optional[str]]] = {}
+    found: Dict[str, Dict[int, Optional[Outcome]]] = {}
     for name in (OF_SEARCH, ANSWERS):
-        path = directory / name
-        journal = read_journal(path) if os.path.exists(path) else None
-        for key, stored in () if journal is None else journal.answers.items():
+        journal = read_journal(directory / name)
+        for key, stored in journal.answers.items() if journal else ():
             label, _, number = key.rpartition(PERTURBED)
             if label:
-                outcome = stored.parse(StoredTrial).outcome
-                word = None if outcome is None else outcome.value
-                found.setdefault(label, {})[int(number)] = word
+                found.setdefault(label, {})[int(number)] = stored.parse(StoredTrial).outcome
     return found
 
 
@@ -59,9 +56,9 @@ def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCo
     for record in results.trials:
         label = trial_label(record.world, record.planner, record.repetition)
         if record.outcome.valid and label in outcomes:
-            words = list(outcomes[label].values())
-            same = words.count(record.outcome.value)
-            found[record.trial] = RepeatCount(same, len(words) - words.count(None))
+            repeats = list(outcomes[label].values())
+            same = repeats.count(record.outcome)
+            found[record.trial] = RepeatCount(same, len(repeats) - repeats.count(None))
     return found
 
 
@@ -74,7 +71,8 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     valid = [one for one in results.trials if one.outcome.valid]
     listed = [one for one in valid if one.trial in counts or not one.completed]
     order = [FRAGILE, UNDECIDED, ROBUST, UNTESTED]
-    listed.sort(key=lambda one: (one.completed, order.index(_word(counts, one)), one.trial))
+    labels = {one.trial: counts.get(one.trial, NO_REPEATS).label for one in valid}
+    listed.sort(key=lambda one: (one.completed, order.index(labels[one.trial]), one.trial))
     rows = tuple(_row(one, counts.get(one.trial, NO_REPEATS)) for one in listed)
     marks = {at: FRAGILE for at, one in counts.items() if one.label == FRAGILE}
     return Section(
@@ -90,7 +88,7 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
             SectionTable(
                 "",
                 ("trials", *LABELS, "fragile %", "95 % CI"),
-                tuple(_summaries(results.planners, valid, counts)),
+                tuple(_summaries(results.planners, valid, labels)),
             ),
             SectionTable(
                 "Trials",
@@ -103,19 +101,15 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
     )
 
 
-def _word(counts: Dict[int, RepeatCount], record: TrialRecord) -> str:
-    return counts.get(record.trial, NO_REPEATS).label
-
-
 def _summaries(
-    planners: Sequence[str], valid: Sequence[TrialRecord], counts: Dict[int, RepeatCount]
+    planners: Sequence[str], valid: Sequence[TrialRecord], labels: Dict[int, str]
 ) -> List[Tuple[str, ...]]:
     """Return one row for the failures, and one for the successes, of each planner."""
     rows = []
     for planner in planners:
         for kind, completed in (("failures", False), ("successes", True)):
             of = [one for one in valid if one.planner == planner and one.completed == completed]
-            words = [_word(counts, one) for one in of]
+            words = [labels[one.trial] for one in of]
             least, most = (_share(of, words, some) for some in ((FRAGILE,), (FRAGILE, UNDECIDED)))
             shares = dict.fromkeys(number_text(100 * one.value, 0) for one in (least, most))
             rows.append(
