@@ -4,13 +4,10 @@ import base64
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence, Union
+from typing import Any, Union
 
 from gz_testauto.base.disk import read_file
-from gz_testauto.report.animation import write_animation
-from gz_testauto.report.plots import figure_of, save_figure
-from gz_testauto.report.sources import Source
-from gz_testauto.results.records import TrialRecord
+from gz_testauto.report.plots import save_figure
 
 
 @dataclass(frozen=True)
@@ -40,16 +37,3 @@ class Animation:
         if self.path.suffix == ".gif":
             return f'<img alt="animation" src="data:image/gif;base64,{data}">'
         return f'<video controls src="data:video/mp4;base64,{data}"></video>'
-
-
-def picture(source: Source, trials: Sequence[TrialRecord], planners: Sequence[str]) -> Picture:
-    """Draw trials in one world. ``planners`` are all planners, in the order of their colors."""
-    return Picture(figure_of(source, trials, planners))
-
-
-def animate(
-    source: Source, trials: Sequence[TrialRecord], planners: Sequence[str], path: Path
-) -> Animation:
-    """Write an animation of trials in one world."""
-    write_animation(source, trials, planners, path)
-    return Animation(path)

@@ -25,8 +25,10 @@ from gz_testauto.cli.replay import find_trial, run_once
 from gz_testauto.cli.trust import require_trust
 from gz_testauto.metrics.interface import SUCCESS
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.notebook.drawing import Animation, Picture, animate, picture
+from gz_testauto.notebook.drawing import Animation, Picture
+from gz_testauto.report.animation import write_animation
 from gz_testauto.report.export import to_csv
+from gz_testauto.report.plots import figure_of
 from gz_testauto.report.sources import Source
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.opened import open_results
@@ -153,7 +155,8 @@ class Results:
 
         Requires matplotlib. Notebooks show the drawing; :meth:`Picture.save` writes a file.
         """
-        return picture(self._source(), self.trajectories.records([world], planners), self.planners)
+        trials = self.trajectories.records([world], planners)
+        return Picture(figure_of(self._source(), trials, self.planners))
 
     def animate(
         self, world: str, path: Union[str, Path], planners: Optional[Sequence[str]] = None
@@ -162,9 +165,9 @@ class Results:
 
         Requires matplotlib, and for ``.mp4`` the program ffmpeg. Notebooks show the result.
         """
-        return animate(
-            self._source(), self.trajectories.records([world], planners), self.planners, Path(path)
-        )
+        trials = self.trajectories.records([world], planners)
+        write_animation(self._source(), trials, self.planners, Path(path))
+        return Animation(Path(path))
 
     def replay(
         self, world: str, planner: str, repetition: int = 0, *, trust: bool = False
@@ -221,7 +224,6 @@ class RecordedTrajectories:
 
     def __init__(self, results: Results) -> None:
         self._owner = results  # the copy of a pack is removed with its Results object
-        self._directory, self._results = results.directory, results._results
 
     def records(
         self, worlds: Optional[Sequence[str]] = None, planners: Optional[Sequence[str]] = None
@@ -230,13 +232,13 @@ class RecordedTrajectories:
 
         Raises ``SpecError`` for an unknown name, and ``ResultsError`` for a world without them.
         """
-        return valid_trials(self._results, worlds, planners)
+        return valid_trials(self._owner._results, worlds, planners)
 
     def of(self, world: str, planner: str, repetition: int = 0) -> Recording:
         """Return the recording of one trial, with all arrays. Raises ``ResultsError``."""
         for record in self.records([world], [planner]):
             if record.repetition == repetition:
-                with ResultStore.read(CampaignDirectory(self._directory)) as store:
+                with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
                     return store.trajectory(record)
         place = self._owner._opened.typed
         raise ResultsError(f"{place}: {world}, {planner}, repetition {repetition}: no valid trial")
@@ -252,13 +254,10 @@ class RecordedTrajectories:
         """
         pandas = _pandas()
         parts = []
-        with ResultStore.read(CampaignDirectory(self._directory)) as store:
+        with ResultStore.read(CampaignDirectory(self._owner.directory)) as store:
             for record in self.records(worlds, planners):
-                samples = pandas.DataFrame(_samples(store.trajectory(record)))
-                samples.insert(0, "world", record.world)
-                samples.insert(1, "planner", record.planner)
-                samples.insert(2, "repetition", record.repetition)
-                parts.append(samples)
+                trial = {name: getattr(record, name) for name in ("world", "planner", "repetition")}
+                parts.append(pandas.DataFrame({**trial, **_samples(store.trajectory(record))}))
         return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
 
 
