@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     free_m2 = float(np.count_nonzero(~walls)) * found.resolution_m**2
     text = _CAMPAIGN.format(
         source=path.name,
-        name=_name(path.stem),
+        name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),
         world=json.dumps(world.name, ensure_ascii=False),
         most=max(1, min(MOST_OBSTACLES, round(free_m2 / M2_PER_OBSTACLE)) // 2),
         x_min=x_min,
@@ -162,8 +162,3 @@ def run(arguments: argparse.Namespace) -> int:
             f"{y_m + rows * found.resolution_m:g}"
         )
     return 0
-
-
-def _name(stem: str) -> str:
-    """Return a valid name for the campaign in a map."""
-    return "map_" + re.sub(r"[^A-Za-z0-9_]", "_", stem)

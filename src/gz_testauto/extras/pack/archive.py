@@ -23,7 +23,7 @@ import zlib
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping
 from urllib.parse import quote
 
 from gz_testauto import __version__
@@ -119,10 +119,8 @@ def unpacked(file: Path) -> Iterator[Path]:
 
 def _set_writable(directory: Path, writable: bool) -> None:
     """Set the permissions of a directory and of all files in it."""
-    os.chmod(directory, 0o700 if writable else 0o500)
-    for folder, folders, files in os.walk(directory):
-        for name in folders:
-            os.chmod(os.path.join(folder, name), 0o700 if writable else 0o500)
+    for folder, _, files in os.walk(directory):
+        os.chmod(folder, 0o700 if writable else 0o500)
         for name in files:
             os.chmod(os.path.join(folder, name), 0o600 if writable else 0o400)
 
@@ -197,7 +195,7 @@ def _crate(
     date = datetime.fromtimestamp(written_s, timezone.utc).date().isoformat()
     files = [
         {
-            "@id": _identifier(file),
+            "@id": quote(file),
             "@type": "File",
             "name": file,
             "contentSize": str(size),
@@ -239,10 +237,6 @@ def _crate(
     }
 
 
-def _identifier(name: str) -> str:
-    return quote(name)
-
-
 def _json(content: Any) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -270,7 +264,7 @@ def _checked_entries(
     archive: zipfile.ZipFile, file: Path, directory: Path
 ) -> Dict[str, zipfile.ZipInfo]:
     """Return the entries of a pack by name. Raises ``ResultsError`` for an unsafe entry."""
-    infos: Sequence[zipfile.ZipInfo] = archive.infolist()
+    infos = archive.infolist()
     if len(infos) > MOST_FILES:
         raise ResultsError(f"{file}: has {len(infos)} files; a pack has at most {MOST_FILES}")
     total = sum(info.file_size for info in infos)
@@ -346,7 +340,6 @@ def _extract_entry(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, expected: Any, file: Path
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    target: BinaryIO
     with archive.open(entry) as source, open(path, "xb") as target:
         digest = _copy(source, target.write, entry.file_size)
     if expected is not None and digest != expected:

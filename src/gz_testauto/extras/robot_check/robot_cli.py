@@ -14,6 +14,7 @@ examples:
 """
 
 import argparse
+import contextlib
 import json
 import math
 import sys
@@ -27,11 +28,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.sensors import Sensor
 from gz_testauto.campaign.campaign_files import input_path
-from gz_testauto.extras.robot_check.motion_check import (
-    MeasuredMotion,
-    measure_motions,
-    motion_problems,
-)
+from gz_testauto.extras.robot_check.motion_check import measure_motions, motion_problems
 from gz_testauto.sampling.site import circumscribed_radius_m
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.dynamics import read_mass_kg
@@ -85,13 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
     problems = list(_problems(robot))
     facts = _facts(robot, scan)
     if arguments.simulator is not None and robot.drive is not None:
-        motions = _motions(arguments.simulator, robot, limits)
+        with contextlib.closing(SIMULATORS.get(arguments.simulator)()) as simulator:
+            motions = measure_motions(simulator, robot, limits)
         facts["motion"] = {
             "simulator": arguments.simulator,
             "commands": [
                 {
-                    "linear_mps": motion.command.linear_mps,
-                    "angular_radps": motion.command.angular_radps,
+                    **motion.command._asdict(),
                     "measured_linear_mps": motion.linear_mps,
                     "measured_angular_radps": motion.angular_radps,
                 }
@@ -121,14 +118,6 @@ def _read(model: Path, lidar: Optional[str]) -> Tuple[RobotModel, Tuple[float, f
     if lidar is not None:
         spec = spec.model_copy(update={"robot": spec.robot.model_copy(update={"lidar": lidar})})
     return read_body(spec), (spec.robot.max_linear_mps, spec.robot.max_angular_radps)
-
-
-def _motions(name: str, robot: RobotModel, limits: Tuple[float, float]) -> List[MeasuredMotion]:
-    simulator = SIMULATORS.get(name)()
-    try:
-        return measure_motions(simulator, robot, limits)
-    finally:
-        simulator.close()
 
 
 def _problems(robot: RobotModel) -> Iterator[str]:
