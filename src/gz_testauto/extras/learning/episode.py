@@ -241,9 +241,8 @@ class EpisodeRunner:
     def close(self) -> None:
         """Close the simulator."""
         self.end()
-        if self._open:
-            self._open = False
-            self._executor.close()
+        self._open = False
+        self._executor.close()
 
 
 class Agent:
@@ -285,7 +284,7 @@ class Agent:
     def truncated(self) -> bool:
         """Return whether a time limit ended the trial. Further rewards of the policy are then not
         zero."""
-        return self.verdict is not None and not self.verdict.outcome.declaration.terminal
+        return self.verdict is not None and not self.terminated
 
     def command(self, action: np.ndarray) -> None:
         """Set the action for the next control period. It has no effect if the robot's trial has

@@ -64,10 +64,6 @@ class TermSpec(Spec):
 Terms = Annotated[Tuple[TermSpec, ...], BeforeValidator(as_tuple)]
 
 
-def _terms(*entries: Tuple[str, Dict[str, Any]]) -> Tuple[TermSpec, ...]:
-    return tuple(TermSpec(term=name, parameters=parameters) for name, parameters in entries)
-
-
 class CurriculumSpec(Spec):
     """A curriculum from easy worlds to all worlds.
 
@@ -125,16 +121,16 @@ class EnvironmentSpec(Spec):
     """The observations and rewards of a policy, the safety filter of its commands, additional
     terminations of episodes, and the parameters of the training."""
 
-    observations: Terms = Field(_terms(("lidar", {}), ("plan", {})), min_length=1)
+    observations: Terms = Field((TermSpec(term="lidar"), TermSpec(term="plan")), min_length=1)
     """Terms of the observation vector, in this order."""
     safety_filter: Optional[SafetyFilterSpec] = None
     """A filter of commands from which the robot could not stop in time; default: no filter."""
     rewards: Terms = Field(
-        _terms(
-            ("progress", {"weight": 1.0}),
-            ("reached", {"weight": 10.0}),
-            ("collided", {"weight": -10.0}),
-            ("time", {"weight": -0.1}),
+        (
+            TermSpec(term="progress", parameters={"weight": 1.0}),
+            TermSpec(term="reached", parameters={"weight": 10.0}),
+            TermSpec(term="collided", parameters={"weight": -10.0}),
+            TermSpec(term="time", parameters={"weight": -0.1}),
         ),
         min_length=1,
     )

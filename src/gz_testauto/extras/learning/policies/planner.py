@@ -8,7 +8,6 @@ change of speed that the robot can execute within one control period. A safety f
 """
 
 import hashlib
-import math
 from pathlib import Path
 from typing import Any, List, Optional, Sequence
 
@@ -60,21 +59,18 @@ class PolicyInterface:
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
-        forward, turn = numbers.tolist()
-        if not (math.isfinite(forward) and math.isfinite(turn)):
-            raise ValueError(f"the action is [{forward}, {turn}]; both numbers must be finite")
-        forward, turn = min(max(forward, -1.0), 1.0), min(max(turn, -1.0), 1.0)
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"the action is {numbers.tolist()}; both numbers must be finite")
+        forward, turn = np.clip(numbers, -1.0, 1.0).tolist()
         limits = self._limits
         if not limits.can_reverse:
             forward = 0.5 * (forward + 1.0)
         wanted = Twist2D(forward * limits.max_linear_mps, turn * limits.max_angular_radps)
         measured = observation.twist
         if self._filter is not None:
-            before, wanted = (
-                self._limiter.previous(measured),
-                self._limiter.permitted(wanted, measured),
-            )
-            wanted = self._filter.apply(wanted, before, observation)
+            before = self._limiter.previous(measured)
+            permitted = self._limiter.permitted(wanted, measured)
+            wanted = self._filter.apply(permitted, before, observation)
         return self._limiter.apply(wanted, measured)
 
     def action(self, command: Twist2D) -> List[float]:
