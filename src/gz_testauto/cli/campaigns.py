@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Optional
 
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.selection import CampaignOptions, RunOptions
 from gz_testauto.campaign.signals import StopSignals
@@ -16,7 +18,7 @@ from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.results.store import LoadedCampaign
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec, PlannerSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import StopRequest
 from gz_testauto.trial.plan import TrialSelection
@@ -66,6 +68,19 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     if arguments.no_plugins:
         update["worlds"] = spec.worlds.model_copy(update={"plugins": False})
     return spec.model_copy(update=update)
+
+
+def chosen_planner(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
+    """Return the planner ``name`` (``--planner``), by default the only planner of the campaign."""
+    names = [one.name for one in spec.planners]
+    if name is None and len(names) > 1:
+        raise SpecError(
+            f"campaign {spec.name}: there are {len(names)} planners ({', '.join(names)}); select "
+            "one with --planner"
+        )
+    if name is not None and name not in names:
+        raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, names)}")
+    return spec.planners[0 if name is None else names.index(name)]
 
 
 def run_trials(

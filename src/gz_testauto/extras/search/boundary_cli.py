@@ -32,7 +32,6 @@ from typing import Dict, List, Mapping
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.campaign_files import campaign_path
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import select_simulator
@@ -40,6 +39,7 @@ from gz_testauto.cli.campaigns import (
     EXIT_INVALID,
     add_campaign_arguments,
     add_simulator_argument,
+    chosen_planner,
     load_campaign,
     run_trials,
 )
@@ -50,7 +50,6 @@ from gz_testauto.extras.search.boundary_report import SECOND, BoundaryReport
 from gz_testauto.extras.search.varied import Level, Number, VariedCampaign, VariedRange
 from gz_testauto.report.plain import WIDTH, report_console
 from gz_testauto.results.directory import write_atomically
-from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import TrialSelection
 
 GROUP = ("failures", 4)
@@ -123,7 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the trials, write the result and print it; return the exit status."""
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
-    spec = _with_one_planner(spec, arguments.planner)
+    spec = spec.model_copy(update={"planners": (chosen_planner(spec, arguments.planner),)})
     varied = VariedCampaign(spec, arguments.vary, arguments.worlds)
     levels = {level.value: level for level in varied.levels}
     least, most = FIRST * len(levels), arguments.worlds * len(levels)
@@ -196,19 +195,6 @@ def _write(
         print(textwrap.fill(escape_text(line), WIDTH))
     if drawn:
         print(f"figure: {arguments.out / FIGURE}", file=sys.stderr)
-
-
-def _with_one_planner(spec: CampaignSpec, name: str) -> CampaignSpec:
-    names = [one.name for one in spec.planners]
-    if not name and len(names) > 1:
-        raise SpecError(
-            f"campaign {spec.name}: there are {len(names)} planners ({', '.join(names)}); select "
-            "one with --planner"
-        )
-    if name and name not in names:
-        raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, names)}")
-    chosen = tuple(one for one in spec.planners if one.name == (name or names[0]))
-    return spec.model_copy(update={"planners": chosen})
 
 
 def _range(text: str) -> VariedRange:

@@ -44,6 +44,7 @@ from gz_testauto.cli.campaigns import (
     EXIT_INVALID,
     add_campaign_arguments,
     add_simulator_argument,
+    exit_status,
     load_campaign,
     run_trials,
 )
@@ -179,9 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         _print(report["rates"], findings, target, arguments)
-    if results.invalid:
-        number = len(results.invalid)
-        print(f"{number} invalid trials; --retry-invalid repeats them", file=sys.stderr)
+    status = exit_status(stop, results)
     unconfirmed = [one for one in findings if one.confirmed == Outcome.INVALID.value]
     if unconfirmed:
         print(
@@ -189,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
             "same command repeats them",
             file=sys.stderr,
         )
-    return 0 if findings and not results.invalid and not unconfirmed else EXIT_INVALID
+    return status if findings and not unconfirmed else EXIT_INVALID
 
 
 def _require_trust(

@@ -39,6 +39,7 @@ from gz_testauto.campaign.simulator import select_simulator
 from gz_testauto.cli.campaigns import (
     add_campaign_arguments,
     add_simulator_argument,
+    chosen_planner,
     exit_status,
     load_campaign,
     run_trials,
@@ -62,7 +63,6 @@ from gz_testauto.extras.tune.tuning import (
     divided,
     open_tuning,
     plan_of,
-    planner_to_tune,
     require_separate_worlds,
     run_held_out,
     run_race,
@@ -129,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the tuning, write its files and print its result; return the exit status."""
     spec = load_campaign(arguments)
-    entry = planner_to_tune(spec, arguments.planner)
+    entry = chosen_planner(spec, arguments.planner)
     parameters = parameters_to_tune(load(arguments.parameters, SpaceSpec), entry, spec)
     plan_of(spec, arguments.budget, arguments.training_worlds)
     spec = select_simulator(spec, arguments.simulator or "")

@@ -11,11 +11,10 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.tune.race import (
     Loss,
@@ -92,21 +91,6 @@ class Tuning:
     def tuned_entry(self, number: int) -> PlannerSpec:
         """Return the planner entry of the tuned planner with the values of a candidate."""
         return self.entry.with_settings(f"{self.entry.name}_tuned", self.candidates[number])
-
-
-def planner_to_tune(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
-    """Return the planner ``name``, by default the only planner of the campaign."""
-    names = [one.name for one in spec.planners]
-    if name is None:
-        if len(names) > 1:
-            raise SpecError(
-                f"campaign {spec.name}: there are {len(names)} planners ({', '.join(names)}); "
-                "select one with --planner"
-            )
-        return spec.planners[0]
-    if name not in names:
-        raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, names)}")
-    return spec.planners[names.index(name)]
 
 
 def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
