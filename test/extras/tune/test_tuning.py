@@ -40,7 +40,7 @@ def campaign_file(folder, worlds=6, **changes):
 
 
 def alpha_of(entry):
-    return (entry.parameters if entry.launch is None else entry.launch.args).get("alpha_m", 0.3)
+    return entry.settings.get("alpha_m", 0.3)
 
 
 class Tune:
