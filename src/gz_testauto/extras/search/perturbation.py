@@ -17,7 +17,6 @@ import numpy as np
 
 from gz_testauto.base.errors import PlacementError, SceneError, SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.trial_runner import MeasuredTrial, TrialRunner
 from gz_testauto.extras.search.edited_world import EditedWorld
 from gz_testauto.sampling import seeds
@@ -81,9 +80,11 @@ def _noisy(spec: CampaignSpec) -> List[BuiltinCampaignSpec]:
     """Return the campaign with noise, and with half of the step if the simulator has the option."""
     spec = spec.without_stack("omit the perturbed trials")
     data: Dict[str, Any] = spec.model_dump(mode="json")
-    names = [entry["name"] for entry in data["randomize"]]
-    if NOISE in names:
-        raise SpecError(f"campaign {spec.name}: {unknown_name('term', NOISE, names)}")
+    if any(entry["name"] == NOISE for entry in data["randomize"]):
+        raise SpecError(
+            f"campaign {spec.name}: randomize has a term {NOISE!r}, which is the name of the noise "
+            "of perturbed trials; rename it"
+        )
     term = {"name": NOISE, "term": "scan_noise", "set": NOISE_M}
     noisy = BuiltinCampaignSpec.model_validate({**data, "randomize": [*data["randomize"], term]})
     parameter = options_taken(spec.simulator).get(STEP)
