@@ -20,6 +20,7 @@ examples:
 """
 
 import argparse
+import contextlib
 import functools
 import sys
 from pathlib import Path
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         causes: List[str] = []
         task = RepeatTask(campaign.spec)
-        with StopSignals(on_first=announce_stop) as stop:
+        with StopSignals(on_first=announce_stop) as stop, contextlib.closing(task):
             running = run_repeats(task, repeats, journal, arguments.workers)
             for done, (repeat, answer, cause) in enumerate(running, 1):
                 if answer is None:
@@ -139,7 +140,6 @@ def run(arguments: argparse.Namespace) -> int:
                 if stop():
                     running.close()
                     break
-        task.close()
         if stop():
             print("stopped; the same command continues", file=sys.stderr)
             return stop.exit_status
