@@ -94,7 +94,7 @@ def _selected(own_trials, trial):
 
 def _unchanged(runner, trial):
     try:
-        return runner.measure(trial).outcome
+        return runner.execute(trial).outcome
     except GzTestautoError as error:
         print(f"{trial.label}: no valid trial: {error}")
         return None

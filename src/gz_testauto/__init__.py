@@ -1,10 +1,12 @@
 """Monte Carlo testing of mobile-robot navigation in Gazebo.
 
-The package is walked in the order in which data flows: :mod:`~gz_testauto.spec` says
-what a campaign is, :mod:`~gz_testauto.sampling` and :mod:`~gz_testauto.sdf` make its
-worlds, :mod:`~gz_testauto.simulators` and :mod:`~gz_testauto.planners` play in them,
-:mod:`~gz_testauto.metrics` measures, :mod:`~gz_testauto.campaign` runs and stores, and
-:mod:`~gz_testauto.analysis` and :mod:`~gz_testauto.report` compare.
+Data flow through these packages, in this order: :mod:`~gz_testauto.spec` specifies a campaign.
+:mod:`~gz_testauto.sampling`, :mod:`~gz_testauto.sdf` and :mod:`~gz_testauto.worlds` generate its
+worlds. :mod:`~gz_testauto.campaign` plans its trials. :mod:`~gz_testauto.trial` runs a trial with a
+simulator (:mod:`~gz_testauto.simulators`), a planner (:mod:`~gz_testauto.planners`) and moving
+objects (:mod:`~gz_testauto.actors`). :mod:`~gz_testauto.metrics` and
+:mod:`~gz_testauto.results` measure and store it. :mod:`~gz_testauto.analysis` and
+:mod:`~gz_testauto.report` compare planners.
 
 In a notebook::
 
@@ -14,6 +16,8 @@ In a notebook::
     results.trials.to_pandas()
     results.trajectories.to_pandas()
     results.plot("world_0003")
+
+:class:`~gz_testauto.campaign.trial_runner.TrialRunner` runs single trials.
 """
 
 from importlib import import_module

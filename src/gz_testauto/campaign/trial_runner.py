@@ -210,9 +210,9 @@ class TrialRunner:
             omitted=frozenset(without),
             timeout_s=timeout_s,
         )
-        return self.measure(trial, should_stop)
+        return self.execute(trial, should_stop)
 
-    def measure(self, trial: Trial, should_stop: StopRequest = lambda: False) -> MeasuredTrial:
+    def execute(self, trial: Trial, should_stop: StopRequest = lambda: False) -> MeasuredTrial:
         """Run one trial, as :meth:`run`. Its index and its repetition do not matter."""
         key = _content_key(trial)
         if key not in self._cache:
@@ -229,7 +229,7 @@ class TrialRunner:
             length_m = shortest_path_m(bed.world_scene(trial.world), mission)
             trial = replace(trial, world=replace(trial.world, shortest_path_m=length_m))
         check_trials(bed, [trial])
-        result = self._execute(trial, should_stop)
+        result = self._attempt(trial, should_stop)
         self.simulated += 1
         rules = bed.rules(trial)
         goals_m = [(goal.x_m, goal.y_m) for goal in trial.mission.goals]
@@ -243,7 +243,7 @@ class TrialRunner:
             key,
         )
 
-    def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
+    def _attempt(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run a trial; repeat an invalid one in a new simulator."""
         for attempt in range(1, self.spec.limits.max_attempts + 1):
             try:

@@ -1,8 +1,9 @@
-"""The obstacle kinds, with their keys in ``obstacles.yaml`` and their models.
+"""The obstacle kinds with one shape, with their keys in ``obstacles.yaml`` and their models.
 
-Defines one class per obstacle kind. The ``type`` of an entry selects the class in
-:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A class reads the size of a model from its SDF,
-computes the outline and the mass for another size, and writes the new size into the SDF.
+Kinds of several boxes, such as tables and walls, are in the extra ``obstacle_kinds``. The ``type``
+of an entry selects the class in :data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A class reads
+the size of a model from its SDF, computes the outline and the mass for another size, and writes the
+new size into the SDF.
 :mod:`gz_testauto.sampling.models` defines the common parts. CONTRIBUTING lists the steps to add an
 obstacle kind.
 """

@@ -1,11 +1,13 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
 Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. Obstacle kinds are
-classes in :mod:`gz_testauto.sampling.kinds` that are registered in :data:`OBSTACLE_KINDS`.
+classes that are registered in :data:`OBSTACLE_KINDS`: those with one shape in
+:mod:`gz_testauto.sampling.kinds`, others in the extra ``obstacle_kinds``.
 :mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
 
 If a size has no distribution, the obstacle keeps its size in the saved world or in ``model``.
-Without either, the size is 1 m, as in the unit shapes of Gazebo.
+Without either, the size is the default of its key: 1 m for one shape, as in the unit shapes of
+Gazebo.
 """
 
 from pathlib import Path

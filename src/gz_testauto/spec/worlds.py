@@ -61,8 +61,9 @@ def _obstacles(value: Any, info: ValidationInfo) -> Any:
 
 
 class RandomNumbers(Spec):
-    """A trial of another campaign whose random numbers are used again: the noise of sensors and
-    planners, actors, and values of ``randomize``."""
+    """The identity of the random numbers of a trial: the noise of sensors and planners, actors, and
+    values of ``randomize``. In a campaign file, the trial of another campaign whose random numbers
+    are used again."""
 
     model_config = ConfigDict(frozen=True)
 

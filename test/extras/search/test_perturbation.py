@@ -54,11 +54,11 @@ def test_repeats_are_the_same_for_the_same_trial(spec, trial):
 def test_obstacles_and_start_move_by_millimeters(spec, trial, monkeypatch):
     seen = []
 
-    def measure(self, changed):
+    def execute(self, changed):
         seen.append(changed)
         raise SceneError("the scene is invalid")
 
-    monkeypatch.setattr(TrialRunner, "measure", measure)
+    monkeypatch.setattr(TrialRunner, "execute", execute)
     changed = Perturbation(spec)
     assert [changed.run(trial, number) for number in range(4)] == [None] * 4
     changed.close()

@@ -117,8 +117,8 @@ def test_another_outcome_in_the_other_simulator_is_not_confirmed(failed, tmp_pat
     assert state.startswith("confirmed: collided")
 
     class Stuck(TrialRunner):
-        def measure(self, trial):
-            return dataclasses.replace(super().measure(trial), outcome=Outcome.STUCK)
+        def execute(self, trial):
+            return dataclasses.replace(super().execute(trial), outcome=Outcome.STUCK)
 
     monkeypatch.setattr(repeats, "TrialRunner", Stuck)
     other = tmp_path / "other"

@@ -1,1 +1,1 @@
-"""Small worlds that reproduce a failure of a planner."""
+"""Search for worlds in which planners fail, boundaries of failures, and small worlds with a failure."""

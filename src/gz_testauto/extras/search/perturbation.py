@@ -64,7 +64,7 @@ class Perturbation:
         runner = self._runners[number % len(self._runners)]
         record = runner.record(world.content(list(moved), moved))
         try:
-            return runner.measure(replace(trial, world=record, mission=mission))
+            return runner.execute(replace(trial, world=record, mission=mission))
         except (SceneError, SpecError, PlacementError):
             return None
 

@@ -171,7 +171,7 @@ class Examination:
                 if self._other is None:
                     runner = TrialRunner(self._spec, self._simulator)
                     self._other = self._at_exit.enter_context(runner)
-                result = self._other.measure(trial)
+                result = self._other.execute(trial)
             except GzTestautoError as error:
                 return OtherOutcome(Outcome.INVALID, escape_text(str(error)))
             answer = _answer(result, self._metric, escape_text(result.detail))

@@ -222,7 +222,7 @@ class RepeatableFailureTest(FailureTest):
     def trial(self, candidate: Candidate) -> MeasuredTrial:
         """Run the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
         record = self._runner.record(self.content(candidate))
-        return self._runner.measure(candidate.trial(self._failed, record))
+        return self._runner.execute(candidate.trial(self._failed, record))
 
     @override
     def shortest_path_m(self, candidate: Candidate) -> Optional[float]:
