@@ -7,9 +7,12 @@ of :mod:`gz_testauto.testing.simulator_conformance`.
 
 Call order::
 
-with open_simulator("gazebo") as simulator: # starts the process simulation = simulator.load(scene)
-# paused at time 0 snapshot = simulation.snapshot() while not done: simulation.drive(twist) # takes
-effect with the next step snapshot = simulation.step(0.1) # blocks until that time is simulated
+    with open_simulator("gazebo") as simulator:  # starts the process
+        simulation = simulator.load(scene)       # paused at time 0
+        snapshot = simulation.snapshot()
+        while not done:
+            simulation.drive(twist)              # takes effect with the next step
+            snapshot = simulation.step(0.1)      # blocks until that time is simulated
 
 Time advances only in :meth:`Simulation.step`. Equal sequences of calls with the same scene give
 equal snapshots, on a new simulator and on a simulator that has run other trials. An adaptor that

@@ -3,7 +3,9 @@
 Subclass the suite in a pytest file and create the simulator in ``make_simulator``, as for
 :mod:`gz_testauto.testing.simulator_conformance`::
 
-class TestMySimulatorChanges(ChangesConformance): def make_simulator(self): return MySimulator()
+    class TestMySimulatorChanges(ChangesConformance):
+        def make_simulator(self):
+            return MySimulator()
 
 Tests of property changes that the simulator does not support are skipped. The effects of changes
 are compared with analytic values.

@@ -2,9 +2,11 @@
 
 Subclass the suite in a pytest file and create the planner in ``make_planner``::
 
-from gz_testauto.testing.planner_conformance import PlannerConformance
+    from gz_testauto.testing.planner_conformance import PlannerConformance
 
-class TestMyPlanner(PlannerConformance): def make_planner(self): return MyPlanner(alpha=2.0)
+    class TestMyPlanner(PlannerConformance):
+        def make_planner(self):
+            return MyPlanner(alpha=2.0)
 
 The suite needs no simulator: the robot is a point that moves exactly as commanded, in a synthetic
 world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how well a planner drives,

@@ -3,7 +3,9 @@
 A simulator with ``senses`` must pass it, in addition to
 :mod:`gz_testauto.testing.simulator_conformance`. Any other simulator must reject such a scene::
 
-class TestMySimulatorSensors(SensorsConformance): def make_simulator(self): return MySimulator()
+    class TestMySimulatorSensors(SensorsConformance):
+        def make_simulator(self):
+            return MySimulator()
 """
 
 import math

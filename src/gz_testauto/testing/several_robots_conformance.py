@@ -3,8 +3,9 @@ with an error that names the robots.
 
 Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
 
-class TestMySimulatorSeveralRobots(SeveralRobotsConformance): def make_simulator(self): return
-MySimulator()
+    class TestMySimulatorSeveralRobots(SeveralRobotsConformance):
+        def make_simulator(self):
+            return MySimulator()
 """
 
 from pathlib import Path

@@ -2,9 +2,11 @@
 
 Subclass the suite in a pytest file and create the simulator in ``make_simulator``::
 
-from gz_testauto.testing.simulator_conformance import SimulatorConformance
+    from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
-class TestMySimulator(SimulatorConformance): def make_simulator(self): return MySimulator()
+    class TestMySimulator(SimulatorConformance):
+        def make_simulator(self):
+            return MySimulator()
 
 One simulator loads all scenes of the suite in succession, as in a campaign. The world contains a
 floor, a wall 5 m ahead and a static box. The robot is the wheelchair that is included in this

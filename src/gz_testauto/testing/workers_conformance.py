@@ -2,11 +2,13 @@
 
 Subclass the suite in a pytest file and create the workers in ``make_workers``::
 
-from gz_testauto.testing.workers_conformance import WorkersConformance
+    from gz_testauto.testing.workers_conformance import WorkersConformance
 
-class TestMyWorkers(WorkersConformance): size = 3
+    class TestMyWorkers(WorkersConformance):
+        size = 3
 
-def make_workers(self, make_executor, bed): return MyWorkers(make_executor, bed, size=3)
+        def make_workers(self, make_executor, bed):
+            return MyWorkers(make_executor, bed, size=3)
 
 The trials run in the simulator ``kinematic``, in a world with a free path and in a world with a
 blocked path. A test can trigger events in an executor, such as a failure of the simulator, an exit

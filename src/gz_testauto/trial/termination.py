@@ -7,16 +7,17 @@ whether the goal is reached. If there are several goals, the rules apply to the 
 If several rules hold at the same time, the first rule of this list decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
-:data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an effect
-of the fall. If a contact causes the fall, the trial has already ended with that contact. 2.
-**collided**: the robot touched a model that is not the ground. A contact with an obstacle within
-the goal's tolerance is also a collision. 3. **reached**: the true position is within the goal's
-tolerance, even if the planner aborted in the same period. With several goals, only the last goal
-ends the trial; after an earlier goal, all rules are evaluated again for the next goal. 4.
-**planner_aborted**: the planner reported that no path exists. **false_arrival**: it reported that
-the robot is at the goal. A trial has at most one of these reports. 5. **stuck**: the robot stayed
-in a circle of ``stuck_distance_m`` for ``stuck_window_s``. 6. **timed_out**: the simulated time
-has reached ``timeout_s``.
+   :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
+   effect of the fall. If a contact causes the fall, the trial has already ended with that contact.
+2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle within
+   the goal's tolerance is also a collision.
+3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
+   same period. With several goals, only the last goal ends the trial; after an earlier goal, all
+   rules are evaluated again for the next goal.
+4. **planner_aborted**: the planner reported that no path exists. **false_arrival**: it reported
+   that the robot is at the goal. A trial has at most one of these reports.
+5. **stuck**: the robot stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
+6. **timed_out**: the simulated time has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible`): a jump, a
 pose that is not a number, a clock that does not advance, and a fall. A robot has fallen if it is

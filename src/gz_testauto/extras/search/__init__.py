@@ -1,1 +1,1 @@
-"""Search for worlds in which planners fail, boundaries of failures, and small worlds with a failure."""
+"""Searches for failures of planners, boundaries of failures, and small worlds with a failure."""
