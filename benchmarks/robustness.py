@@ -5,7 +5,7 @@
     python3 benchmarks/robustness.py RESULTS --planners fgm fgm_improved --worlds 12 --repeats 0 \\
         --and-failures --simulator gazebo --out LINES
 
-Each stored trial of the first worlds is repeated with the small changes of `replay --perturb`, in
+Each stored trial of the first worlds is repeated with the small changes of `perturb`, in
 the simulator of RESULTS or in another one. There, the unchanged trial runs first. An outcome
 is fragile if at least one of its repeats has another outcome. Compares: the share of repeats with
 another outcome, the share of fragile outcomes of successes and of failures, and the share of trials

@@ -10,6 +10,7 @@ from faults import Fault, rejections
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.simulators.kinematic import KinematicSimulator
+from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.testing.executor_conformance import ExecutorConformance
 from gz_testauto.trial.executor import SimulatorIdentity, TrialStopped
 from gz_testauto.trial.lockstep import LockstepExecutor
@@ -174,7 +175,7 @@ class SeedsPlannersAlike(Executor):
     """An executor that uses the same seed in each trial."""
 
     def execute(self, trial, should_stop):
-        return super().execute(replace(trial, seed=0), should_stop)
+        return super().execute(replace(trial, numbers=RandomNumbers(seed=0)), should_stop)
 
 
 class SeedsPlannersByTheOrderOfTrials(Executor):
@@ -182,7 +183,7 @@ class SeedsPlannersByTheOrderOfTrials(Executor):
 
     def execute(self, trial, should_stop):
         self.trials += 1
-        return super().execute(replace(trial, seed=self.trials), should_stop)
+        return super().execute(replace(trial, numbers=RandomNumbers(seed=self.trials)), should_stop)
 
 
 # stopping

@@ -160,4 +160,4 @@ def test_a_campaign_in_worlds_of_a_source_is_continued_and_replayed(
     assert read_campaign(CampaignDirectory(out))[0] == spec
     with ResultStore.open(CampaignDirectory(out)) as store:
         replayed = open_for_replay(CampaignDirectory(out), store, require_trust)
-    assert replayed.trials[0].world == "world_0000"
+    assert replayed.trials[0].world.name == "world_0000"

@@ -266,7 +266,8 @@ def test_the_static_map_of_a_scenic_world_omits_drawn_objects(workshop, monkeypa
     assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]
     assert len(crates) == 2
-    grid = ready.static_map.grid(ready.static_map.inputs(records[1]))
+    static_map = ready.bed.static_map
+    grid = static_map.grid(static_map.inputs(records[1], trial.mission))
     assert all(grid.is_free(x, y) for x, y in crates)
     assert not grid.is_free(0.0, 3.9)  # the wall
 
