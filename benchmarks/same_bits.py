@@ -89,7 +89,7 @@ TUNE = (
     "tune {file} --planner dwa_fox --parameters {folder}/dwa_fox_space.yaml --budget 24"
     " --training-worlds 4 --simulator {simulator} --out {out}",
 )
-SET = ("benchmark fgm --only arena,crowd --worlds 2 --out {out}",)
+SET = ("benchmark fgm --only clutter,crowd --worlds 2 --out {out}",)
 COMPARISON = ("simulators compare {file} --out {out}",)
 # name, configuration file, commands, worlds embedded and in Gazebo, edits by file
 CASES = {

@@ -53,6 +53,8 @@ def sizes(source):
 def measured(checkout):
     """Return the sizes of a checkout from a process that imports it."""
     source = Path(checkout).resolve() / "src"
+    if not source.is_dir():
+        sys.exit(f"{checkout}: the folder is no checkout; use git worktree add for a revision")
     path = os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, __file__, "--json", str(source / "gz_testauto")]
     return json.loads(subprocess.check_output(command, env={**os.environ, "PYTHONPATH": path}))
