@@ -83,11 +83,6 @@ class PlannerSpec(LocatedSpec):
     name: str = Field(pattern=NAME)
     """Name of the planner in tables and in names of result files."""
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the settings of the planner, by name."""
-        raise NotImplementedError
-
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
         """Return the planner as another entry of a campaign, with further settings."""
         raise NotImplementedError
@@ -104,11 +99,6 @@ class BuiltinPlannerSpec(PlannerSpec):
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """Parameters of the planner's constructor. A value that starts with ``./``, ``../``,
     ``package://`` or ``file://`` is the path of a file."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the parameters."""
-        return self.parameters
 
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
         """Return the planner with another name and further parameters."""
@@ -139,11 +129,6 @@ class StackPlannerSpec(PlannerSpec):
     launch: LaunchSpec
     """A launch file, or only arguments, which are added to the arguments of
     ``stack.navigation``."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the arguments of the launch file."""
-        return self.launch.args
 
     def with_settings(self, name: str, settings: Mapping[str, Any]) -> Self:
         """Return the planner with another name and further arguments."""

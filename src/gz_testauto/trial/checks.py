@@ -129,7 +129,7 @@ def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
 
 
 def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
-    for planner in {id(trial.planner): bed.planner(trial) for trial in trials}.values():
+    for planner in {trial.planner.name: bed.planner(trial) for trial in trials}.values():
         with planner.locating("plugin", "parameters"):
             origin = planner_origin(planner.plugin, **planner.parameters)
         trained_in = origin.trained_in

@@ -126,8 +126,8 @@ def test_a_stored_policy_equals_the_original(tmp_path, kind, hidden, count):
     for name in ("a.npz", "b.npz"):
         write_policy(tmp_path / name, policy, described)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    back, told = read_policy(tmp_path / "a.npz")
-    assert told == described
+    back, stored = read_policy(tmp_path / "a.npz")
+    assert stored == described
     shown = encoded(TERMS, seen(random.uniform(0.2, 5.0, 8)))
     assert np.array_equal(back.act(shown), policy.act(shown))
     planner = make_planner("policy", file=str(tmp_path / "a.npz"))

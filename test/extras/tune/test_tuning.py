@@ -40,7 +40,8 @@ def campaign_file(folder, worlds=6, **changes):
 
 
 def alpha_of(entry):
-    return entry.settings.get("alpha_m", 0.3)
+    settings = entry.launch.args if hasattr(entry, "launch") else entry.parameters
+    return settings.get("alpha_m", 0.3)
 
 
 class Tune:
