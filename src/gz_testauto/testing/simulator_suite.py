@@ -6,7 +6,7 @@ the scene, whose sizes are known, and operations on a simulation that several su
 
 import re
 from pathlib import Path
-from typing import Callable, ClassVar, ContextManager, List, Optional, Set, Tuple
+from typing import Callable, ClassVar, ContextManager, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import pytest
@@ -158,8 +158,8 @@ def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Drive with changing commands until the robot touches the wall. Return the poses and scans
-    since time 0, as bytes."""
+    """Drive with changing commands until the robot touches the wall. Return the pose and the scan
+    after each control period since time 0, as bytes."""
     generator = np.random.default_rng(5)
     snapshots = [simulation.snapshot()]
     for _ in range(80):
@@ -169,10 +169,19 @@ def trace(simulation: Simulation) -> Tuple[bytes, ...]:
     rows = []
     for snapshot in snapshots:
         pose = snapshot.models["robot"].pose
-        rows.append(np.array([*pose.position, *pose.quaternion]).tobytes())
+        row = np.array([*pose.position, *pose.quaternion]).tobytes()
         if snapshot.scan is not None:
-            rows.append(np.asarray(snapshot.scan.ranges_m).tobytes())
+            row += np.asarray(snapshot.scan.ranges_m).tobytes()
+        rows.append(row)
     return tuple(rows)
+
+
+def assert_identical_traces(first: Sequence[bytes], second: Sequence[bytes]) -> None:
+    """Assert that two traces have the same bits, and name the first control period that differs.
+    pytest's explanation of ``first == second`` can take longer than the test may."""
+    assert len(first) == len(second), "the two runs have different numbers of control periods"
+    differing = [period for period, pair in enumerate(zip(first, second)) if pair[0] != pair[1]]
+    assert not differing, f"two equal runs differ from control period {differing[0]} on"
 
 
 def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
