@@ -1,10 +1,12 @@
-"""Print lines of code, verbs and options of checkouts, one column each.
+"""Print the sizes of checkouts: lines, words of docstrings, vague names, verbs and options.
 
     ./bootstrap exec python3 test/architecture/size.py               # this checkout
     git worktree add ../before HEAD~20
     ./bootstrap exec python3 test/architecture/size.py ../before .   # before and after
 
-Blank lines, comments, docstrings and imports are not counted. An option counts once for each verb.
+Code is counted without blank lines, comments, docstrings and imports. The words of docstrings are
+given per 100 lines of code, the vague names per 1,000 bound names. An option counts once for each
+verb.
 """
 
 import argparse
@@ -13,18 +15,59 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
+VAGUE = {"one", "found", "own", "others", "rest", "given", "taken"}
+COLUMNS = ("lines", "code", "words", "vague")
 
-def code_lines(path):
-    lines = path.read_text(encoding="utf-8").splitlines()
+
+def is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+
+
+def bound_names(tree):
+    """Return the names of all parameters and of all variables that are assigned."""
+    names = [
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(node, ast.Name)
+    ]
+    names += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    return [name.lstrip("_") for name in names if name not in ("self", "cls")]
+
+
+def measures(path):
+    """Return the counts of one module."""
+    text = path.read_text(encoding="utf-8")
+    lines, tree = text.splitlines(), ast.parse(text)
     omitted = {n for n, line in enumerate(lines, 1) if not line.partition("#")[0].strip()}
-    for node in ast.walk(ast.parse("\n".join(lines))):
-        is_text = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
-        if is_text or isinstance(node, (ast.Import, ast.ImportFrom)):
+    words = 0
+    for node in ast.walk(tree):
+        if is_docstring(node):
+            words += len(node.value.value.split())
+        if is_docstring(node) or isinstance(node, (ast.Import, ast.ImportFrom)):
             omitted.update(range(node.lineno, node.end_lineno + 1))
-    return len(lines) - len(omitted)
+    names = bound_names(tree)
+    return Counter(
+        lines=len(lines),
+        code=len(lines) - len(omitted),
+        words=words,
+        names=len(names),
+        vague=sum(name in VAGUE for name in names),
+    )
+
+
+def package_measures(source):
+    """Return the counts of each package, of each extra, of the core and of the whole source."""
+    counts = defaultdict(Counter)
+    for path in sorted(source.rglob("*.py")):
+        folders = path.relative_to(source).parts[:-1]
+        is_extra = folders[:1] == ("extras",)
+        group = "/".join(folders[: 1 + is_extra]) or "."
+        for name in (group, "ALL EXTRAS" if is_extra else "CORE", "TOTAL"):
+            counts[name] += measures(path)
+    return counts
 
 
 def options(parser):
@@ -34,29 +77,40 @@ def options(parser):
     return len(names - {"help", "version"}) + sum(map(options, commands))
 
 
-def sizes(source):
-    """Return the sizes of the imported package, whose folder is ``source``."""
+def sizes(checkout):
+    """Return the table of a checkout, whose package is imported, as rows of printed numbers."""
     from gz_testauto.cli.completion import parser_of_all_verbs
     from gz_testauto.cli.main import VERBS
 
-    lines = Counter()
-    for path in sorted(source.rglob("*.py")):
-        folders = path.relative_to(source).parts[:-1]
-        is_extra = folders[:1] == ("extras",)
-        for name in ("/".join(folders[: 1 + is_extra]), "ALL EXTRAS" if is_extra else "CORE"):
-            lines[name or "."] += code_lines(path)
-    total = lines["CORE"] + lines["ALL EXTRAS"]
-    counts = {"VERBS": len(VERBS.names()), "OPTIONS": options(parser_of_all_verbs({}))}
-    return {**lines, "TOTAL": total, **counts}
+    rows = {
+        name: [
+            str(count["lines"]),
+            str(count["code"]),
+            f"{100 * count['words'] / max(count['code'], 1):.0f}",
+            f"{1000 * count['vague'] / max(count['names'], 1):.1f}",
+        ]
+        for name, count in package_measures(checkout / "src" / "gz_testauto").items()
+    }
+    for folder in ("benchmarks", "test"):
+        files = list((checkout / folder).rglob("*.py"))
+        lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+        rows[f"{folder}/"] = [str(lines), "", "", ""]
+    pages = (checkout / "docs").rglob("*.md")
+    by_hand = (path for path in pages if "reference" not in path.parts)
+    words = sum(len(path.read_text(encoding="utf-8").split()) for path in by_hand)
+    rows["words in docs/ by hand"] = [str(words), "", "", ""]
+    rows["verbs"] = [str(len(VERBS.names())), "", "", ""]
+    rows["options"] = [str(options(parser_of_all_verbs({}))), "", "", ""]
+    return rows
 
 
 def measured(checkout):
     """Return the sizes of a checkout from a process that imports it."""
-    source = Path(checkout).resolve() / "src"
-    if not source.is_dir():
+    root = Path(checkout).resolve()
+    if not (root / "src").is_dir():
         sys.exit(f"{checkout}: the folder is no checkout; use git worktree add for a revision")
-    path = os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, __file__, "--json", str(source / "gz_testauto")]
+    path = os.pathsep.join([str(root / "src"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, __file__, "--json", str(root)]
     return json.loads(subprocess.check_output(command, env={**os.environ, "PYTHONPATH": path}))
 
 
@@ -64,6 +118,8 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--json"]:
         print(json.dumps(sizes(Path(sys.argv[2]))))
     else:
-        columns = list(map(measured, sys.argv[1:] or [Path(__file__).parents[2]]))
-        for name in sorted({name for column in columns for name in column}):
-            print(f"{name:28}", *(f"{column.get(name, 0):7}" for column in columns))
+        tables = list(map(measured, sys.argv[1:] or [Path(__file__).parents[2]]))
+        print(f"{'':28}", *(f"{name:>7}" for _ in tables for name in COLUMNS))
+        for name in dict.fromkeys(name for table in tables for name in table):
+            cells = [cell for table in tables for cell in table.get(name, [""] * len(COLUMNS))]
+            print(f"{name:28}", *(f"{cell:>7}" for cell in cells))

@@ -298,7 +298,10 @@ CHANGES = [
         changes=frozenset({SetModel}),
     ),
     change_fault(
-        "moves by the clock", PushesByTheClock, "test_equal_changes_give_bit_identical_poses", "differ"
+        "moves by the clock",
+        PushesByTheClock,
+        "test_equal_changes_give_bit_identical_poses",
+        "differ",
     ),
 ]
 globals().update(

@@ -737,7 +737,10 @@ FAULTS = [
     fault("saves the file again", SavesTheFileAgain, SAVED, "a", raises=(KeyError,)),
     fault("saves deleted models", SavesDeletedModels, SAVED, "deleted model was saved"),
     fault(
-        "noise of the clock", NoiseOfTheClock, "test_equal_calls_give_bit_identical_snapshots", "differ"
+        "noise of the clock",
+        NoiseOfTheClock,
+        "test_equal_calls_give_bit_identical_snapshots",
+        "differ",
     ),
     fault(
         "has served before",
