@@ -1,14 +1,15 @@
-"""Run fast tests in copies of the checkout from which extras were deleted.
+"""Prove that each extra can be deleted.
 
     ./bootstrap exec python3 test/architecture/without_extras.py          # as in bootstrap test
-    ./bootstrap exec python3 test/architecture/without_extras.py scenic   # delete only this one
+    ./bootstrap exec python3 test/architecture/without_extras.py scenic   # fast tests without it
     ./bootstrap exec python3 test/architecture/without_extras.py scenic -- test/campaign -x
 
-Without arguments, the fast tests of the core run in a copy without extras, and those of each extra
-in a copy whose only extra it is. So no test depends on another extra, and each extra can be
-deleted. In a copy without an extra NAME, these files are missing: ``src/gz_testauto/extras/NAME``,
-``test/extras/NAME``, ``docs/NAME.md``, ``docs/reference/NAME.md``, ``config/NAME``, and if the
-extra has a node, ``scripts/NAME`` and ``test/ros/NAME.test``. The exit status is 1 if a test fails.
+Without arguments: in a copy of the checkout without extras, all modules can be imported, all tests
+can be collected, and the fast tests of the folders ``SMOKE`` pass. Then, with each extra as the
+only one, its modules and plug-ins can be imported and its tests collected. An extra NAME consists
+of ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md``,
+``docs/reference/NAME.md``, ``config/NAME``, and if it has a node, ``scripts/NAME`` and
+``test/ros/NAME.test``. The exit status is 1 if something fails.
 """
 
 import argparse
@@ -19,50 +20,57 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXTRAS = CHECKOUT / "src" / "gz_testauto" / "extras"
 FAST = ("-m", "not slow and not gazebo and not gazebo_ros and not ros")
+SMOKE = ("test/campaign", "test/cli", "test/spec")
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.registry import extra_plugins, load_object
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    try:
+        importlib.import_module(module.name)
+    except MissingDependencyError as error:  # a library that is too large for the tests
+        print(f"not imported: {module.name}: {error}")
+for plugins in extra_plugins().values():
+    for _, reference in plugins.values():
+        load_object(reference)
+"""
 
 
-def copy_without(extras, place):
-    """Copy the tracked files into ``place``, except the files of the extras."""
+def files_of(extra):
+    """Return the beginnings of the paths of an extra's files."""
+    return (
+        f"src/gz_testauto/extras/{extra}/",
+        f"test/extras/{extra}/",
+        f"docs/{extra}.md",
+        f"docs/reference/{extra}.md",
+        f"config/{extra}/",
+        f"scripts/{extra}",
+        f"test/ros/{extra}.test",
+    )
+
+
+def copy_files(place, is_copied):
+    """Copy the tracked files whose path fulfills a condition into ``place``."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
         check=True,
     )
-    deleted = tuple(
-        path
-        for extra in extras
-        for path in (
-            f"src/gz_testauto/extras/{extra}/",
-            f"test/extras/{extra}/",
-            f"docs/{extra}.md",
-            f"docs/reference/{extra}.md",
-            f"config/{extra}/",
-            f"scripts/{extra}",
-            f"test/ros/{extra}.test",
-        )
-    )
     for name in filter(None, listed.stdout.decode().split("\0")):
         source = CHECKOUT / name
-        if name.startswith(deleted) or not source.is_file():
-            continue
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        copy_compiled(source.parent, (place / name).parent)
-        shutil.copy2(str(source), str(place / name))
-    for generated in ("msg", "srv"):  # built by catkin, not in the checkout
-        try:
-            module = importlib.import_module(f"gz_testauto.{generated}")
-        except ImportError:
-            continue
-        (place / "src" / "gz_testauto" / generated).symlink_to(Path(module.__file__).parent)
-    subprocess.run(["git", "init", "--quiet", str(place)], check=True)
-    subprocess.run(["git", "add", "--all"], cwd=place, check=True)
+        if source.is_file() and is_copied(name):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            copy_compiled(source.parent, (place / name).parent)
+            shutil.copy2(str(source), str(place / name))
 
 
 def copy_compiled(folder, copy):
@@ -76,59 +84,77 @@ def copy_compiled(folder, copy):
             shutil.copy2(str(source), str(copy / "__pycache__" / source.name))
 
 
-def pytest(place, arguments):
-    """Run pytest in the copy; returns the exit status and the output."""
+def copy_without(extras, place):
+    """Copy the checkout without some extras, as a git repository with the generated messages."""
+    deleted = tuple(beginning for extra in extras for beginning in files_of(extra))
+    copy_files(place, lambda name: not name.startswith(deleted))
+    for generated in ("msg", "srv"):  # built by catkin, not in the checkout
+        try:
+            module = importlib.import_module(f"gz_testauto.{generated}")
+        except ImportError:
+            continue
+        (place / "src" / "gz_testauto" / generated).symlink_to(Path(module.__file__).parent)
+    subprocess.run(["git", "init", "--quiet", str(place)], check=True)
+    subprocess.run(["git", "add", "--all"], cwd=place, check=True)
+
+
+def passes(title, place, *commands):
+    """Return whether all commands succeed in a copy; print the output of the first that fails."""
     paths = [str(place / "src"), os.environ.get("PYTHONPATH", "")]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    ran = subprocess.run(
-        command,
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    for command in commands:
+        process = subprocess.run(
+            command,
+            cwd=place,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        lines = process.stdout.strip().splitlines()
+        if process.returncode:
+            print(f"{title}: FAILED: {command[-1]}", *lines[-40:], sep="\n", flush=True)
+            return False
+    print(f"{title}: {lines[-1]}", flush=True)
+    return True
+
+
+def import_all(package):
+    return [sys.executable, "-c", IMPORT_ALL, package]
+
+
+def collect(folder):
+    return [*PYTEST, "--collect-only", folder]
+
+
+def prove_all(place):
+    """Yield for the core and for each extra whether it works without the other extras."""
+    extras = sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
+    copy_without(extras, place)
+    yield passes(
+        "core alone", place, import_all("gz_testauto"), collect("test"), [*PYTEST, *FAST, *SMOKE]
     )
-    return ran.returncode, ran.stdout
-
-
-def check(title, deleted, arguments):
-    """Return whether pytest passes without some extras; print the output of a failure."""
-    with tempfile.TemporaryDirectory(prefix="without_extras_") as folder:
-        copy_without(deleted, Path(folder))
-        status, output = pytest(Path(folder), arguments)
-    lines = output.strip().splitlines()
-    if status:
-        print(f"{title}: FAILED", *lines[-40:], sep="\n", flush=True)
-    else:
-        print(f"{title}: {lines[-1]}", flush=True)
-    return status == 0
+    for extra in extras:
+        copy_files(place, lambda name: name.startswith(files_of(extra)))  # noqa: B023
+        package, tests = f"gz_testauto.extras.{extra}", f"test/extras/{extra}"
+        yield passes(f"core and {extra}", place, import_all(package), collect(tests))
+        shutil.rmtree(str(place / "src" / "gz_testauto" / "extras" / extra))
 
 
 def main():
-    own, further = sys.argv[1:], []
-    if "--" in own:
-        own, further = own[: own.index("--")], own[own.index("--") + 1 :]
+    names, further = sys.argv[1:], []
+    if "--" in names:
+        names, further = names[: names.index("--")], names[names.index("--") + 1 :]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("extras", nargs="*", help="extras to delete in turn")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
-    arguments = parser.parse_args(own)
-    every = sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
-    checks = [
-        (f"without {name}", [name], further or [*FAST, "test"]) for name in arguments.extras
-    ] or [
-        ("core alone", every, [*FAST, "test"]),
-        *(
-            (
-                f"core and {name}",
-                [one for one in every if one != name],
-                [*FAST, f"test/extras/{name}"],
-            )
-            for name in every
-        ),
-    ]
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        passed = list(pool.map(lambda one: check(*one), checks))
-    return 0 if all(passed) else 1
+    parser.add_argument("extras", nargs="*", help="run the fast tests without these extras")
+    extras = parser.parse_args(names).extras
+    with tempfile.TemporaryDirectory(prefix="without_extras_") as folder:
+        place = Path(folder)
+        if extras:
+            copy_without(extras, place)
+            tests = [*PYTEST, *(further or [*FAST, "test"])]
+            return 0 if passes(f"without {', '.join(extras)}", place, tests) else 1
+        return 0 if all(list(prove_all(place))) else 1
 
 
 if __name__ == "__main__":

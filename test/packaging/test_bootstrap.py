@@ -227,9 +227,11 @@ def test_parts_of_bootstrap_test_run_in_parallel(machine):
         "prepare_parts;"
         'start_part first bash -c "echo first begins; sleep 2; echo first ends";'
         'start_part second bash -c "echo second; exit 3";'
-        "end_parts; conclude fine"
+        "end_parts; conclude fine",
+        PROGRESS_S="1",
     )
     assert done.returncode == 1
+    assert re.search(r"\d s  first: first begins$", done.stdout, re.MULTILINE)
     shown = [line for line in done.stdout.splitlines() if line[:5] in ("first", "secon")]
     assert shown == ["second", "first begins", "first ends"]
     assert re.search(r"^FAILED +\d+ s  second$", done.stdout, re.MULTILINE)
