@@ -1,8 +1,4 @@
-"""Recordings of a planner in the worlds of an environment, for imitation learning.
-
-This module defines the file (``.npz``). For each control period, it contains the vector that a
-policy would receive, and the action that results in the planner's command.
-"""
+"""Recordings of a planner in the worlds of an environment, for imitation learning."""
 
 import contextlib
 import io
@@ -30,16 +26,17 @@ from gz_testauto.trial.outcome import Outcome
 MOST_UNPACKED_BYTES = 1_000_000_000
 """Largest size (bytes) of demonstrations in memory."""
 
+# The hyperbolic tangent of the output layer never reaches 1.
 LARGEST = 0.999
-"""Largest absolute value of an action that a cloned policy imitates, since the hyperbolic tangent
-of its output layer never reaches 1."""
+"""Largest absolute value of an action that a cloned policy imitates."""
 
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
     """The control periods of the recorded episodes of a planner: the observation vectors (n, size),
-    the actions (n, 2), and the index of each period's episode (n,). ``worlds`` (e,) are the worlds
-    of the episodes. ``reached`` (e,) is True for an episode that reached its goal."""
+    the actions (n, 2) that result in the planner's commands, and the index of each period's episode
+    (n,). ``worlds`` (e,) are the worlds of the episodes. ``reached`` (e,) is True for an episode
+    that reached its goal."""
 
     observations: np.ndarray
     actions: np.ndarray
@@ -48,7 +45,6 @@ class Demonstrations:
     reached: np.ndarray
 
     def write(self, path: Path) -> None:
-        """Write the demonstrations as an ``.npz`` file."""
         with reporting_disk(path):
             make_directory(path.parent)
             buffer = io.BytesIO()
@@ -57,7 +53,7 @@ class Demonstrations:
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Read a file of demonstrations. Raises ``SpecError`` for a file that cannot be read."""
+        """Raise ``SpecError`` for a file that cannot be read."""
         try:
             arrays = read_arrays(path, MOST_UNPACKED_BYTES)
             return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
@@ -74,15 +70,14 @@ def record(
     worlds: Sequence[int],
     report: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
-    """Run a planner in the worlds with the given indices, counted from 0, and return its
-    demonstrations. ``report`` is called with the world and the outcome after each trial. Raises
-    ``SpecError`` for an unknown planner or world, and ``SimulatorError`` if the simulator fails."""
+    """Run a planner in the worlds with these indices, counted from 0. Raise ``SpecError`` for an
+    unknown planner or world, and ``SimulatorError`` if the simulator fails."""
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
     period_s = prepared.bed.spec.control_period_s
     executor = LockstepExecutor(prepared.bed, start_simulator)
     executor.open()
-    drives: List[_Witness] = []
+    witnesses: List[_Witness] = []
     reached: List[bool] = []
     try:
         for trial in trials:
@@ -90,7 +85,7 @@ def record(
             loaded = executor.load_trial(trial, planner=witness)
             with contextlib.closing(loaded.actors):
                 result = run_trial(loaded.simulation, loaded.robots, period_s, lambda: False)
-            drives.append(witness)
+            witnesses.append(witness)
             reached.append(result.outcome.success)
             report(trial.world.name, result.outcome)
     finally:
@@ -98,18 +93,20 @@ def record(
     size = prepared.interface().encoder.size
     return Demonstrations(
         observations=np.array(
-            [shown for one in drives for shown in one.shown], dtype=np.float32
+            [shown for witness in witnesses for shown in witness.shown], dtype=np.float32
         ).reshape(-1, size),
-        actions=np.array([done for one in drives for done in one.done]).reshape(-1, ACTIONS),
-        episodes=np.repeat(np.arange(len(drives)), [len(one.done) for one in drives]),
+        actions=np.array([done for witness in witnesses for done in witness.done]).reshape(
+            -1, ACTIONS
+        ),
+        episodes=np.repeat(np.arange(len(witnesses)), [len(witness.done) for witness in witnesses]),
         worlds=np.array(worlds, dtype=np.int64),
         reached=np.array(reached),
     )
 
 
 class _Witness(LocalPlanner):
-    """A planner that returns the commands of another planner. In each control period, it records
-    the vector that a policy would receive (``shown``) and the action of the command (``done``)."""
+    """A planner that returns the commands of another planner, and records the vectors that a policy
+    would receive (``shown``) and the actions of the commands (``done``)."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
@@ -131,7 +128,7 @@ class _Witness(LocalPlanner):
 
 def cloned(demonstrations: Demonstrations) -> LinearPolicy:
     """Return the linear policy that fits the actions of the successful episodes with the least
-    squared error. Raises ``SpecError`` if no episode reached its goal."""
+    squared error. Raise ``SpecError`` if no episode reached its goal."""
     kept = demonstrations.reached[demonstrations.episodes]
     shown = demonstrations.observations[kept].astype(float)
     if len(shown) < 2:

@@ -1,8 +1,5 @@
-"""An episode: a trial whose commands the caller computes.
-
-An episode is identical, bit by bit, to the trial of a campaign with the planner ``policy``. Both
-load the same scene, and use the same termination rules, observation vectors and velocity commands.
-"""
+"""Episodes: trials whose commands the caller computes. An episode is identical, bit by bit, to the
+trial of a campaign with the planner ``policy``."""
 
 import json
 import math
@@ -47,9 +44,8 @@ class PreparedEnvironment:
     instance can be pickled for worker processes."""
 
     def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
-        """Generate or copy the worlds. Raises the exceptions of
-        :func:`~gz_testauto.campaign.world_source.gather_worlds`, and ``SpecError`` for an invalid
-        start or goal."""
+        """Raise the exceptions of :func:`~gz_testauto.campaign.world_source.gather_worlds`, and
+        ``SpecError`` for an invalid start or goal."""
         self.spec = spec
         _require_own(folder, spec)
         run_by = with_simulator(spec)
@@ -67,8 +63,7 @@ class PreparedEnvironment:
     ) -> "PreparedEnvironment":
         """Return ``environment`` if it is already prepared, or prepare the environment in this YAML
         file. Generated worlds are stored in the folder ``worlds``; the default is a folder next to
-        the file, with the name of the file. Raises ``SpecError`` with file, line and field for an
-        invalid file."""
+        the file, with the name of the file."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -76,13 +71,11 @@ class PreparedEnvironment:
         return cls(load(file, EnvironmentCampaignSpec), folder)
 
     def interface(self) -> PolicyInterface:
-        """Return a new converter between a policy and the robot."""
         environment = self.spec.environment
         terms = [term.named for term in environment.observations]
         return PolicyInterface(terms, environment.safety_filter)
 
     def rules(self) -> EpisodeRules:
-        """Return new instances of the reward and termination terms."""
         environment = self.spec.environment
         return EpisodeRules(
             [term.named for term in environment.rewards],
@@ -91,15 +84,16 @@ class PreparedEnvironment:
 
     @property
     def learners(self) -> Tuple[int, ...]:
-        """Return the indices of all robots that a policy can control: the first robot (0), and the
+        """Return the indices of the robots that a policy can control: the first robot (0), and the
         robots without a planner."""
-        others = (number for number, one in enumerate(self.spec.robots, 1) if not one.planner)
-        return (0, *others)
+        robot_indices = (
+            index for index, robot in enumerate(self.spec.robots, 1) if not robot.planner
+        )
+        return (0, *robot_indices)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
         """Return the indices of the worlds in which an episode can run after ``steps`` control
-        periods of training. Without a curriculum these are all worlds; with a curriculum, they are
-        sorted from easy to hard."""
+        periods of training, from easy to hard if there is a curriculum."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -114,8 +108,6 @@ class PreparedEnvironment:
         return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
-        """Return the description that is stored with a policy that was trained in this
-        environment: its kind, its observations, its safety filter and its training."""
         return PolicyCard(
             kind=kind,
             observations=[
@@ -134,8 +126,8 @@ class PreparedEnvironment:
         return sorted({world.sha256 for world in self.campaign.worlds})
 
     def trial(self, world: int, repetition: int = 0) -> Trial:
-        """Return the trial of a world, counted from 0, with any repetition from 0. Raises
-        ``SpecError`` for an invalid world or repetition."""
+        """Return the trial of a world, counted from 0. Raise ``SpecError`` for an invalid world or
+        repetition."""
         if not 0 <= world < len(self.campaign.worlds):
             raise SpecError(
                 f"campaign {self.spec.name}: world is {world}; it must be from 0 to "
@@ -154,12 +146,14 @@ class PreparedEnvironment:
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
     ) -> Trial:
         """Return a random trial for an episode after ``steps`` control periods of training.
-        ``options`` can specify ``world`` and ``repetition``, which are drawn otherwise."""
-        given = options or {}
+        ``options`` can specify its ``world`` and ``repetition``."""
+        requested = options or {}
         allowed = self.worlds_after(steps)
         world = allowed[int(random.integers(len(allowed)))]
         repetition = int(random.integers(MOST_REPETITIONS))
-        return self.trial(int(given.get("world", world)), int(given.get("repetition", repetition)))
+        return self.trial(
+            int(requested.get("world", world)), int(requested.get("repetition", repetition))
+        )
 
     @property
     def _planner(self) -> PlannerSpec:
@@ -168,8 +162,7 @@ class PreparedEnvironment:
 
 
 WORLDS_OF = ".environment.json"
-"""Suffix of a file next to a folder of generated worlds, which contains the specification of these
-worlds. Its name starts with the name of the folder."""
+"""Suffix of the file next to a folder of generated worlds that contains their specification."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
@@ -212,18 +205,16 @@ def _hardness(world: WorldRecord, by: str) -> float:
 
 
 class EpisodeRunner:
-    """A runner of the episodes of one environment, which run one after the other in one
-    simulator."""
+    """A runner of the episodes of one environment, one after the other in one simulator."""
 
     def __init__(self, prepared: PreparedEnvironment) -> None:
-        """Create the runner. The simulator starts with the first episode."""
         self._prepared = prepared
         self._executor = LockstepExecutor(prepared.bed, start_simulator)
-        self._open = False
+        self._open = False  # the simulator starts with the first episode
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Start an episode, and stop the previous episode if it still runs. Raises
+        """Start an episode, and stop the previous episode if it still runs. Raise
         ``SimulatorError`` if the simulator fails."""
         if not self._open:
             self._executor.open()
@@ -233,13 +224,11 @@ class EpisodeRunner:
         return self._current
 
     def end(self) -> None:
-        """Stop the current episode if it still runs."""
         current, self._current = self._current, None
         if current is not None:
             current.close()
 
     def close(self) -> None:
-        """Close the simulator."""
         self.end()
         self._open = False
         self._executor.close()
@@ -248,9 +237,9 @@ class EpisodeRunner:
 class Agent:
     """A robot of an episode whose commands the caller computes.
 
-    ``shown`` is the current observation vector of the policy. ``verdict`` is the end of the robot's
-    trial, None while the trial runs. ``goal_is_new`` is True at the start, and after a step in
-    which the robot reached a goal and received the next. A policy with memory must be reset then.
+    ``shown`` is the current observation vector of the policy. ``goal_is_new`` is True at the start,
+    and after a step in which the robot reached a goal and received the next. A policy with memory
+    must be reset then.
     """
 
     def __init__(
@@ -272,12 +261,11 @@ class Agent:
 
     @property
     def time_s(self) -> float:
-        """Return the simulated time since the start of the episode (s)."""
+        """Return the simulated time (s) since the start of the episode."""
         return self._observation.time_s
 
     @property
     def terminated(self) -> bool:
-        """Return whether the robot's trial has a terminal outcome."""
         return self.verdict is not None and self.verdict.outcome.declaration.terminal
 
     @property
@@ -287,22 +275,19 @@ class Agent:
         return self.verdict is not None and not self.terminated
 
     def command(self, action: np.ndarray) -> None:
-        """Set the action for the next control period. It has no effect if the robot's trial has
-        ended. Raises ``ValueError`` for an invalid action."""
+        """Set the action for the next control period. Raise ``ValueError`` for an invalid
+        action."""
         if self.verdict is None:
             self._command = self._interface.command(action, self._observation)
 
     def send_command(self, simulation: Simulation) -> None:
-        """Send the current velocity command to the simulation, or zero velocity if the robot's
-        trial has ended."""
         if self.verdict is None:
             self._robot.command(self._command, simulation)
         else:
             self._robot.stop(simulation)
 
     def observe(self, snapshot: Snapshot) -> float:
-        """Process the snapshot at the end of a control period, and return the reward. The reward is
-        0 if the robot's trial had already ended."""
+        """Process the snapshot at the end of a control period, and return the reward."""
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._true_observation
@@ -324,13 +309,12 @@ class Agent:
         return reward
 
     def result(self) -> TrialResult:
-        """Return the result of the robot's trial, as a campaign stores it. The trial must have
-        ended."""
+        """Return the result of the robot's trial, which must have ended, as a campaign stores
+        it."""
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
 
     def _look(self, snapshot: Snapshot) -> None:
-        """Store the observation of the policy, and the true observation for rewards."""
         self._true_observation = in_message_precision(self._robot.true_observation(snapshot))
         self._observation = self._robot.estimated(self._true_observation)
 
@@ -342,7 +326,7 @@ class Agent:
 
 
 class Episode:
-    """An episode: one trial that is executed step by step.
+    """One trial that is executed step by step.
 
     ``agents`` are the robots whose commands the caller computes: the first robot alone or, with
     ``every``, all robots without a planner too. The other robots use their planners.
@@ -361,36 +345,33 @@ class Episode:
         self._simulation, robots, self._actors = executor.load_trial(trial, show_objects=shows)
         self._snapshot = self._simulation.snapshot()
         learners = prepared.learners if every else (0,)
-        self.agents = tuple(Agent(prepared, robots[one], self._snapshot) for one in learners)
-        self._others = [one for number, one in enumerate(robots) if number not in learners]
-        for other in self._others:
-            other.observe(self._snapshot)
+        self.agents = tuple(Agent(prepared, robots[index], self._snapshot) for index in learners)
+        self._others = [robot for index, robot in enumerate(robots) if index not in learners]
+        for robot in self._others:
+            robot.observe(self._snapshot)
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the trials of all agents have ended."""
         return all(agent.verdict is not None for agent in self.agents)
 
     def step(self, *actions: np.ndarray) -> List[float]:
-        """Execute one control period with an action for each agent, and return the rewards. The
-        action of an agent whose trial has ended has no effect. Raises ``ValueError`` for an invalid
-        action, and ``SimulatorError`` if the simulator fails."""
+        """Execute one control period with an action for each agent, and return the rewards. Raise
+        ``ValueError`` for an invalid action, and ``SimulatorError`` if the simulator fails."""
         assert not self.has_ended, "the episode has not ended"
         for agent, action in zip(self.agents, actions):
             agent.command(action)
         for agent in self.agents:
             agent.send_command(self._simulation)
-        for other in self._others:
-            other.run_cycle(self._simulation, self._snapshot)
+        for robot in self._others:
+            robot.run_cycle(self._simulation, self._snapshot)
         self._snapshot = self._simulation.step(self._period_s)
-        for other in self._others:
-            other.observe(self._snapshot)
+        for robot in self._others:
+            robot.observe(self._snapshot)
         return [agent.observe(self._snapshot) for agent in self.agents]
 
     def info(self, agent: Agent) -> Dict[str, Any]:
-        """Return Gymnasium's ``info`` of an agent: world, repetition and time, and after the end of
-        its trial also outcome, detail and metrics."""
-        found: Dict[str, Any] = {
+        """Return Gymnasium's ``info`` of an agent."""
+        info: Dict[str, Any] = {
             "world": self.trial.world.name,
             "repetition": self.trial.repetition,
             "time_s": agent.time_s,
@@ -399,14 +380,12 @@ class Episode:
         if agent.verdict is not None:
             result, bed = self.result(agent), self._prepared.bed
             metrics = measure(result.recording, bed.metric_context, bed.metrics)
-            found.update(outcome=result.outcome.value, detail=result.detail, metrics=metrics)
-        return found
+            info.update(outcome=result.outcome.value, detail=result.detail, metrics=metrics)
+        return info
 
     def result(self, agent: Agent) -> TrialResult:
-        """Return the result of an agent's trial, as a campaign stores it. The trial must have
-        ended."""
+        """Return the result of an agent's trial, which must have ended, as a campaign stores it."""
         return agent.result().with_values(self._actors.numbers)
 
     def close(self) -> None:
-        """Stop the actors of the episode. Idempotent."""
         self._actors.close()

@@ -33,8 +33,7 @@ except ImportError as missing:
     ) from missing
 
 ID = "gz_testauto/Navigation-v0"
-"""Name of :class:`NavigationEnv` for ``gymnasium.make``, registered when this module is
-imported."""
+"""Name of :class:`NavigationEnv` for ``gymnasium.make``."""
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
@@ -57,12 +56,10 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """Prepare an environment. ``environment`` is a YAML file (``docs/learning.md``) or a
-        prepared environment. Generated worlds are stored in the folder ``worlds``; the default is a
-        folder next to the file, with the name of the file.
-
-        Raises ``SpecError`` with file, line and field for an invalid file.
-        """
+        """Prepare an environment, a YAML file (``docs/learning.md``) or a prepared environment.
+        Generated worlds are stored in the folder ``worlds``; the default is a folder next to the
+        file, with the name of the file. Raise ``SpecError`` with file, line and field for an
+        invalid file."""
         self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
@@ -74,15 +71,15 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """Start an episode, and return its first observation and info. Raises ``SimulatorError`` if
-        the simulator fails, and ``SpecError`` for a world that does not exist."""
+        """Start an episode. Raise ``SimulatorError`` if the simulator fails, and ``SpecError`` for
+        a world that does not exist."""
         super().reset(seed=seed)
         trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)
         return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
 
     def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
-        """Execute one control period. Raises ``ValueError`` for an action with a wrong shape or
+        """Execute one control period. Raise ``ValueError`` for an action with a wrong shape or
         without finite numbers, ``ResetNeeded`` after the end of the episode, and ``SimulatorError``
         if the simulator fails."""
         episode = self._episode
@@ -96,7 +93,6 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         return agent.shown, reward, agent.terminated, agent.truncated, info
 
     def close(self) -> None:
-        """Close the simulator."""
         self._episode = None
         self._runner.close()
 
@@ -122,7 +118,7 @@ def vector_env(
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be at least 1")
-    prepared = PreparedEnvironment.of(environment, worlds)  # worlds are generated once, before
+    prepared = PreparedEnvironment.of(environment, worlds)  # before the processes start
     try:
         mode = AutoresetMode(autoreset)
     except ValueError as error:

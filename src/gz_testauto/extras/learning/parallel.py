@@ -37,8 +37,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """Prepare an environment as ``NavigationEnv`` does. Also raises ``SpecError`` for a
-        campaign with only one robot without a planner."""
+        """Prepare an environment as ``NavigationEnv`` does. Raise ``SpecError`` also for a campaign
+        with only one robot without a planner."""
         self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self.render_mode = None
         if len(prepared.learners) < 2:
@@ -51,7 +51,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         self._steps = 0
         self._random = np.random.default_rng()
         robots = prepared.bed.robots
-        self.possible_agents: List[str] = [robots[one].robot.name for one in prepared.learners]
+        self.possible_agents: List[str] = [robots[index].robot.name for index in prepared.learners]
         self.agents: List[str] = []
         size = prepared.interface().encoder.size
         self.observation_spaces = {
@@ -62,27 +62,24 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         }
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """Return the observation space, which is the same for all agents."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Box:
-        """Return the action space, which is the same for all agents."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[Dict[str, np.ndarray], Dict[str, Dict[str, Any]]]:
-        """Start an episode as ``NavigationEnv.reset`` does, and return the observations and infos
-        of all agents."""
+        """Start an episode as ``NavigationEnv.reset`` does."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
         trial = self.prepared.drawn_trial(self._random, self._steps, options)
         self._episode = episode = self._runner.begin(trial, every=True)
         self.agents = list(self.possible_agents)
-        found = dict(zip(self.agents, episode.agents))
+        agents = dict(zip(self.agents, episode.agents))
         return (
-            {name: agent.shown for name, agent in found.items()},
-            {name: episode.info(agent) for name, agent in found.items()},
+            {name: agent.shown for name, agent in agents.items()},
+            {name: episode.info(agent) for name, agent in agents.items()},
         )
 
     def step(
@@ -94,8 +91,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         Dict[str, bool],
         Dict[str, Dict[str, Any]],
     ]:
-        """Execute one control period with an action for each of ``agents``. Raises ``ValueError``
-        for an invalid or missing action."""
+        """Execute one control period. Raise ``ValueError`` for an invalid or missing action."""
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset before step")
@@ -103,13 +99,13 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         if lacking:
             raise ValueError(f"the actions do not contain the agents {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
-        given = [np.asarray(actions.get(name, nothing)) for name in self.possible_agents]
+        ordered_actions = [np.asarray(actions.get(name, nothing)) for name in self.possible_agents]
         self._steps += 1
-        rewards = dict(zip(self.possible_agents, episode.step(*given)))
-        found = dict(zip(self.possible_agents, episode.agents))
-        stepped = {name: found[name] for name in self.agents}
+        rewards = dict(zip(self.possible_agents, episode.step(*ordered_actions)))
+        agents = dict(zip(self.possible_agents, episode.agents))
+        stepped = {name: agents[name] for name in self.agents}
         infos = {name: episode.info(agent) for name, agent in stepped.items()}
-        self.agents = [name for name in self.agents if found[name].verdict is None]
+        self.agents = [name for name in self.agents if agents[name].verdict is None]
         if episode.has_ended:
             episode.close()
         return (
@@ -121,9 +117,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def render(self) -> None:
-        """Do nothing. The report of a campaign shows the trajectories."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Close the simulator."""
         self._episode = None
         self._runner.close()

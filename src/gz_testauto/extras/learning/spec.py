@@ -1,17 +1,4 @@
-"""A campaign with a learning environment.
-
-This module defines ``environment:``, in addition to the keys of other campaigns::
-
-    environment:
-      observations: [{term: lidar, beams: 24}, plan]
-      safety_filter: {margin_m: 0.05}
-      rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
-      terminations: [{term: off_plan, max_distance_m: 4.0}]
-      curriculum: {criterion: density, share: 0.25, steps: 50000}
-      ppo: {steps: 100000}
-
-The default of ``planners`` is one placeholder for a policy, that of ``simulator`` is ``embedded``.
-"""
+"""A campaign with a learning environment, the key ``environment``."""
 
 from typing import Any, Dict, Optional, Tuple
 
@@ -47,17 +34,16 @@ class TermSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _parameters_are_beside_it(cls, data: Any) -> Any:
+    def _separate_parameters(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"term": data}
         if not isinstance(data, dict) or set(data) == {"term", "parameters"}:
             return data
-        rest = {name: value for name, value in data.items() if name != "term"}
-        return {**({"term": data["term"]} if "term" in data else {}), "parameters": rest}
+        parameters = {name: value for name, value in data.items() if name != "term"}
+        return {**({"term": data["term"]} if "term" in data else {}), "parameters": parameters}
 
     @property
     def named(self) -> Named:
-        """Return the name and the parameters of the term."""
         return self.term, dict(self.parameters)
 
 
@@ -65,11 +51,8 @@ Terms = Annotated[Tuple[TermSpec, ...], BeforeValidator(as_tuple)]
 
 
 class CurriculumSpec(Spec):
-    """A curriculum from easy worlds to all worlds.
-
-    Training starts with the easiest ``share`` of the worlds. The share increases linearly, and all
-    worlds are used after ``steps`` control periods.
-    """
+    """A curriculum from easy worlds to all worlds: the share of the easiest worlds increases
+    linearly."""
 
     criterion: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
     """Measure of the difficulty of a world. A world with a lower density, a larger clearance, a

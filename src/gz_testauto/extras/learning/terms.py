@@ -1,8 +1,7 @@
 """The reward of a policy and additional terminations of episodes, which consist of terms.
 
-This module contains the built-in terms. Packages register others under ``gz_testauto.rewards`` and
-``gz_testauto.terminations``. The parameters of a term are the keyword arguments of its constructor,
-each with a default value.
+Packages register terms under ``gz_testauto.rewards`` and ``gz_testauto.terminations``. Their
+parameters are the keyword arguments of the constructor, each with a default value.
 """
 
 import abc
@@ -36,13 +35,13 @@ REWARDS = Registry(
 TERMINATIONS = Registry("termination", {"off_plan": f"{_HERE}:OffPlan"})
 
 FOLLOWED_M = 2.0
-"""Length (m) of the global plan, before and after the last nearest point, in which the next point
-nearest to the robot is searched."""
+"""Length (m) of the global plan, before and after the last nearest point, in which the next nearest
+point is searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """A transition from one observation to the next: one control period of ``duration_s``.
+    """One control period of ``duration_s``.
 
     ``before`` and ``after`` are the observations with the true pose. ``command`` is the executed
     velocity command, and ``outcome`` the outcome of the episode, None while it runs.
@@ -74,12 +73,10 @@ class PlanProgress(RewardTerm):
     reward 0."""
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`RewardTerm.begin`."""
         self._follower = WaypointFollower(task.waypoints_m, FOLLOWED_M)
         self._left_m = self._follower.remaining_m
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         pose, before_m = transition.after.pose, self._left_m
         self._follower.target(pose.x_m, pose.y_m)
         self._left_m = self._follower.remaining_m
@@ -90,7 +87,6 @@ class Reached(RewardTerm):
     """Success: 1 when the robot reaches its last goal."""
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         return float(transition.outcome is not None and transition.outcome.success)
 
 
@@ -98,7 +94,6 @@ class Collided(RewardTerm):
     """Crash: 1 when the robot collides or tips over."""
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         outcome = transition.outcome
         return float(outcome is not None and outcome.declaration.crash)
 
@@ -107,7 +102,6 @@ class GivenUp(RewardTerm):
     """Failure without a crash: 1 when the robot is stuck or out of time."""
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         outcome = transition.outcome
         return float(outcome is not None and not outcome.declaration.terminal)
 
@@ -116,7 +110,6 @@ class Time(RewardTerm):
     """Duration (s) of the control period."""
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         return transition.duration_s
 
 
@@ -129,7 +122,6 @@ class Near(RewardTerm):
         self._within_m = range_m
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         scan = transition.after.scan
         if scan is None or not len(scan.ranges_m):
             return 0.0
@@ -141,7 +133,6 @@ class Turning(RewardTerm):
     """Commanded change of yaw (rad) in the control period."""
 
     def value(self, transition: Transition) -> float:
-        """Implement :meth:`RewardTerm.value`."""
         return abs(transition.command.angular_radps) * transition.duration_s
 
 
@@ -164,21 +155,17 @@ class OffPlan(TerminationTerm):
         self._max_distance_m = max_distance_m
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`TerminationTerm.begin`."""
         self._plan = shapely.LineString(task.waypoints_m)
 
     def reason(self, transition: Transition) -> Optional[str]:
-        """Implement :meth:`TerminationTerm.reason`."""
         pose = transition.after.pose
         away_m = float(self._plan.distance(shapely.Point(pose.x_m, pose.y_m)))
         return f"{away_m:.2f} m from the global plan" if away_m > self._max_distance_m else None
 
 
 class EpisodeRules:
-    """The reward and termination terms of an environment."""
-
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
-        """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
+        """Raise ``SpecError`` for an unknown term or invalid parameters."""
         self._rewards: List[RewardTerm] = [
             construct(REWARDS, name, parameters) for name, parameters in rewards
         ]
@@ -187,17 +174,14 @@ class EpisodeRules:
         ]
 
     def begin(self, task: Task) -> None:
-        """Start a task: one global plan to one goal."""
         for reward in self._rewards:
             reward.begin(task)
         for termination in self._terminations:
             termination.begin(task)
 
     def reward(self, transition: Transition) -> float:
-        """Return the reward of a control period: the weighted sum of all terms."""
         return math.fsum(term.weight * term.value(transition) for term in self._rewards)
 
     def reason(self, transition: Transition) -> Optional[str]:
-        """Return the reason why the episode ends, or None if it continues."""
         reasons = (term.reason(transition) for term in self._terminations)
         return next((reason for reason in reasons if reason is not None), None)

@@ -1,8 +1,7 @@
 """Training of a policy by PPO of Stable-Baselines3 (pip extra ``train``).
 
-An iteration of PPO runs ``n_steps`` control periods for each robot and updates the network. The
-random numbers of an iteration depend only on the seed and its number, and its first episode starts
-with it. The state between two iterations is therefore only the network with its optimizer
+The random numbers of an iteration depend only on the seed and its number, and its first episode
+starts with it. The state between two iterations is therefore only the network with its optimizer
 (``checkpoint.pt``), and a continued training has the same policy.
 """
 
@@ -63,15 +62,13 @@ except ImportError as missing:
 LOGGER = logging.getLogger(__name__)
 
 NETWORK, ITERATION = "network", "iteration"
-"""Purposes of the random generators: the initial network, and an iteration of a number."""
+"""Purposes of the random generators."""
 
 MOST_FAILURES = 10
 """Number of successive failed episodes after which a training stops."""
 
 
 class TrainingDirectory(RunDirectory):
-    """The results directory of a training."""
-
     CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
     EARLIER = ("worlds", f"worlds{WORLDS_OF}")
     UNFINISHED = (f"*{PARTIAL_SUFFIX}", ".worlds.*")
@@ -87,8 +84,8 @@ class TrainingDirectory(RunDirectory):
 class LearnersEnv(VecEnv):  # type: ignore[misc]
     """The robots of an environment that learn one policy, as environments of Stable-Baselines3.
 
-    All robots drive in the same episode. A robot whose trial ended before the others observes zeros
-    until the episode ends. An episode in which the simulator fails is truncated.
+    All robots drive in the same episode. A robot whose trial has ended observes zeros until the
+    episode ends. An episode in which the simulator fails is truncated.
     """
 
     render_mode = None
@@ -106,23 +103,20 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
         )
 
     def seed(self, seed: Optional[int] = None) -> Sequence[Optional[int]]:
-        """Set the random generator of worlds and repetitions, and clear the statistics."""
+        """Seed the draws of worlds and repetitions, and clear the statistics."""
         self._random = np.random.default_rng(seed)
         self.outcomes: Counter[str] = collections.Counter()
         self.rewards: List[float] = []
         return [None] * self.num_envs
 
     def reset(self) -> np.ndarray:
-        """Start an episode."""
         self._episode = self._begin()
         return self._observations()
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Store the actions of the next control period."""
         self._actions = actions
 
     def step_wait(self) -> Tuple[np.ndarray, np.ndarray, np.ndarray, List[Dict[str, Any]]]:
-        """Execute one control period."""
         agents = self._episode.agents
         was_active = [agent.verdict is None for agent in agents]
         self.steps += self.num_envs
@@ -173,22 +167,19 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
             ) from error
 
     def close(self) -> None:
-        """Close the simulator."""
         self._runner.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> List[Any]:
-        """Return an attribute, which is the same for each robot."""
         return [getattr(self, attr_name)] * self.num_envs
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> List[bool]:
-        """Return that no environment is wrapped."""
         return [False] * self.num_envs
 
     set_attr = env_method = None  # the robots have no separate environments
 
 
 class Training:
-    """A training and its results directory."""
+    """A training with its results directory."""
 
     def __init__(
         self,
@@ -198,7 +189,7 @@ class Training:
         start: Optional[Path] = None,
     ) -> None:
         """Restore the last iteration. ``start`` is the directory of a finished training that this
-        training continues in another environment. Raises ``SpecError`` if the policy of ``start``
+        training continues in another environment. Raise ``SpecError`` if the policy of ``start``
         has other observations or another network, and ``ResultsError`` if the directory contains
         another training."""
         torch.set_num_threads(1)  # results are then identical, bit by bit
@@ -229,7 +220,6 @@ class Training:
 
     @property
     def iterations(self) -> int:
-        """Return the number of iterations."""
         return math.ceil(self._settings.steps / self._periods)
 
     @property
@@ -239,7 +229,6 @@ class Training:
 
     @property
     def policy(self) -> NetworkPolicy:
-        """Return the policy after the last iteration."""
         network = self._model.policy
         layers = [*network.mlp_extractor.policy_net, network.action_net]
         numbers = [
@@ -323,8 +312,6 @@ class Training:
 
 
 def _require_same_network(path: Path, card: PolicyCard) -> TrainingCard:
-    """Return how an earlier policy was trained. Raises ``SpecError`` if it has other observations
-    or another network."""
     earlier = read_card(path)
     if (earlier.kind, earlier.terms, earlier.hidden) != (card.kind, card.terms, card.hidden):
         raise SpecError(

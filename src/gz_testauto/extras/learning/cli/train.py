@@ -37,7 +37,6 @@ GROUP = ("planners", 3)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
     parser.add_argument(
         "environment", metavar="ENV", type=Path, help="YAML file of the environment"
     )
@@ -78,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train the policy and print its path; report progress on standard error."""
+    """Report progress on standard error, and print the path of the policy."""
     for name in RECORDING if arguments.record is None else TRAINING:
         if getattr(arguments, name) is not None:
             relation = "needs" if arguments.record is None else "cannot be used with"

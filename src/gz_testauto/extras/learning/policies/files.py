@@ -1,8 +1,7 @@
 """Policy files in this package's format, in ONNX, and of Stable-Baselines3.
 
-Each policy has a *card*, which describes the observations that the policy needs and how it was
-trained. A ``.npz`` file contains its card. The card of ``policy.onnx`` is the file
-``policy.onnx.json`` next to it, that of ``policy.zip`` is ``policy.zip.json``.
+A *card* describes the observations that a policy needs and its training. A ``.npz`` file contains
+its card. The card of ``policy.onnx`` is the file ``policy.onnx.json``.
 """
 
 import io
@@ -63,13 +62,12 @@ class PolicyCard(Spec):
 
     @property
     def terms(self) -> Tuple[Named, ...]:
-        """Return the terms of the observation vector with their parameters."""
-        found = [dict(entry) for entry in self.observations]
-        return tuple((str(entry.pop("term", "")), entry) for entry in found)
+        entries = [dict(entry) for entry in self.observations]
+        return tuple((str(entry.pop("term", "")), entry) for entry in entries)
 
 
 def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
-    """Write a policy and its card to an ``.npz`` file. Equal policies give identical bytes."""
+    """Write an ``.npz`` file. Equal policies give identical bytes."""
     buffer = io.BytesIO()
     empty = {name for name in ("hidden", "safety_filter") if not getattr(card, name)}
     text = json.dumps(card.model_dump(mode="json", exclude=empty), sort_keys=True)
@@ -79,17 +77,16 @@ def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
 
 
 def read_card(path: Path) -> PolicyCard:
-    """Read only the card of a policy file. Raises ``SpecError`` for a file that is missing or
-    damaged."""
+    """Raise ``SpecError`` for a file that is missing or damaged."""
     if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
         return _card(_read_arrays(path)[1], path)
     if path.suffix not in (ONNX, STABLE_BASELINES):
         raise SpecError(f"{path}: the name of a policy file must end with .npz, .onnx or .zip")
-    beside = path.with_name(path.name + ".json")
+    card_path = path.with_name(path.name + ".json")
     try:
-        return _card(read_text(beside, SpecError), beside)
+        return _card(read_text(card_path, SpecError), card_path)
     except SpecError as error:
         raise SpecError(
             f"the card of the policy: {error}; write the observations of the policy to this file, "
@@ -98,8 +95,8 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """Read a policy and its card. Raises ``SpecError`` for a file that is missing, damaged or does
-    not match its card, and ``MissingDependencyError`` if a library for its format is missing."""
+    """Raise ``SpecError`` for a file that is missing, damaged or does not match its card, and
+    ``MissingDependencyError`` if a library for its format is missing."""
     card = read_card(path)
     size = ObservationEncoder(card.terms).size
     if path.suffix == OWN:
@@ -162,15 +159,15 @@ class _OnnxPolicy(Policy):
             raise SpecError(
                 f"{path}: the file is not a valid ONNX model ({error}); export the model again"
             ) from error
-        (put,) = self._session.get_inputs()[:1]
-        length = put.shape[-1] if put.shape else None
+        (model_input,) = self._session.get_inputs()[:1]
+        length = model_input.shape[-1] if model_input.shape else None
         if isinstance(length, int) and length != size:
             raise SpecError(
                 f"{path}: the input of the model has {length} numbers, but the observations in "
                 "its card "
                 f"have {size}; correct the card"
             )
-        self._input = put.name
+        self._input = model_input.name
 
     def act(self, shown: np.ndarray) -> np.ndarray:
         batch = np.asarray(shown, dtype=np.float32)[None]
@@ -189,15 +186,15 @@ class _StableBaselinesPolicy(Policy):
                 f"{path}: the policy needs Stable-Baselines3, which cannot be imported ({error}); "
                 f"install it with {install_command('train')}"
             ) from error
-        maker = getattr(stable_baselines3, algorithm, None)
-        if maker is None:
+        algorithm_class = getattr(stable_baselines3, algorithm, None)
+        if algorithm_class is None:
             raise SpecError(
                 f"{path}: Stable-Baselines3 has no algorithm {algorithm!r}; correct `kind` in the "
                 "card"
             )
         torch.set_num_threads(1)  # results are then identical, bit by bit
         try:
-            self._model = maker.load(path, device="cpu")
+            self._model = algorithm_class.load(path, device="cpu")
         except Exception as error:  # reading a foreign archive can raise any exception
             raise SpecError(
                 f"{path}: {algorithm} of Stable-Baselines3 cannot read the file ({error})"
@@ -222,7 +219,6 @@ class _StableBaselinesPolicy(Policy):
         return _action(self._model.predict(shown, deterministic=True)[0])
 
 
-def _action(answer: Any) -> np.ndarray:
-    """Return the first two numbers of a model's output. The caller rejects an output with fewer
-    numbers."""
-    return np.asarray(answer, dtype=float).ravel()[:ACTIONS]
+def _action(output: Any) -> np.ndarray:
+    # The caller rejects an output with fewer numbers.
+    return np.asarray(output, dtype=float).ravel()[:ACTIONS]

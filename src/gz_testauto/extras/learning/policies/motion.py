@@ -1,9 +1,7 @@
 """Velocities of moving objects, estimated from successive scans.
 
-This module divides a scan into segments and tracks the center of each small segment. It uses only
-the scans and the poses of the robot. A policy with these velocities therefore has the same input as
-a planner that receives only the scan. Tracked objects, which are computed from the true states of
-the simulator, belong to :class:`~.observations.NearestObjects`.
+The center of each small segment of a scan is tracked. Only scans and poses of the robot are used,
+so a policy with these velocities has the same input as a planner that receives only the scan.
 """
 
 import math
@@ -31,9 +29,9 @@ WINDOW = 4
 FEWEST = 3
 """Smallest number of successive scans from which a velocity is estimated."""
 
+# The center of the visible part of a static object also moves, slowly, while the robot passes it.
 SLOWEST_MPS = 0.3
-"""Smallest estimated speed (m/s) of a moving segment. The center of the visible part of a static
-object also moves while the robot passes the object, but slowly."""
+"""Smallest estimated speed (m/s) of a moving segment."""
 
 FASTEST_MPS = 3.0
 """Largest estimated speed (m/s) of a moving segment."""
@@ -53,9 +51,8 @@ class ScanMotion:
         and of shape (n, 2).
 
         The velocity is zero for points of segments that are static, large, or were detected in
-        fewer than :data:`FEWEST` scans. Without a scan, n is 0. If the scan is the one of the
-        previous call, its velocities are returned again. They are zero for another scan with the
-        same stamp.
+        fewer than :data:`FEWEST` scans. Without a scan, n is 0. For another scan with the stamp of
+        the previous one, all velocities are zero.
         """
         scan = observation.scan
         if scan is None:
@@ -76,7 +73,7 @@ class ScanMotion:
         self, observation: Observation, ahead_s: Sequence[float]
     ) -> Tuple[np.ndarray, np.ndarray]:
         """Return the scan points (m), shape (n, 2), and the predicted positions (m) of the moving
-        points after each of the times ``ahead_s``, shape (m, 2). Both are in the base frame."""
+        points after each of the times ``ahead_s``, shape (m, 2), in the base frame."""
         points_m, velocities_mps = self.estimate(observation)
         moving = velocities_mps.any(axis=1)
         start_m, velocity_mps = points_m[moving], velocities_mps[moving]
@@ -84,11 +81,10 @@ class ScanMotion:
         return points_m, np.vstack([np.zeros((0, 2)), *predicted_m])
 
     def _pose_at(self, time_s: float, observation: Observation) -> Pose2D:
-        """Return the pose of the robot at the time of the scan, which can be between the previous
-        and the current observation."""
         pose = observation.pose
         if self._before is None or time_s >= observation.time_s:
             return pose
+        # The scan can be older than the observation: interpolate from the previous one.
         before_s, before = self._before
         share = max(0.0, (time_s - before_s) / (observation.time_s - before_s))
         return Pose2D(
@@ -98,20 +94,20 @@ class ScanMotion:
         )
 
     def _track(self, time_s: float, points_m: np.ndarray) -> np.ndarray:
-        """Update the tracks with the points (n, 2) of a scan, and return the velocities of the
-        points, (n, 2). All are in the world frame."""
+        """Update the tracks with the points (n, 2) of a scan, and return their velocities (n, 2),
+        in the world frame."""
         velocities_mps = np.zeros_like(points_m)
-        free, found = self._tracks, []
+        free, tracks = self._tracks, []
         for segment in _small_segments(points_m):
             center_m = points_m[segment].mean(axis=0)
             track = _nearest(free, time_s, center_m)
-            free = [one for one in free if one is not track]
+            free = [other for other in free if other is not track]
             track = _Track() if track is None else track
             track.add(time_s, center_m)
-            found.append(track)
+            tracks.append(track)
             if track.is_moving:
                 velocities_mps[segment] = track.velocity_mps
-        self._tracks = found
+        self._tracks = tracks
         return velocities_mps
 
 
@@ -129,11 +125,10 @@ class _Track:
         return len(self._times_s) >= FEWEST and SLOWEST_MPS <= speed_mps <= FASTEST_MPS
 
     def predict(self, time_s: float) -> np.ndarray:
-        """Return the center (m) at a later time, for a constant velocity."""
         return self._centers_m[-1] + self.velocity_mps * (time_s - self._times_s[-1])
 
     def add(self, time_s: float, center_m: np.ndarray) -> None:
-        """Add a center. The velocity is the slope of the least-squares line through the centers."""
+        """Add a center, and fit the velocity by least squares."""
         self._times_s = [*self._times_s, time_s][-WINDOW:]
         self._centers_m = [*self._centers_m, center_m][-WINDOW:]
         if len(self._times_s) > 1:
@@ -144,13 +139,13 @@ class _Track:
 
 
 def _nearest(tracks: Sequence[_Track], time_s: float, center_m: np.ndarray) -> Optional[_Track]:
-    """Return the track whose predicted center is nearest to a measured center, or None if none is
-    within :data:`GATE_M`."""
+    """Return the track whose predicted center is nearest, or None if none is within
+    :data:`GATE_M`."""
     if not tracks:
         return None
-    away_m = [math.dist(track.predict(time_s), center_m) for track in tracks]
-    nearest = int(np.argmin(away_m))
-    return tracks[nearest] if away_m[nearest] <= GATE_M else None
+    distances_m = [math.dist(track.predict(time_s), center_m) for track in tracks]
+    nearest = int(np.argmin(distances_m))
+    return tracks[nearest] if distances_m[nearest] <= GATE_M else None
 
 
 def _small_segments(points_m: np.ndarray) -> List[slice]:
@@ -158,10 +153,13 @@ def _small_segments(points_m: np.ndarray) -> List[slice]:
     gaps_m = np.hypot(*np.diff(points_m, axis=0).T)
     ends = [0, *(np.flatnonzero(gaps_m > SPLIT_M) + 1).tolist(), len(points_m)]
     segments = [slice(first, last) for first, last in zip(ends, ends[1:]) if last - first >= 2]
-    return [one for one in segments if math.hypot(*np.ptp(points_m[one], axis=0)) <= LARGEST_M]
+    return [
+        segment
+        for segment in segments
+        if math.hypot(*np.ptp(points_m[segment], axis=0)) <= LARGEST_M
+    ]
 
 
 def _rotation(yaw_rad: float) -> np.ndarray:
-    """Return the matrix (2, 2) that rotates by an angle."""
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return np.array([[cos, -sin], [sin, cos]])

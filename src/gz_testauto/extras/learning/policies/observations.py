@@ -1,8 +1,5 @@
-"""The observation vector of a policy, which consists of terms.
-
-Each term computes numbers from the observation of a planner. An environment and the planner of a
-policy compute the vector with the same code, so an episode and a trial are identical, bit by bit.
-"""
+"""The observation vector of a policy, which consists of terms. An environment and the planner of a
+policy compute it with the same code, so an episode and a trial are identical, bit by bit."""
 
 import abc
 import math
@@ -39,8 +36,8 @@ Named = Tuple[str, Dict[str, Any]]
 class ObservationTerm(abc.ABC):
     """A term of a policy's observation: ``size`` numbers from -1 to 1.
 
-    The parameters of a term are the keyword arguments of its constructor, each with a default
-    value. ``wants_objects`` is True for a term that needs the tracked objects.
+    Its parameters are the keyword arguments of the constructor, each with a default value.
+    ``wants_objects`` is True for a term that needs the tracked objects.
     """
 
     size: int
@@ -59,10 +56,10 @@ class LidarSectors(ObservationTerm):
 
     The proximity is 1 at the robot's footprint, and 0 at a distance of ``range_m`` from it and
     beyond. The sectors cover the angle ``field_rad`` around the robot's origin, with straight ahead
-    in the middle, and are counted counter-clockwise. Each
-    point of a moving object also counts at its predicted positions after the times ``ahead_s``. The
-    prediction uses the object's velocity over ground, which is estimated from successive scans
-    (:mod:`~gz_testauto.extras.learning.policies.motion`), and the current pose of the robot.
+    in the middle, and are counted counter-clockwise. Each point of a moving object also counts at
+    its predicted positions after the times ``ahead_s``
+    (:mod:`~gz_testauto.extras.learning.policies.motion`), relative to the current pose of the
+    robot.
     """
 
     def __init__(
@@ -79,13 +76,11 @@ class LidarSectors(ObservationTerm):
         self._motion = ScanMotion()
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`ObservationTerm.begin`."""
         self._motion = ScanMotion()
         self._footprint = shapely.Polygon(task.limits.footprint_m)
         shapely.prepare(self._footprint)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Implement :meth:`ObservationTerm.encode`."""
         nearest = np.full(self.size, self._range_m)
         if observation.scan is not None:
             points_m = self._points(observation, observation.scan)
@@ -100,19 +95,17 @@ class LidarSectors(ObservationTerm):
         return 1.0 - nearest / self._range_m
 
     def _points(self, observation: Observation, scan: LaserScan) -> np.ndarray:
-        """Return the points of the scan, followed by their predicted positions, in the base
-        frame."""
         if not self._ahead_s:
             return obstacle_points(scan)
         return np.vstack(self._motion.predict(observation, self._ahead_s))
 
 
 class PlanAhead(ObservationTerm):
-    """A point ahead on the global plan, and the remaining length of the global plan.
+    """A point on the global plan ``lookahead_m`` ahead, and the remaining length of the global
+    plan.
 
-    The point is ``lookahead_m`` ahead. The term has its distance divided by ``lookahead_m``, at
-    most 1, the cosine and the sine of its bearing, and the remaining length divided by ``range_m``,
-    at most 1.
+    The numbers are the distance of the point divided by ``lookahead_m``, at most 1, the cosine and
+    the sine of its bearing, and the remaining length divided by ``range_m``, at most 1.
     """
 
     size = 4
@@ -121,11 +114,9 @@ class PlanAhead(ObservationTerm):
         self._lookahead_m, self._range_m = lookahead_m, range_m
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`ObservationTerm.begin`."""
         self._follower = WaypointFollower(task.waypoints_m, self._lookahead_m)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Implement :meth:`ObservationTerm.encode`."""
         pose = observation.pose
         x, y = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
         left = min(1.0, self._follower.remaining_m / self._range_m)
@@ -142,11 +133,9 @@ class Goal(ObservationTerm):
         self._range_m = range_m
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`ObservationTerm.begin`."""
         self._goal = task.goal
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Implement :meth:`ObservationTerm.encode`."""
         x, y = in_base_frame(observation.pose, self._goal.x_m, self._goal.y_m)
         return np.array(_toward(x, y, self._range_m))
 
@@ -157,11 +146,9 @@ class MeasuredTwist(ObservationTerm):
     size = 2
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`ObservationTerm.begin`."""
         self._limits = task.limits
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Implement :meth:`ObservationTerm.encode`."""
         twist, limits = observation.twist, self._limits
         forward = twist.linear_mps / limits.max_linear_mps
         turn = twist.angular_radps / limits.max_angular_radps
@@ -183,48 +170,47 @@ class NearestObjects(ObservationTerm):
         self.size, self._range_m, self._speed_mps = 5 * count, range_m, speed_mps
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Implement :meth:`ObservationTerm.encode`."""
-        pose, found = observation.pose, np.zeros((self.size // 5, 5))
-        places = [in_base_frame(pose, *one.path[0, :2].tolist()) for one in observation.objects]
-        seen = [(math.hypot(*at), at, one) for at, one in zip(places, observation.objects)]
+        pose, rows = observation.pose, np.zeros((self.size // 5, 5))
+        positions_m = [
+            in_base_frame(pose, *tracked.path[0, :2].tolist()) for tracked in observation.objects
+        ]
+        seen = [
+            (math.hypot(*at), at, tracked) for at, tracked in zip(positions_m, observation.objects)
+        ]
         near = [entry for entry in seen if entry[0] <= self._range_m]
         near.sort(key=lambda entry: (entry[0], entry[2].name))
         cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
-        for row, (_, (x, y), one) in zip(found, near):
-            vx, vy, _ = one.velocity
+        for row, (_, (x, y), tracked) in zip(rows, near):
+            vx, vy, _ = tracked.velocity
             ahead, aside = cos * vx + sin * vy, cos * vy - sin * vx
             row[:] = 1.0, x / self._range_m, y / self._range_m, ahead, aside
             row[3:] = np.clip(row[3:] / self._speed_mps, -1.0, 1.0)
-        return found.ravel()
+        return rows.ravel()
 
 
 class ObservationEncoder:
-    """A converter from the observation of a planner to the observation vector of a policy: the
-    concatenated terms as 32-bit floating point numbers."""
+    """A converter from the observation of a planner to the observation vector of a policy."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
-        """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
+        """Raise ``SpecError`` for an unknown term or invalid parameters."""
         self._terms: List[ObservationTerm] = [
             construct(OBSERVATIONS, name, parameters) for name, parameters in terms
         ]
 
     @property
     def wants_objects(self) -> bool:
-        """Return whether a term needs the tracked objects."""
         return any(term.wants_objects for term in self._terms)
 
     @property
     def size(self) -> int:
-        """Return the length of the observation vector."""
         return sum(term.size for term in self._terms)
 
     def begin(self, task: Task) -> None:
-        """Start a task: one global plan to one goal."""
         for term in self._terms:
             term.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the observation vector (size,): 32-bit floating point numbers from -1 to 1."""
+        """Return 32-bit floating point numbers from -1 to 1, shape (size,)."""
         numbers = np.concatenate([term.encode(observation) for term in self._terms])
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 

@@ -1,10 +1,10 @@
 """A learned policy as a planner, and the conversion between policy and robot.
 
-A policy receives a vector of numbers and returns an action of two numbers: forward speed and yaw
-rate, each from -1 to 1. The forward speed ranges from rest, or from the largest reverse speed if
-the robot can reverse, to the largest speed. A positive yaw rate turns left. Both are limited to the
-change of speed that the robot can execute within one control period. A safety filter
-(:mod:`~.safety`) can replace the resulting command.
+A policy returns an action of two numbers: forward speed and yaw rate, each from -1 to 1. The
+forward speed ranges from rest, or from the largest reverse speed if the robot can reverse, to the
+largest speed. A positive yaw rate turns left. Both are limited to the change of speed that the
+robot can execute within one control period. A safety filter (:mod:`~.safety`) can replace the
+resulting command.
 """
 
 import hashlib
@@ -29,19 +29,16 @@ from gz_testauto.planners.limits import SpeedLimiter
 
 
 class PolicyInterface:
-    """A converter between a policy and the robot of a trial: from observations to vectors, and from
-    actions to velocity commands."""
+    """A converter between a policy and the robot of a trial."""
 
     def __init__(
         self, terms: Sequence[Named], safety_filter: Optional[SafetyFilterSpec] = None
     ) -> None:
-        """Create the terms of the observation vector, and the safety filter if one is specified.
-        Raises ``SpecError`` for an unknown term or invalid parameters."""
+        """Raise ``SpecError`` for an unknown term or invalid parameters."""
         self.encoder = ObservationEncoder(terms)
         self._filter = None if safety_filter is None else SafetyFilter(safety_filter)
 
     def begin(self, task: Task) -> None:
-        """Start a task."""
         self.encoder.begin(task)
         self._limits = task.limits
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
@@ -54,8 +51,8 @@ class PolicyInterface:
 
     def command(self, action: np.ndarray, observation: Observation) -> Twist2D:
         """Return the velocity command of an action (2,), given the observation for which the policy
-        computed the action. Raises ``ValueError`` for an action with a wrong shape or without
-        finite numbers."""
+        computed the action. Raise ``ValueError`` for an action with a wrong shape or without finite
+        numbers."""
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
@@ -74,7 +71,7 @@ class PolicyInterface:
         return self._limiter.apply(wanted, measured)
 
     def action(self, command: Twist2D) -> List[float]:
-        """Return the action that results in a velocity command."""
+        """Return the action (2,) that results in a velocity command."""
         limits = self._limits
         forward = command.linear_mps / limits.max_linear_mps
         if not limits.can_reverse:
@@ -101,7 +98,6 @@ class PolicyPlanner(LocalPlanner):
 
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:
-        """Return how the policy was trained and in which worlds, read from its card only."""
         path = Path(parameters.get("file", ""))
         card = read_card(path)
         training, shows = card.training, ObservationEncoder(card.terms).wants_objects
@@ -109,19 +105,17 @@ class PolicyPlanner(LocalPlanner):
         if not training.worlds:
             return Provenance(runs=runs, needs_objects=shows)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
-        told = (
+        description = (
             f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
         allowed = parameters.get("allow_training_worlds", False)
-        return Provenance(told, frozenset(() if allowed else training.worlds), runs, shows)
+        return Provenance(description, frozenset(() if allowed else training.worlds), runs, shows)
 
     def begin(self, task: Task) -> None:
-        """Implement :meth:`LocalPlanner.begin`."""
         self._interface.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Implement :meth:`LocalPlanner.plan`."""
         action = self._policy.act(self._interface.encode(observation))
         try:
             return self._interface.command(action, observation)

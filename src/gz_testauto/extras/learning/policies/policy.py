@@ -1,7 +1,4 @@
-"""Policies, which compute an action from an observation vector.
-
-This module contains the policies that need only NumPy. Each has its weights in one vector.
-"""
+"""Policies, which compute an action from an observation vector, and those that need only NumPy."""
 
 import abc
 import math
@@ -12,11 +9,11 @@ import numpy as np
 from gz_testauto.base.arithmetic import matrix_product
 
 ACTIONS = 2
-"""Count of the numbers of an action: forward speed and yaw rate."""
+"""Length of an action: forward speed and yaw rate."""
 
 
 class Policy(abc.ABC):
-    """A policy without memory, which computes an action in each control period."""
+    """A policy without memory."""
 
     @abc.abstractmethod
     def act(self, shown: np.ndarray) -> np.ndarray:
@@ -34,8 +31,8 @@ class NetworkPolicy(Policy):
     kind = "network"
 
     def __init__(self, weights: np.ndarray, size: int, hidden: Sequence[int] = ()) -> None:
-        """Set the weights. Raises ``ValueError`` for a wrong number of weights, or for weights that
-        are not finite."""
+        """Raise ``ValueError`` for a wrong number of weights, or for weights that are not
+        finite."""
         self.weights = weights = np.asarray(weights, dtype=float)
         sizes = [size, *hidden, ACTIONS]
         shapes = [(outputs, inputs + 1) for inputs, outputs in zip(sizes, sizes[1:])]
@@ -51,7 +48,6 @@ class NetworkPolicy(Policy):
         self._layers = [layer.reshape(shape) for layer, shape in zip(layers, shapes)]
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """Implement :meth:`Policy.act`."""
         numbers = np.asarray(shown, dtype=float)
         *hidden, last = self._layers
         for layer in hidden:
@@ -60,13 +56,12 @@ class NetworkPolicy(Policy):
 
 
 class LinearPolicy(NetworkPolicy):
-    """A linear policy: each number of the action is the hyperbolic tangent of a weighted sum of the
-    observations and a constant."""
+    """A policy whose actions are the hyperbolic tangents of weighted sums of the observations and a
+    constant."""
 
     kind = "linear"
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """Implement :meth:`Policy.act`."""
         numbers = np.asarray(shown, dtype=float)
         for layer in self._layers:
             sums = [math.fsum((row[:-1] * numbers).tolist()) for row in layer]

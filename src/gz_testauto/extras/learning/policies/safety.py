@@ -3,9 +3,8 @@ commands into places that it could not leave.
 
 The condition is the one of the dynamic window approach (D. Fox, W. Burgard, S. Thrun, "The dynamic
 window approach to collision avoidance", IEEE Robotics and Automation Magazine 4(1), 1997), checked
-for the outline of the robot. To replace an action by the nearest safe one is called a safety filter
-or a shield (M. Alshiekh et al., "Safe Reinforcement Learning via Shielding", AAAI 2018). The filter
-uses the turn in place and the exits of the planners (:mod:`gz_testauto.planners.escape`).
+for the outline of the robot. On replacing an action by the nearest safe one: M. Alshiekh et al.,
+"Safe Reinforcement Learning via Shielding", AAAI 2018.
 """
 
 import math
@@ -57,17 +56,14 @@ class SafetyFilter:
     """A filter of the commands of one robot.
 
     A command is safe if the outline of the robot, on the arc of the command, can stop before it is
-    within the margin of a point. Without a scan, all commands are safe. Predicted positions within
-    the margin of the current outline do not count: no command could avoid them, and the positions
-    before them block the motion towards the object.
+    within the margin of a point. Without a scan, all commands are safe.
 
     A command leads to an exit if the robot, on the rest of its arc, reaches a place where it can
     turn in place. A command that is unsafe or leads to no exit is replaced by the nearest safe
     command of the dynamic window that leads to an exit. If there is none, a moving robot brakes as
     much as it can, and a standing robot receives the nearest safe command. If the replacement has
-    no forward speed, the robot turns in place until the path ahead is free. Otherwise it could
-    remain in front of an obstacle that it cannot turn away from. A robot with car-like steering
-    cannot turn in place, so its commands only have to be safe.
+    no forward speed, the robot turns in place until the path ahead is free. A robot with car-like
+    steering cannot turn in place, so its commands only have to be safe.
     """
 
     def __init__(self, spec: SafetyFilterSpec) -> None:
@@ -75,7 +71,6 @@ class SafetyFilter:
         self._ahead_s = np.arange(PREDICTION_S, spec.horizon_s + 1e-9, PREDICTION_S).tolist()
 
     def begin(self, task: Task) -> None:
-        """Start a task, and discard the estimated velocities."""
         limits = task.limits
         self._task, self._limits, self._period_s = task, limits, task.control_period_s
         self._footprint, self._motion = ConvexFootprint(limits.footprint_m), ScanMotion()
@@ -86,9 +81,11 @@ class SafetyFilter:
         self._reach_m = max(BEYOND_M + stop_m, value_for_robot(PASSAGE_M, speed, braking))
 
     def apply(self, command: Twist2D, before: Twist2D, observation: Observation) -> Twist2D:
-        """Return ``command`` if it is safe, or its replacement. ``before`` is the previous command.
-        Each observation of a task must be passed once, in the order of time."""
+        """Return ``command`` or its replacement. ``before`` is the previous command. Each
+        observation of a task must be passed once, in the order of time."""
         points_m, predicted_m = self._motion.predict(observation, self._ahead_s)
+        # No command could avoid predicted positions at the current outline, and the positions
+        # before them would block the motion towards the object.
         outside = self._distances_m(predicted_m) > self._margin_m + APPROACH_M
         obstacles_m = (points_m, predicted_m[outside])
         goal = self._task.goal
@@ -98,6 +95,7 @@ class SafetyFilter:
             drives = abs(nearest.linear_mps) > STANDSTILL or nearest is command
             if drives or not self._can_turn_in_place:
                 return nearest
+        # Otherwise the robot could remain in front of an obstacle that it cannot turn away from.
         return self._escape.command(points_m, command.angular_radps)
 
     def _nearest_safe(
@@ -137,8 +135,7 @@ class SafetyFilter:
     ) -> Tuple[np.ndarray, Optional[int]]:
         """Return whether each command (c, 2) is safe, shape (c,), for several arrays of points, and
         the index of the first safe command that leads to an exit among the points of the first
-        array. Reverse commands, and those of a robot that cannot turn in place, only have to be
-        safe."""
+        array."""
         limits, period_s = self._limits, self._period_s
         sweeps = [
             sweep_arcs(self._footprint, twists, points_m, self._reach_m, self._margin_m, STEPS)
@@ -148,6 +145,7 @@ class SafetyFilter:
         safe = np.logical_and.reduce(checks)
         if not safe.any():
             return safe, None
+        # Reverse commands, and those of a robot that cannot turn in place, only have to be safe.
         if not self._can_turn_in_place or twists[0, 0] < 0.0:
             return safe, int(np.argmax(safe))
         exit_index = first_exit(
