@@ -2,7 +2,7 @@
 
 The forces and their parameters are those of Moussaïd, Perozo, Garnier, Helbing, Theraulaz 2010 (The
 walking behaviour of pedestrian social groups and its impact on crowd dynamics). A group that talks
-is an F-formation (Kendon 1990): its members are on a circle and face its center.
+is an F-formation (Kendon 1990).
 """
 
 import itertools
@@ -34,11 +34,10 @@ REPULSION_MPS2 = 1.0
 NEAR_M = 0.8
 """Distance (m) of the centers of two members below which they repel each other (d0)."""
 
+# In the paper, attraction and repulsion are step functions, so that rounding errors could change
+# the path of a group. The gaze has no direction for the middle member of a row.
 RAMP_M = 0.1
-"""Distance (m) over which attraction and repulsion increase from 0 to their values. In the paper,
-they are step functions, so that rounding errors could change the path of a group. The gaze term
-increases over the same distance between a member and the center of the other members, since this
-center has no direction for the middle member of a row."""
+"""Distance (m) over which attraction, repulsion and gaze increase from 0 to their values."""
 
 SIDE_M = 0.85
 """Distance (m) of neighbors in a group that starts to walk."""
@@ -47,12 +46,12 @@ VIEW_RAD = math.pi / 2
 """Half of the field of view (rad) in which a member sees others without head rotation (φ)."""
 
 SLOWER_SHARE = 0.04 / 1.22
-"""Share by which each further member reduces the desired speed of a group: 0.04 m/s of 1.22 m/s,
-the fit of the observed speeds at low density (figure 2 of the paper)."""
+"""Share by which each further member reduces the desired speed of a group (fit to the speeds at low
+density, figure 2 of the paper)."""
 
 TALKING_M = 1.0
-"""Distance (m) of the centers of two neighbors in a group that talks. It is within the personal
-distance of Hall (1966), 0.45 to 1.2 m."""
+"""Distance (m) of two neighbors in a group that talks, within the personal distance of Hall (1966),
+0.45 to 1.2 m."""
 
 GroupSize = Annotated[int, Field(ge=1, le=8)]
 
@@ -72,7 +71,6 @@ class GroupSpec(Spec):
 
     @property
     def sizes(self) -> Tuple[int, ...]:
-        """Return the sizes of consecutive groups."""
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     def parts(self, names: Sequence[str]) -> Tuple[Tuple[str, ...], ...]:
@@ -83,66 +81,63 @@ class GroupSpec(Spec):
 
 
 def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List[Pose2D]:
-    """Return the start pose of each member of a group. Members of a group that walks are side by
-    side, and those of a group that talks are on a circle. ``reach_m`` is the radius (m) of a
-    member."""
+    """Return the start poses of the members: side by side in a group that walks, and on a circle in
+    a group that talks. ``reach_m`` is the radius (m) of a member."""
     apart_m = max(TALKING_M if talking else SIDE_M, 2.0 * (reach_m + START_GAP_M))
     if not talking or count == 1:
         offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]
-        places = center.apply(np.array(offsets)).tolist()
-        return [Pose2D(x_m, y_m, center.yaw_rad) for x_m, y_m in places]
+        positions_m = center.apply(np.array(offsets)).tolist()
+        return [Pose2D(x_m, y_m, center.yaw_rad) for x_m, y_m in positions_m]
     radius_m = apart_m / (2.0 * math.sin(math.pi / count))
-    found = []
+    poses = []
     for index in range(count):
         angle_rad = center.yaw_rad + 2.0 * math.pi * index / count
         x_m = center.x_m + radius_m * math.cos(angle_rad)
         y_m = center.y_m + radius_m * math.sin(angle_rad)
-        found.append(Pose2D(x_m, y_m, math.atan2(center.y_m - y_m, center.x_m - x_m)))
-    return found
+        poses.append(Pose2D(x_m, y_m, math.atan2(center.y_m - y_m, center.x_m - x_m)))
+    return poses
 
 
 def group_force(
-    here: np.ndarray, others: np.ndarray, velocity: np.ndarray, heading: np.ndarray
+    here: np.ndarray, neighbors: np.ndarray, velocity: np.ndarray, heading: np.ndarray
 ) -> np.ndarray:
     """Return the acceleration (m/s²) that the other members of a group exert on a member, shape
     (2,).
 
-    ``here`` is the position (m) of the member, ``others`` (k, 2) are those of the other members,
-    ``velocity`` (m/s) is the velocity of the member, and ``heading`` the direction in which the
+    ``here`` is the position (m) of the member, and ``neighbors`` (k, 2) are those of the other
+    members. ``velocity`` (m/s) is that of the member. ``heading`` is the direction in which the
     group walks, a vector of length 1 or 0.
     """
-    if not len(others):
+    if not len(neighbors):
         return np.zeros(2)
-    count = len(others) + 1
-    found = np.zeros(2)
-    focus = others.mean(axis=0) - here
+    count = len(neighbors) + 1
+    force = np.zeros(2)
+    focus = neighbors.mean(axis=0) - here
     if heading.any():
         across = float(heading[0] * focus[1] - heading[1] * focus[0])
         rotation_rad = max(0.0, math.atan2(abs(across), float((focus * heading).sum())) - VIEW_RAD)
         ramp = min(1.0, float(np.hypot(*focus)) / RAMP_M)
-        found = found - GAZE_PER_RAD * ramp * rotation_rad * velocity
-    to_center = focus * (len(others) / count)
+        force = force - GAZE_PER_RAD * ramp * rotation_rad * velocity
+    to_center = focus * (len(neighbors) / count)
     center_m = float(np.hypot(*to_center))
     outside_m = center_m - (count - 1) / 2
     if outside_m > 0.0:
-        found = found + ATTRACTION_MPS2 * min(1.0, outside_m / RAMP_M) / center_m * to_center
-    for other in others:
-        away = here - other
+        force = force + ATTRACTION_MPS2 * min(1.0, outside_m / RAMP_M) / center_m * to_center
+    for neighbor in neighbors:
+        away = here - neighbor
         apart_m = float(np.hypot(*away))
         if 0.0 < apart_m < NEAR_M:
             ramp = min(1.0, (NEAR_M - apart_m) / RAMP_M)
-            found = found + REPULSION_MPS2 * ramp / apart_m * away
-    return found
+            force = force + REPULSION_MPS2 * ramp / apart_m * away
+    return force
 
 
 class Group:
-    """The common state of the members of a group in a trial: the positions, and the target of a
-    group that walks.
+    """The common state of the members of a group in a trial.
 
-    ``members`` are the names of the members, and ``starts`` their poses at the start, to which
-    the members of a group that talks return. ``leader`` is the first member, whose random numbers
-    determine the targets. ``heading`` is the direction in which the group walks, a vector of length
-    1 or 0.
+    ``starts`` are the poses of the members at the start, to which the members of a group that talks
+    return. The random numbers of ``leader`` determine the targets. ``heading`` is the direction in
+    which the group walks, a vector of length 1 or 0.
     """
 
     def __init__(
@@ -160,7 +155,6 @@ class Group:
         self.reset()
 
     def reset(self) -> None:
-        """Discard the target and the positions."""
         self._target: Optional[np.ndarray] = None
         self._until_s = 0.0
         self._context: Optional[StepContext] = None
@@ -169,12 +163,12 @@ class Group:
 
     def others(self, name: str) -> np.ndarray:
         """Return the positions (k, 2) (m) of the other members that are in the world."""
-        found = [place for other, place in self.positions if other != name]
-        return np.array(found).reshape(-1, 2)
+        positions = [place for other, place in self.positions if other != name]
+        return np.array(positions).reshape(-1, 2)
 
     def update(self, context: StepContext, speed_mps: float, pause_s: float) -> None:
-        """Update the positions and the direction of the group, once in each step. The group waits
-        while a member is distracted by the robot."""
+        """Update the positions and the direction, once in each step. The group waits while a member
+        is distracted by the robot."""
         if self._context is context:
             return
         self._context = context
@@ -204,10 +198,9 @@ class Group:
         self.heading = left / left_m if left_m > 0.0 else np.zeros(2)
 
     def _draw(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
-        """Draw a target, whose path is wide enough for the group. Otherwise, the path is wide
-        enough for a single person."""
         here = (float(center[0]), float(center[1]))
         reach_m: float = self.leader.radius_m
+        # First a path that is wide enough for the group, otherwise one for a single person.
         for radius_m in (reach_m + (len(self.members) - 1) / 2 * NEAR_M, reach_m):
             for _ in range(TRIES):
                 point = draw_point(self._region, self.leader.random)

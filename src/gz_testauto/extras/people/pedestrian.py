@@ -1,7 +1,7 @@
 """The behavior ``pedestrian``: a person with a reaction to the robot, alone or in a group.
 
-The motion is that of ``social_force``. Without the keys ``reaction`` and ``group``, it is identical
-to the last bit.
+Without the keys ``reaction`` and ``group``, the motion is identical to ``social_force`` to the last
+bit.
 """
 
 import copy
@@ -98,7 +98,7 @@ class PedestrianSpec(SocialForceSpec):
                 break
             center = Pose2D(*point, float(new.random.uniform(-math.pi, math.pi)))
             starts = formation(center, len(members), reach_m, self.group.talking)
-            if all(new.is_free(one[:2], reach_m, self.min_robot_gap_m) for one in starts):
+            if all(new.is_free(start[:2], reach_m, self.min_robot_gap_m) for start in starts):
                 leader.reaction = self.reaction.draw(new.random)
                 leader.group = Group(
                     members, starts, leader, region, new.ground.surroundings, self.group.talking
@@ -185,7 +185,6 @@ class Pedestrian(SocialForce):
         return state if is_visible else None
 
     def _away_m(self, robot: ModelState) -> Tuple[np.ndarray, float]:
-        """Return the offset (m) from the robot to the person, and its length."""
         away = np.array(self.pose.position[:2]) - np.array(robot.pose.position[:2])
         return away, float(np.hypot(*away))
 
@@ -214,11 +213,11 @@ class Pedestrian(SocialForce):
     def _block(self, robot: ModelState, context: StepContext) -> None:
         """Walk to a point ahead of the robot, and face the robot there."""
         target = np.array(robot.pose.position[:2]) + self._stop_m * robot.pose.rotation[:2, 0]
-        way = target - np.array(self.pose.position[:2])
-        left_m = float(np.hypot(*way))
+        offset = target - np.array(self.pose.position[:2])
+        left_m = float(np.hypot(*offset))
         fastest_mps = self.reaction.speed_mps
         # decelerate with the relaxation time, so that the person does not pass the target
-        desired = way / max(self._forces.relaxation_time_s, left_m / fastest_mps)
+        desired = offset / max(self._forces.relaxation_time_s, left_m / fastest_mps)
         is_there = self._away_m(robot)[1] <= self._stop_m + 0.1  # HuNavSim: 1.2 m and 1.1 m
         facing = self._toward_rad(robot) if is_there else None
         self._walk(context, desired, fastest_mps, yaw_rad=facing)
@@ -248,13 +247,13 @@ class Pedestrian(SocialForce):
     def go(self, context: StepContext) -> bool:
         if self._extra is None:
             return super().go(context)
-        way = np.array(self._target) - np.array(self.pose.position[:2])
-        left_m = float(np.hypot(*way))
+        offset = np.array(self._target) - np.array(self.pose.position[:2])
+        left_m = float(np.hypot(*offset))
         if left_m <= ARRIVED_M:
             self.stop()
             return True
         speed_mps = min(self._limit_mps, self.speed_mps)
-        self._walk(context, speed_mps / left_m * way, speed_mps, self._extra)
+        self._walk(context, speed_mps / left_m * offset, speed_mps, self._extra)
         return False
 
     def _move_in_group(self, context: StepContext, speed_mps: float, extra: np.ndarray) -> None:
@@ -264,8 +263,8 @@ class Pedestrian(SocialForce):
         speed_mps = min(speed_mps, self.speed_mps)
         if group.talking:
             place = group.starts[group.members.index(self.name)]
-            way = np.array(place[:2]) - here
-            desired = way / max(PLACE_S, float(np.hypot(*way)) / speed_mps)
+            offset = np.array(place[:2]) - here
+            desired = offset / max(PLACE_S, float(np.hypot(*offset)) / speed_mps)
             self._walk(context, desired, speed_mps, extra, rest_yaw_rad=place.yaw_rad)
             return
         velocity = np.array(self.linear_mps[:2])
@@ -281,12 +280,9 @@ class Pedestrian(SocialForce):
         yaw_rad: Optional[float] = None,
         rest_yaw_rad: Optional[float] = None,
     ) -> None:
-        """Move for one step with a desired velocity (m/s) under the social forces and an additional
-        acceleration (m/s²).
-
+        """Move for one step with a desired velocity (m/s) and an additional acceleration (m/s²).
         The speed is limited to 1.3 times ``speed_mps``. The person faces ``yaw_rad`` (rad), or the
-        direction of motion. At rest, the person faces ``rest_yaw_rad``.
-        """
+        direction of motion; at rest, ``rest_yaw_rad``."""
         fast_mps = float(np.hypot(*desired))
         heading = desired / fast_mps if fast_mps > 0.0 else desired
         members = self._repulsion_by_members(heading)
@@ -303,23 +299,19 @@ class Pedestrian(SocialForce):
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
 
     def _repulsion_by_members(self, heading: np.ndarray) -> np.ndarray:
-        """Return the acceleration (m/s²) that the repulsion by other members of the group exerts on
-        the person, shape (2,).
-
-        It is the social force, which increases over :data:`RAMP_M`, below the distance at which
-        members walk and talk.
-        """
-        found = np.zeros(2)
+        """Return the acceleration (m/s²) by the repulsion of other members of the group, shape
+        (2,)."""
+        force = np.zeros(2)
         if self.group is None:
-            return found
+            return force
         touch_m = 2.0 * self._radius_m
-        near_m = max(NEAR_M, touch_m + RAMP_M)
+        near_m = max(NEAR_M, touch_m + RAMP_M)  # below the distance at which members walk and talk
         for other in self.group.others(self.name):
             away = np.array(self.pose.position[:2]) - other
             ramp = min(1.0, (near_m - float(np.hypot(*away))) / RAMP_M)
             if ramp > 0.0:
-                found = found + ramp * repulsion(away, touch_m, heading, self._forces)
-        return found
+                force = force + ramp * repulsion(away, touch_m, heading, self._forces)
+        return force
 
     @override
     def ignores(self, name: str, context: StepContext) -> bool:

@@ -1,9 +1,8 @@
 """The reactions of a person to the robot, and their keys in YAML.
 
-The reactions and the default values are those of HuNavSim (Pérez-Higueras, Otero, Caballero, Merino
-2023: HuNavSim: A ROS 2 Human Navigation Simulator for Benchmarking Human-Aware Robot Navigation;
-behavior trees and ``agent_manager.cpp`` of its source code). The differences are listed in
-``docs/people.md``.
+Reactions and default values are those of HuNavSim (Pérez-Higueras, Otero, Caballero, Merino 2023:
+HuNavSim: A ROS 2 Human Navigation Simulator for Benchmarking Human-Aware Robot Navigation; behavior
+trees and ``agent_manager.cpp`` of its source code), with the differences in ``docs/people.md``.
 """
 
 import math
@@ -92,7 +91,7 @@ class ReactionSpec(Spec):
         return self
 
     def draw(self, random: np.random.Generator) -> "Reaction":
-        """Return the reaction of one person or group. Draws one number from ``random``, also if
+        """Draw the reaction of one person or group. This draws one number from ``random``, also if
         the reaction is fixed."""
         number = float(random.random())
         kind: str = self.kind or next(reversed(self.shares or {}), "regular")
@@ -114,12 +113,12 @@ def _mapping(value: Any) -> Any:
 
 
 ReactionField = Annotated[ReactionSpec, BeforeValidator(_mapping)]
-"""A reaction, of which the name alone is sufficient."""
+"""A reaction, or its name alone."""
 
 
 class Reaction(NamedTuple):
-    """The reaction of one person, with the parameters of :class:`ReactionSpec`. The default values
-    of unused parameters are infinite or 0."""
+    """The reaction of one person, with the parameters of :class:`ReactionSpec`. Unused parameters
+    are infinite or 0."""
 
     kind: str = "regular"
     distance_m: float = 0.0

@@ -1,8 +1,7 @@
-"""Compute the social metrics of the robot among people and groups of people.
+"""Social metrics of the robot among people and groups of people.
 
-All values are computed from ground truth at every sample, and each value applies until the next
-sample. Velocities are computed from differences of poses. People without an outline in the
-recording are ignored.
+All values are computed from ground truth at every sample, and each applies until the next sample.
+Velocities are differences of poses. People without an outline in the recording are ignored.
 
 Sources: social force: Moussaïd, Helbing, Garnier, Johansson, Combe, Theraulaz 2009, with the
 parameters of lightsfm, which HuNavSim uses; social work: Pérez-Higueras, Otero, Caballero, Merino
@@ -44,11 +43,11 @@ no space."""
 
 
 def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
-    """Return the social force (m/s²) of another agent on an agent, shape (n, 2).
+    """Return the social force (m/s²) of another agent on an agent, shape (n, 2), which is 0 at the
+    same position.
 
     ``offset`` (n, 2) is the offset (m) from the agent to the other agent, and ``relative`` (n, 2)
-    the velocity (m/s) of the agent minus that of the other. The force is 0 if its direction is
-    undefined, that is, at the same position.
+    the velocity (m/s) of the agent minus that of the other.
     """
     distance = np.hypot(*offset.T)
     is_defined = distance > 0.0
@@ -70,16 +69,16 @@ def social_force(offset: np.ndarray, relative: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same forces
 def _forces(recording: Recording, people: Tuple[str, ...]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the moduli (m/s²) at each sample of the sum of the forces of all people on the robot,
-    and of the forces of the robot on the people, added up; both have shape (n,)."""
+    """Return two moduli (m/s²) at each sample, shape (n,): of the sum of the forces of all people
+    on the robot, and of the forces of the robot on the people, added up."""
     robot, time_s = recording.pose, recording.time_s
     on_robot, on_people = np.zeros((len(robot), 2)), np.zeros(len(robot))
-    own = velocity_mps(robot, time_s)
+    robot_velocity = velocity_mps(robot, time_s)
     for name in people:
         person = recording.series[ACTOR_SERIES + name]
         present = np.isfinite(person).all(axis=1)
         offset = (person - robot)[present, :2]
-        relative = (own - velocity_mps(person, time_s))[present]
+        relative = (robot_velocity - velocity_mps(person, time_s))[present]
         on_robot[present] += social_force(offset, relative)
         on_people[present] += np.hypot(*social_force(-offset, -relative).T)
     return np.hypot(*on_robot.T), on_people
@@ -98,8 +97,8 @@ def _mean(recording: Recording, values: np.ndarray) -> float:
 
 
 def social_work(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the social work (m/s): the integral over time of the force of the people on the robot
-    and of the forces of the robot on the people. It is NaN without people."""
+    """Return the integral over time (m/s) of the force of the people on the robot and of the forces
+    of the robot on the people. It is NaN without people."""
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -107,8 +106,8 @@ def social_work(people: FrozenSet[str], recording: Recording, context: MetricCon
 
 
 def force_on_people(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the integral over time (m/s) of the forces of the robot on the people. It is NaN
-    without people."""
+    """Return the integral over time (m/s) of the forces of the robot on the people; NaN without
+    people."""
     names = _present(people, recording)
     if not names or len(recording.time_s) < 2:
         return math.nan
@@ -117,16 +116,16 @@ def force_on_people(people: FrozenSet[str], recording: Recording, context: Metri
 
 def _nearest(people: FrozenSet[str], recording: Recording) -> Tuple[np.ndarray, np.ndarray]:
     """Return the distance (m) to the nearest person and the speed (m/s) of that person at each
-    sample, both of shape (n,). The distance is infinite while no person is present."""
+    sample, of shape (n,). The distance is infinite while no person is present."""
     distance_m = np.full(len(recording.time_s), np.inf)
     speed_mps = np.zeros(len(recording.time_s))
-    for one in encounters(recording):
-        if one.name in people:
-            rows = np.searchsorted(recording.time_s, one.time_s)
-            poses = recording.series[ACTOR_SERIES + one.name]
+    for encounter in encounters(recording):
+        if encounter.name in people:
+            rows = np.searchsorted(recording.time_s, encounter.time_s)
+            poses = recording.series[ACTOR_SERIES + encounter.name]
             speeds = np.hypot(*velocity_mps(poses, recording.time_s)[rows].T)
-            nearer = one.distance_m < distance_m[rows]
-            distance_m[rows[nearer]] = one.distance_m[nearer]
+            nearer = encounter.distance_m < distance_m[rows]
+            distance_m[rows[nearer]] = encounter.distance_m[nearer]
             speed_mps[rows[nearer]] = speeds[nearer]
     return distance_m, speed_mps
 
@@ -144,8 +143,7 @@ def _mean_while_present(
 
 
 def _collisions(people: FrozenSet[str], recording: Recording, context: MetricContext) -> float:
-    """Return the number of collisions with people."""
-    return float(sum(one.partner in people for one in recording.contacts))
+    return float(sum(contact.partner in people for contact in recording.contacts))
 
 
 # ---- groups
@@ -155,22 +153,22 @@ def _group_distance(members: Sequence[str], recording: Recording) -> np.ndarray:
     """Return the distance (m) from the robot's outline to the space of a group at each sample,
     shape (n,). It is infinite while a member is absent or the group is dispersed."""
     series = recording.series
-    found = np.full(len(recording.time_s), np.inf)
+    distances_m = np.full(len(recording.time_s), np.inf)
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or any(OUTLINE_SERIES + name not in series for name in members):
-        return found
+        return distances_m
     poses = np.stack([series[ACTOR_SERIES + name] for name in members])  # (k, n, 3)
     with np.errstate(invalid="ignore"):  # NaN while a member is absent
         offsets = poses[:, :, :2] - poses[:, :, :2].mean(axis=0)
         reach_m = np.hypot(offsets[..., 0], offsets[..., 1]).max(axis=0)
         together = reach_m <= max(DISPERSED_M, (len(members) - 1) / 2)
     if not together.any():
-        return found
+        return distances_m
     outlines = [placed(series[OUTLINE_SERIES + n], p[together]) for n, p in zip(members, poses)]
     spaces = shapely.convex_hull(shapely.multipoints(np.concatenate(outlines, axis=1)))
     robots = shapely.polygons(placed(robot, recording.pose[together]))
-    found[together] = shapely.distance(spaces, robots)
-    return found
+    distances_m[together] = shapely.distance(spaces, robots)
+    return distances_m
 
 
 @functools.lru_cache(maxsize=2)  # two metrics use the same distances
@@ -198,8 +196,6 @@ def _group_gap(
 
 
 def social_metrics(people: Sequence[str], groups: Sequence[Sequence[str]]) -> Tuple[Metric, ...]:
-    """Return the social metrics of a campaign with ``people``, the names of the persons, and with
-    ``groups``, the names of the members of each group."""
     names = frozenset(people)
     rows = [
         (
