@@ -1,13 +1,12 @@
 """Bound the value from which a planner fails, and choose the trials that narrow the bounds.
 
-The failure rate is assumed to increase only, or to decrease only, with the value; its form is not.
-A hypothesis states for each value whether the failure rate is at least ``rate``, or at most. Each
-trial is a bet against this statement. The capital, 1 before the first trial, is multiplied by the
-likelihood ratio of the estimated failure rate and ``rate``, if the estimate contradicts the
-statement. The estimate uses the previous trials at this value only. The expected capital of the
-true hypothesis does not increase, however the values are chosen. By Ville's inequality, it ever
-reaches 20 in at most 5 % of runs, so hypotheses that reach it are rejected: A. Ramdas, P. Grünwald,
-V. Vovk and G. Shafer, Statistical Science 38 (2023) 576–601.
+The failure rate is assumed to increase only, or to decrease only, with the value. A hypothesis
+states for each value whether the failure rate is at least ``rate``, or at most. Each trial is a bet
+against this statement: the capital, initially 1, is multiplied by the likelihood ratio of the
+estimated failure rate and ``rate``, if the estimate contradicts the statement. The estimate uses
+the previous trials at this value only. By Ville's inequality, the capital of the true hypothesis
+ever reaches 20 in at most 5 % of runs, so hypotheses that reach it are rejected: A. Ramdas, P.
+Grünwald, V. Vovk and G. Shafer, Statistical Science 38 (2023) 576–601.
 """
 
 import math
@@ -25,7 +24,7 @@ FIRST = 5
 """Number of trials at each value before trials are chosen."""
 
 ROUND = 10
-"""Number of trials at each of the values that are chosen together."""
+"""Number of trials at each of the values that are chosen in one call."""
 
 PRIOR = 2.0
 """Number of trials that count as evidence for the tested rate in the estimate of a failure rate."""
@@ -56,8 +55,8 @@ class FailureRates:
     ``below`` and ``above`` are the values at which all hypotheses that are not rejected have a
     failure rate of at most, and of at least ``rate``. ``contradicting`` are those among them whose
     trials are on the other side. ``is_monotone`` is false if all hypotheses are rejected.
-    ``increases`` is None as long as both directions are possible, or if the failure rate can cross
-    ``rate`` in neither.
+    ``increases`` is None if both directions are possible, or if the failure rate can cross ``rate``
+    in neither.
     """
 
     def __init__(self, outcomes: Outcomes, rate: float) -> None:
@@ -86,9 +85,9 @@ class FailureRates:
     def boundary(self) -> Optional[Estimate]:
         """Return the value at which the failure rate crosses ``rate``, or None if it is unknown.
 
-        The interval is from the largest value that is surely on one side to the smallest one that
-        is surely on the other side, or infinite. The estimate is that of isotonic regression with
-        linear interpolation, NaN if it does not cross ``rate``.
+        The interval is from the largest value that is surely on one side to the smallest one on the
+        other side, or infinite. The estimate is that of isotonic regression with linear
+        interpolation, NaN if it does not cross ``rate``.
         """
         if self.increases is None or not (self.below or self.above):
             return None
@@ -105,17 +104,20 @@ class FailureRates:
         Trials are at the values whose side of ``rate`` is unknown, and at those whose trials
         contradict the other values. Without such a value, the widest gap is divided.
         """
-        chosen = [one for one in self._open if planned[one] < most]
+        chosen = [value for value in self._open if planned[value] < most]
         boundary = self.boundary()
         if not chosen and boundary is not None:
-            inside = [one for one in self._values if boundary.low <= one <= boundary.high]
+            inside = [value for value in self._values if boundary.low <= value <= boundary.high]
             gaps = sorted(zip(inside, inside[1:]), key=lambda gap: gap[0] - gap[1])
             middle = midpoint(*gaps[0]) if gaps else None
             chosen = [] if middle is None else [middle]
-        turns = [
-            one for turn in range(ROUND) for one in chosen if planned.get(one, 0) + turn < most
+        trials = [
+            value
+            for turn in range(ROUND)
+            for value in chosen
+            if planned.get(value, 0) + turn < most
         ]
-        return dict(Counter(turns[:number]))
+        return dict(Counter(trials[:number]))
 
     def _values_at(self, levels: np.ndarray) -> List[Number]:
         return [self._values[level] for level in np.flatnonzero(levels)]
@@ -145,8 +147,8 @@ class FailureRates:
 
 
 RunLevel = Callable[[Number, int], Sequence[bool]]
-"""A function that runs the first trials at a value, given the value and the number of trials. It
-returns whether each valid trial failed."""
+"""A function of a value and a number: runs the first trials at this value, and returns whether each
+valid trial failed."""
 
 
 def run_adaptively(
@@ -160,8 +162,8 @@ def run_adaptively(
     """Run at most ``budget`` trials, at most ``most`` at a value, to bound the boundaries of
     ``rates``, the most important one first. ``values`` are the first values.
 
-    Return the outcomes at each value. They are a function of the results of the trials, so that an
-    interrupted run can be repeated.
+    The outcomes are a function of the results of the trials, so that an interrupted run can be
+    repeated.
     """
     planned: Dict[Number, int] = {}
     outcomes: Dict[Number, Sequence[bool]] = {}

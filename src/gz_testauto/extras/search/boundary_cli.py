@@ -63,11 +63,10 @@ RESULT, FIGURE = "boundary.json", "boundary.png"
 
 
 class _Stopped(Exception):
-    """Raised if a signal stopped the trials."""
+    """A signal stopped the trials."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "campaign",
         type=campaign_path,
@@ -120,7 +119,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the trials, write the result and print it; return the exit status."""
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
     spec = spec.model_copy(update={"planners": (chosen_planner(spec, arguments.planner),)})
     varied = VariedCampaign(spec, arguments.vary, arguments.worlds)
@@ -143,9 +141,9 @@ def run(arguments: argparse.Namespace) -> int:
             results = run_trials(level.spec, out, arguments, first, stop, write_page=False)
             if stop():
                 raise _Stopped
-            trials = [one for one in results.trials if one.world_index < number]
-            trials.sort(key=lambda one: one.world_index)
-            failed = [not one.outcome.success for one in trials if one.outcome.valid]
+            trials = [trial for trial in results.trials if trial.world_index < number]
+            trials.sort(key=lambda trial: trial.world_index)
+            failed = [not trial.outcome.success for trial in trials if trial.outcome.valid]
             invalid[value] = len(trials) - len(failed)
             return failed
 
@@ -178,7 +176,6 @@ def _write(
     invalid: Mapping[Number, int],
     arguments: argparse.Namespace,
 ) -> None:
-    """Write the files of the result, and print it."""
     data = report.to_json()
     for entry in data["levels"]:
         value = entry["value"]

@@ -30,12 +30,11 @@ class BoundaryReport:
 
     @cached_property
     def compared(self) -> List[FailureRates]:
-        """The comparisons of the failure rates with the rates of the boundaries."""
         rates = sorted({self.rate, SECOND}, reverse=True)
         return [FailureRates(self.outcomes, rate) for rate in rates]
 
     def table(self) -> Table:
-        """Return the table of the values for a terminal with 80 columns."""
+        """Return the table for a terminal with 80 columns."""
         table = plain_table("value", "trials", "failed", "%", "95 % CI")
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))
@@ -45,7 +44,6 @@ class BoundaryReport:
 
     @property
     def sentences(self) -> List[str]:
-        """The boundaries, or the reasons why they do not exist, in words."""
         return [self._sentence(compared) for compared in self.compared]
 
     def _sentence(self, compared: FailureRates) -> str:
@@ -81,8 +79,7 @@ class BoundaryReport:
         return f"{text}; the trials at {values} contradict this: increase --budget or --worlds"
 
     def to_json(self) -> Dict[str, Any]:
-        """Return the result as a JSON object. Ends of intervals outside of the range of values are
-        null."""
+        """Return a JSON object. Ends of intervals outside of the range of values are null."""
         levels = []
         for value, failed in self.outcomes.items():
             rate = success_rate(sum(failed), len(failed))
@@ -98,8 +95,7 @@ class BoundaryReport:
         }
 
     def draw(self, path: Path) -> bool:
-        """Draw the rates and the boundary into a PNG file. Return False without
-        matplotlib."""
+        """Draw the rates and the boundary into a PNG file. Return False without matplotlib."""
         try:
             from gz_testauto.report.plots import COLORS, chart_text, figure_class, save_figure
 
@@ -115,7 +111,9 @@ class BoundaryReport:
                 axes.annotate(
                     str(len(failed)), (value, 100 * rate.value), (5, 5), textcoords="offset points"
                 )
-        boundary = next(one for one in self.compared if one.rate == self.rate).boundary()
+        boundary = next(
+            compared for compared in self.compared if compared.rate == self.rate
+        ).boundary()
         if boundary is not None:
             ends = max(boundary.low, min(self.outcomes)), min(boundary.high, max(self.outcomes))
             axes.axvspan(*ends, color=COLORS[1], alpha=0.2)
@@ -131,7 +129,7 @@ class BoundaryReport:
 
 def _boundary_json(compared: FailureRates) -> Dict[str, Any]:
     boundary = compared.boundary() or Estimate.unknown()
-    value, *interval = (one if math.isfinite(one) else None for one in boundary[:3])
+    value, *interval = (number if math.isfinite(number) else None for number in boundary[:3])
     return {
         "rate": compared.rate,
         "value": value,

@@ -1,4 +1,4 @@
-"""Worlds that differ from a world file in their random obstacles: some are removed or moved."""
+"""Worlds that differ from a world file in their random obstacles."""
 
 from pathlib import Path
 from typing import Dict, Mapping, Optional, Pattern, Sequence
@@ -32,11 +32,8 @@ class EditedWorld:
         }
 
     def content(self, kept: Sequence[str], moved: Mapping[str, Pose2D]) -> bytes:
-        """Return the content of the world file with only the obstacles ``kept``.
-
-        ``moved`` maps names to new positions and headings; height, roll and pitch stay. The same
-        arguments give the same bytes.
-        """
+        """Return the world file with only the obstacles ``kept``. ``moved`` contains new positions
+        and headings; height, roll and pitch stay. Equal arguments give equal bytes."""
         document = self._document.copy()
         for name, pose in self.obstacles.items():
             if name not in kept:

@@ -1,4 +1,4 @@
-"""The trials that a search has found, with robustness and outcome in another simulator."""
+"""The trials that a search selects, with robustness and outcome in another simulator."""
 
 import math
 import sys
@@ -20,7 +20,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 @dataclass(frozen=True)
 class FoundTrial:
-    """A trial that a search has found.
+    """A trial that a search selected.
 
     ``repeats`` counts the perturbed trials that have its outcome, or fulfill the searched
     condition. ``confirmed`` is the outcome in another simulator, ``invalid`` if there is no valid
@@ -37,7 +37,6 @@ class FoundTrial:
     confirmed_value: float = math.nan
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the entry in the report."""
         return {
             "world": self.record.world,
             "planner": self.record.planner,
@@ -55,11 +54,7 @@ class FoundTrial:
 
 
 def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSpec:
-    """Return the campaign of a search: with the number of worlds of the plan, one repetition, and
-    without a rule by which it stops early.
-
-    Raises ``SpecError`` if the campaign has no random obstacles, or a stack.
-    """
+    """Raise ``SpecError`` if the campaign has no random obstacles, or a stack."""
     spec = spec.without_stack("search with planners of this package or of plug-ins")
     if spec.worlds.obstacles is None or spec.worlds.base is None:
         raise SpecError(
@@ -82,13 +77,10 @@ def examine(
     confirm: bool,
     should_stop: StopRequest,
 ) -> List[FoundTrial]:
-    """Return the findings with the measured values, or those until the stop.
-
-    Each finding has ``perturbed`` perturbed trials. With ``confirm``, findings that are not fragile
-    also run in the other simulator.
-    """
+    """Return the findings with the measured values, or those until the stop. With ``confirm``,
+    findings that are not fragile also run in the other simulator."""
     trials = {trial.index: trial for trial in campaign.trials}
-    found: List[FoundTrial] = []
+    examined: List[FoundTrial] = []
     for number, finding in enumerate(findings):
         if should_stop():
             break
@@ -104,32 +96,30 @@ def examine(
             if not other.outcome.valid:
                 print(f"{label}: {other.detail}", file=sys.stderr, flush=True)
             finding = replace(finding, confirmed=other.outcome.value, confirmed_value=other.value)
-        found.append(finding)
-    return found
+        examined.append(finding)
+    return examined
 
 
 def search_report(
     results: CampaignResults, screened: Set[str], findings: Sequence[FoundTrial], perturbed: int
 ) -> Dict[str, Any]:
-    """Return the report of a search: the rate of findings for each planner in plain and in screened
-    worlds with its interval, and all findings. ``screened`` are the names of the screened worlds.
-    """
+    """Return the content of the report. ``screened`` are the names of the screened worlds."""
     rates: List[Dict[str, Any]] = []
     for planner in results.planners:
         for is_screened in (False, True):
             trials = sum(
-                one.planner == planner
-                and one.outcome.valid
-                and (one.world in screened) == is_screened
-                for one in results.trials
+                record.planner == planner
+                and record.outcome.valid
+                and (record.world in screened) == is_screened
+                for record in results.trials
             )
             hits = [
-                one
-                for one in findings
-                if one.record.planner == planner and one.screened == is_screened
+                finding
+                for finding in findings
+                if finding.record.planner == planner and finding.screened == is_screened
             ]
             rate = success_rate(len(hits), trials)
-            words = [one.repeats.label for one in hits]
+            words = [finding.repeats.label for finding in hits]
             rates.append(
                 {
                     "planner": planner,
@@ -143,4 +133,4 @@ def search_report(
                     },
                 }
             )
-    return {"rates": rates, "found": [one.to_dict() for one in findings]}
+    return {"rates": rates, "found": [finding.to_dict() for finding in findings]}

@@ -1,8 +1,6 @@
-"""The journal of a search: the answer of each finished simulation, in a file of JSON lines.
-
-The search is a function of these answers. A command that was killed at any moment therefore
-continues with the first missing answer, and finishes with the same result.
-"""
+"""The journal of a search: the answer of each finished simulation, in a file of JSON lines. A
+command that was killed at any moment continues with the first missing answer, and finishes with the
+same result."""
 
 import json
 import os
@@ -33,12 +31,11 @@ class StoredTrial(BaseModel, extra="allow", frozen=True):
 
     @property
     def metrics(self) -> Mapping[str, Optional[float]]:
-        """Return the stored metrics; None for a value that the trial does not determine."""
+        """Return the metrics, None for a value that the trial does not determine."""
         return self.model_extra or {}
 
     @property
     def word(self) -> str:
-        """Return the outcome for a line of output."""
         return "no valid scene" if self.outcome is None else self.outcome.value
 
 
@@ -60,7 +57,7 @@ class StoredAnswer(NamedTuple):
     where: str
 
     def parse(self, shape: Type[Shape]) -> Shape:
-        """Return the answer as the type ``shape``. Raises ``ResultsError`` if it is damaged."""
+        """Raise ``ResultsError`` if the answer is damaged."""
         return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
 
 
@@ -74,8 +71,8 @@ class StoredJournal(NamedTuple):
 
 
 def read_journal(path: Path) -> Optional[StoredJournal]:
-    """Return the content of a journal, or None if the file does not exist or has no complete line.
-    Raises ``ResultsError`` with the line that is damaged."""
+    """Return None if the file does not exist or has no complete line. Raise ``ResultsError`` with
+    the line that is damaged."""
     if not os.path.exists(path):
         return None
     content = read_input(path, ResultsError)
@@ -92,10 +89,8 @@ def read_journal(path: Path) -> Optional[StoredJournal]:
 
 
 class Journal:
-    """The answers of a search in ``path``, by their keys.
-
-    ``inputs`` identify the search. Raises ``ResultsError`` if the file contains another search.
-    """
+    """The answers of a search in ``path``, by their keys. ``inputs`` identify the search. Raises
+    ``ResultsError`` if the file contains another search."""
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
         self.path = path
@@ -113,18 +108,18 @@ class Journal:
                 "directory for --out"
             )
         self._answers = stored.answers
-        if os.path.getsize(path) > stored.size:
+        if os.path.getsize(path) > stored.size:  # a line that was incomplete at a kill
             with disk_errors(path):
                 os.truncate(path, stored.size)
 
     def get(self, key: str, shape: Type[Shape]) -> Optional[Shape]:
-        """Return the answer of a finished simulation as the type ``shape``, or None. Raises
-        ``ResultsError`` if the answer is damaged."""
+        """Return the answer of a finished simulation, or None. Raise ``ResultsError`` if it is
+        damaged."""
         stored = self._answers.get(key)
         return None if stored is None else stored.parse(shape)
 
     def add(self, key: str, answer: Mapping[str, Any]) -> None:
-        """Store an answer, and write it to the disk."""
+        """Store an answer on the disk."""
         self._answers[key] = StoredAnswer(answer, str(self.path))
         with disk_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)

@@ -1,4 +1,4 @@
-"""A campaign of one trial: the file, the world and the picture that shrinking writes."""
+"""A campaign of one trial: the file and the picture that shrinking writes."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,7 @@ def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path)
     """Return the campaign with one planner whose world is in ``directory``. ``bounds`` (m) keep the
     static map, and with it the waypoints, when obstacles are removed."""
     worlds = {key: getattr(spec.worlds, key) for key in _KEPT}
-    chosen = next(one for one in spec.planners if one.name == planner)
+    chosen = next(planner_spec for planner_spec in spec.planners if planner_spec.name == planner)
     data = {
         **spec.model_dump(mode="json"),
         "planners": [chosen.model_dump(mode="json")],
@@ -48,11 +48,11 @@ def one_trial_spec(spec: AnySpec, planner: str, bounds: Bounds, directory: Path)
 def campaign_text(
     spec: CampaignSpec, candidate: Candidate, numbers: RandomNumbers, repeats: int = 1
 ) -> str:
-    """Return the campaign file of the trial, which is in the directory of its world. Several
-    ``repeats`` are worlds with the same file."""
+    """Return the campaign file of the trial, in the directory of its world. Several ``repeats`` are
+    worlds with the same file."""
     data: Dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     for key in REMOVABLE:
-        entries = [one for one in data.get(key, ()) if one["name"] not in candidate.without]
+        entries = [entry for entry in data.get(key, ()) if entry["name"] not in candidate.without]
         data[key] = entries
         if not entries:
             del data[key]
@@ -74,11 +74,11 @@ def campaign_text(
 
 
 def _portable(value: Any) -> Any:
-    """Return a value of YAML in which paths of this package's files are ``package://`` URIs."""
+    """Replace paths of this package's files by ``package://`` URIs."""
     if isinstance(value, dict):
-        return {key: _portable(one) for key, one in value.items()}
+        return {key: _portable(element) for key, element in value.items()}
     if isinstance(value, list):
-        return [_portable(one) for one in value]
+        return [_portable(element) for element in value]
     share = share_directory()
     if isinstance(value, str) and value.startswith(f"{share}{os.sep}"):
         return f"package://{PACKAGE}/{Path(value).relative_to(share).as_posix()}"
@@ -91,8 +91,8 @@ def draw(
     height_m: Tuple[float, float],
     path: Path,
 ) -> None:
-    """Draw trials next to each other into a PNG file, each with the content of its world file.
-    Do nothing without matplotlib."""
+    """Draw trials, each with the content of its world file, into a PNG file. Do nothing without
+    matplotlib."""
     try:
         from gz_testauto.report.plots import figure_class, save_figure
 
@@ -104,8 +104,13 @@ def draw(
         axes = figure.add_subplot(1, len(trials), number)
         scene = read_scene(SdfDocument.parse(world))
         outlines = ObstacleField(scene, heights).outlines().values()
-        parts = [one for one in shapely.get_parts(list(outlines)) if one.geom_type == "Polygon"]
-        for part in sorted(parts, key=lambda one: -len(one.interiors)):  # walls around others first
+        parts = [
+            polygon
+            for polygon in shapely.get_parts(list(outlines))
+            if polygon.geom_type == "Polygon"
+        ]
+        # Walls around others first.
+        for part in sorted(parts, key=lambda polygon: -len(polygon.interiors)):
             axes.fill(*np.asarray(part.exterior.coords).T, color="0.45")
             for hole in part.interiors:
                 axes.fill(*np.asarray(hole.coords).T, color="white")

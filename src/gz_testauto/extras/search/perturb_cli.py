@@ -58,7 +58,6 @@ FAILED, ALL = "failed", "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
         "world", nargs="?", help="name or number of the only world (default: all worlds)"
@@ -105,7 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the missing repeats, print and write the report; return the exit status."""
     directory = CampaignDirectory(arguments.directory)
     directory.require_begun()
     with directory.locked(), ResultStore.read(directory) as store:
@@ -164,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _chosen(
     campaign: PreparedCampaign, results: CampaignResults, arguments: argparse.Namespace
 ) -> List[Trial]:
-    """Return the trials to repeat. Raises ``SpecError`` or ``ResultsError`` if there are none."""
+    """Raise ``SpecError`` or ``ResultsError`` if there is no trial to repeat."""
     planners = [*arguments.planners, *([arguments.planner] if arguments.planner else [])]
     valid = valid_trials(results, None, planners or None)
     world = world_name(arguments.world, campaign.worlds) if arguments.world else None

@@ -1,7 +1,6 @@
 """Small changes of a trial, with which the robustness of its outcome is measured.
 
-An outcome that changes with millimeters is no property of planner and world. Each repeat has these
-changes, which are drawn independently:
+Each repeat has these changes, which are drawn independently:
 
 - each random obstacle moves by 1 mm to 10 mm in any direction, and so does the start;
 - the lidar has additional noise with a standard deviation of 10 mm;
@@ -47,14 +46,12 @@ class Perturbation:
         self._world: Optional[Tuple[str, EditedWorld]] = None
 
     def close(self) -> None:
-        """Close the simulators."""
         with ExitStack() as at_exit:
             for runner in self._runners:
                 at_exit.callback(runner.close)
 
     def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
-        """Return the result of a repeat, or None if its scene is invalid. ``number`` starts at
-        0."""
+        """Return the result of a repeat, counted from 0, or None if its scene is invalid."""
         random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)

@@ -1,8 +1,5 @@
-"""Repeat trials with small changes, and run them in another simulator.
-
-Each answer is stored in a journal, so that a command that was killed continues with the first
-missing answer. The repeats of several trials run in parallel processes.
-"""
+"""Repeat trials with small changes, and run them in another simulator. The answers are stored in a
+journal."""
 
 import math
 from contextlib import ExitStack
@@ -43,21 +40,19 @@ class Repeat(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return the key of the answer in a journal."""
         return f"{self.label}{PERTURBED}{self.number}".lstrip()
 
 
 class RepeatTask:
     """A function of a :class:`Repeat`: the answer for the journal, and the cause if there is none.
-    The simulators start with the first call. ``metric`` is the name of a metric to store, or empty.
-    """
+    The simulators start with the first call. ``metric`` is the name of a metric to store, or
+    empty."""
 
     def __init__(self, spec: CampaignSpec, metric: str = "") -> None:
         self._spec, self._metric = spec, metric
         self._perturbation: Optional[Perturbation] = None
 
     def __call__(self, repeat: Repeat) -> Tuple[Optional[StoredTrial], str]:
-        """Run a repeat."""
         if self._perturbation is None:
             self._perturbation = Perturbation(self._spec)
         try:
@@ -67,7 +62,6 @@ class RepeatTask:
         return _answer(result, self._metric), ""
 
     def close(self) -> None:
-        """Close the simulators."""
         if self._perturbation is not None:
             self._perturbation.close()
 
@@ -75,18 +69,15 @@ class RepeatTask:
 def run_repeats(
     task: RepeatTask, repeats: Sequence[Repeat], journal: Journal, workers: int = 1
 ) -> Generator[Tuple[Repeat, Optional[StoredTrial], str], None, None]:
-    """Run repeats in parallel processes, and store their answers in the journal.
-
-    Yield each with its answer, or with the cause if the simulator failed. The latter is not stored,
-    so that the next command runs the repeat again.
-    """
+    """Run repeats in parallel processes, and yield each with its answer, or with the cause if the
+    simulator failed."""
     with ExitStack() as at_exit:
         answers: Iterator[Tuple[Optional[StoredTrial], str]] = map(task, repeats)
         if workers > 1 and len(repeats) > 1:
             pool = TaskPool(task, min(workers, len(repeats)), "repeating trials")
             answers = at_exit.enter_context(pool).map(repeats)
         for repeat, (answer, cause) in zip(repeats, answers):
-            if answer is not None:
+            if answer is not None:  # otherwise the next command runs the repeat again
                 journal.add(repeat.key, answer.model_dump(mode="json", exclude_unset=True))
             yield repeat, answer, cause
 
@@ -101,7 +92,7 @@ class OtherOutcome:
     value: float = math.nan
 
     def sentence(self, expected: Outcome) -> str:
-        """Return whether the outcome is the ``expected`` one, such as ``confirmed: stuck, …``."""
+        """Return a text such as ``confirmed: stuck, …``."""
         if not self.outcome.valid:
             return f"not confirmed, no valid trial: {self.detail}"
         state = "confirmed" if self.outcome is expected else "not confirmed"
@@ -110,10 +101,7 @@ class OtherOutcome:
 
 class Examination:
     """An examination of trials of one campaign. ``simulator`` is the name of the other simulator.
-
-    Simulators start when they are needed, are used for all trials, and run until the end of the
-    ``with`` statement.
-    """
+    Simulators start when they are needed, and run until the end of the ``with`` statement."""
 
     def __init__(
         self,
@@ -142,10 +130,8 @@ class Examination:
 
     def count(self, trial: Trial, first: Outcome, count: int, label: str = "") -> RepeatCount:
         """Return how many of ``count`` perturbed repeats have the property that the target selects.
-
-        ``first`` is the outcome of the unchanged trial, and ``label`` its name in the journal.
-        Repeats without a valid scene do not count.
-        """
+        ``first`` is the outcome of the unchanged trial. Repeats without a valid scene do not
+        count."""
         repeats = [Repeat(label, trial, number) for number in range(count)]
         missing = [repeat for repeat in repeats if self._stored(repeat.key) is None]
         for repeat, answer, cause in run_repeats(self._task, missing, self._journal):
@@ -162,8 +148,7 @@ class Examination:
         return RepeatCount(same, len(valid))
 
     def confirmation(self, trial: Trial, label: str = "") -> OtherOutcome:
-        """Run a trial in the other simulator. A trial that is invalid there is not stored, so that
-        the next command repeats it."""
+        """Run a trial in the other simulator."""
         key = f"{label} in {self._simulator}".lstrip()
         answer = self._stored(key)
         if answer is None or answer.outcome is None:
@@ -172,7 +157,7 @@ class Examination:
                     runner = TrialRunner(self._spec, self._simulator)
                     self._other = self._at_exit.enter_context(runner)
                 result = self._other.execute(trial)
-            except GzTestautoError as error:
+            except GzTestautoError as error:  # not stored, so that the next command repeats it
                 return OtherOutcome(Outcome.INVALID, escape_text(str(error)))
             answer = _answer(result, self._metric, escape_text(result.detail))
             self._journal.add(key, answer.model_dump(mode="json", exclude_unset=True))
@@ -180,17 +165,14 @@ class Examination:
         return OtherOutcome(answer.outcome, answer.detail, _value(answer, self._metric))
 
     def _stored(self, key: str) -> Optional[StoredTrial]:
-        """Return the answer of a trial, or None. An answer without the metric does not count: it is
-        that of a search which did not need the metric."""
         answer = self._journal.get(key, StoredTrial)
         if answer is None or not answer.outcome or not self._metric:
             return answer
+        # Without the metric, it is the answer of a search which did not need the metric.
         return answer if self._metric in answer.metrics else None
 
 
 def _answer(result: Optional[MeasuredTrial], metric: str, detail: str = "") -> StoredTrial:
-    """Return the entry of a trial in the journal: its outcome, and the metric if there is a
-    name."""
     fields: Dict[str, Any] = {"outcome": None if result is None else result.outcome}
     if result is not None and metric:
         value = result.metrics.get(metric, math.nan)

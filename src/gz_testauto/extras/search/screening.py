@@ -2,7 +2,7 @@
 
 The failure rate in the plain worlds, the first ones of the campaign, is not biased. Of each group
 of :data:`GROUP` further worlds, only the one with the longest shortest path is simulated, since
-planners fail more often on longer paths. Worlds without a path for the robot are not chosen.
+planners fail more often on longer paths.
 """
 
 import math
@@ -34,10 +34,8 @@ class SearchPlan:
 
     @classmethod
     def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
-        """Return the plan for at most ``budget`` simulations with a number of planners.
-
-        Raises ``SpecError`` if the budget is too small for a plain and a screened world.
-        """
+        """Raise ``SpecError`` if ``budget`` simulations are too few for a plain and a screened
+        world."""
         worlds = budget // planners
         least = 1 if strategy == RANDOM else 2
         if worlds < least:
@@ -54,22 +52,21 @@ class SearchPlan:
         return self.plain + GROUP * self.screened
 
     def chosen(self, worlds: Sequence[WorldRecord]) -> List[WorldRecord]:
-        """Return the screened worlds, in order. There is none for a group without any path."""
-        found = []
+        """Return the screened worlds, in order; none for a group in which the robot has no path."""
+        chosen_worlds = []
         for first in range(self.plain, self.worlds, GROUP):
             group = worlds[first : first + GROUP]
-            with_path = [one for one in group if one.shortest_path_m is not None]
+            with_path = [world for world in group if world.shortest_path_m is not None]
             if with_path:
-                found.append(max(with_path, key=lambda one: one.shortest_path_m or 0.0))
-        return found
+                chosen_worlds.append(max(with_path, key=lambda world: world.shortest_path_m or 0.0))
+        return chosen_worlds
 
 
 def ratio_of_rates(first: Tuple[int, int], second: Tuple[int, int]) -> Estimate:
     """Return the ratio of two rates of events, each given as the numbers of events and of trials.
 
     The interval is exact for Poisson counts: given their sum, the events of the first are binomial
-    (Przyborowski and Wilenski, Biometrika 31, 1940). It is conservative for shares. The estimate is
-    unknown without any event or without trials.
+    (Przyborowski and Wilenski, Biometrika 31, 1940). It is conservative for shares.
     """
     (events, trials), (other_events, other_trials) = first, second
     total = events + other_events
@@ -79,7 +76,9 @@ def ratio_of_rates(first: Tuple[int, int], second: Tuple[int, int]) -> Estimate:
 
     share = binomtest(events, total).proportion_ci(LEVEL, "exact")
     value, low, high = (
-        math.inf if one == 1.0 else one / (1.0 - one) * other_trials / trials
-        for one in (events / total, float(share.low), float(share.high))
+        math.inf
+        if probability == 1.0
+        else probability / (1.0 - probability) * other_trials / trials
+        for probability in (events / total, float(share.low), float(share.high))
     )
     return Estimate(value, low, high, "conditional binomial")

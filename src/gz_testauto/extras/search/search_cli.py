@@ -77,7 +77,6 @@ REPORT = "search.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "campaign",
         type=campaign_path,
@@ -129,7 +128,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the search, write the report and print it; return the exit status."""
     if arguments.perturb < 0:
         raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
     spec = select_simulator(load_campaign(arguments), arguments.simulator or "")
@@ -144,10 +142,10 @@ def run(arguments: argparse.Namespace) -> int:
         results = run_trials(
             spec, arguments.out, arguments, first, stop, write_page=not plan.screened
         )
-        worlds = {one.name: one for one in read_worlds(directory.worlds)}
-        screened = [one.name for one in plan.chosen(list(worlds.values()))]
+        worlds = {world.name: world for world in read_worlds(directory.worlds)}
+        screened = [world.name for world in plan.chosen(list(worlds.values()))]
         if screened and not stop():
-            plain = [one.name for one in results.worlds[: plan.plain]]
+            plain = [world.name for world in results.worlds[: plan.plain]]
             both = TrialSelection(only=(*plain, *screened))
             results = run_trials(spec, arguments.out, arguments, both, stop)
         metric = target.metric_name
@@ -181,7 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(report["rates"], findings, target, arguments)
     status = exit_status(stop, results)
-    unconfirmed = [one for one in findings if one.confirmed == Outcome.INVALID.value]
+    unconfirmed = [finding for finding in findings if finding.confirmed == Outcome.INVALID.value]
     if unconfirmed:
         print(
             f"{len(unconfirmed)} found trials are invalid in {arguments.simulator_confirm}; the "
@@ -192,11 +190,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_trust(
-    own: CampaignSpec, is_trusted: bool, stored: Sequence[CampaignSpec], worlds: Sequence[Path]
+    spec: CampaignSpec, is_trusted: bool, stored: Sequence[CampaignSpec], worlds: Sequence[Path]
 ) -> None:
-    """Ask for permission to run stored campaigns, unless they are that of the command line."""
-    is_own = all(one.model_dump(mode="json") == own.model_dump(mode="json") for one in stored)
-    require_trust(stored, worlds, is_trusted or is_own)
+    """Request permission to run stored campaigns, unless they are that of the command line."""
+    is_same = all(
+        stored_spec.model_dump(mode="json") == spec.model_dump(mode="json")
+        for stored_spec in stored
+    )
+    require_trust(stored, worlds, is_trusted or is_same)
 
 
 def _print(
@@ -205,11 +206,14 @@ def _print(
     target: SearchTarget,
     arguments: argparse.Namespace,
 ) -> None:
-    """Print the found trials, the most robust first, and the rates of each planner."""
     console = report_console()
     metric = target.metric_name
     ordered = sorted(
-        findings, key=lambda one: (-one.repeats.same / (one.repeats.valid or 1), one.record.trial)
+        findings,
+        key=lambda finding: (
+            -finding.repeats.same / (finding.repeats.valid or 1),
+            finding.record.trial,
+        ),
     )
     if ordered:
         columns = ["world", "planner", "outcome", *([metric] if metric else [])]
@@ -217,20 +221,22 @@ def _print(
         columns += ["repeated"] if arguments.perturb else []
         columns += [arguments.simulator_confirm] if arguments.simulator_confirm else []
         table = plain_table(*columns)
-        for one in ordered:
-            difficulty = one.world.difficulty
+        for finding in ordered:
+            difficulty = finding.world.difficulty
             cells = [
-                escape_text(one.record.world),
-                escape_text(one.record.planner),
-                one.record.outcome.value,
-                *([number_text(one.value, 3)] if metric else []),
-                _shown(one.world.shortest_path_m, 1.0),
+                escape_text(finding.record.world),
+                escape_text(finding.record.planner),
+                finding.record.outcome.value,
+                *([number_text(finding.value, 3)] if metric else []),
+                _shown(finding.world.shortest_path_m, 1.0),
                 _shown(None if difficulty is None else difficulty.density, 100.0),
             ]
-            cells += [f"{one.repeats.same} of {one.repeats.valid}"] if arguments.perturb else []
-            confirmed = one.confirmed or "-"
-            if not math.isnan(one.confirmed_value):
-                confirmed += f", {number_text(one.confirmed_value, 3)}"
+            cells += (
+                [f"{finding.repeats.same} of {finding.repeats.valid}"] if arguments.perturb else []
+            )
+            confirmed = finding.confirmed or "-"
+            if not math.isnan(finding.confirmed_value):
+                confirmed += f", {number_text(finding.confirmed_value, 3)}"
             cells += [confirmed] if arguments.simulator_confirm else []
             table.add_row(*cells)
         console.print(table)
@@ -239,7 +245,7 @@ def _print(
     table = plain_table("planner", "worlds", "trials", "found", "% [95 % CI]", *words)
     for row in rates:
         if row["trials"]:
-            value, low, high = (100 * one for one in row["rate"])
+            value, low, high = (100 * share for share in row["rate"])
             table.add_row(
                 escape_text(row["planner"]),
                 row["worlds"],
@@ -267,14 +273,13 @@ def _shown(value: Optional[float], factor: float) -> str:
 
 
 def _ratios(rates: Sequence[Dict[str, Any]], key: str, noun: str) -> List[str]:
-    """Return a sentence for each planner that compares screened with plain worlds."""
-    found = []
+    sentences = []
     for plain, screened in zip(rates[::2], rates[1::2]):
         ratio = ratio_of_rates((screened[key], screened["trials"]), (plain[key], plain["trials"]))
         if ratio.has_interval:
-            value, low, high = (number_text(one, 1) for one in ratio[:3])
-            found.append(
+            value, low, high = (number_text(number, 1) for number in ratio[:3])
+            sentences.append(
                 f"{escape_text(plain['planner'])}: {value} times as many {noun} per trial in "
                 f"screened as in plain worlds (95 % CI {low} to {high})"
             )
-    return found
+    return sentences

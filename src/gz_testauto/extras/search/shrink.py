@@ -1,8 +1,8 @@
 """Shrink a failed trial to the smallest world in which the planner still fails in the same way.
 
 The failure is the same if the outcome is equal and the trial ends at the same place
-(:data:`PLACE_M`). If the robot has a path in the original world, it has one in each smaller world;
-other candidates are not simulated. The search has these parts:
+(:data:`PLACE_M`). If the robot has a path in the original world, candidates without a path are not
+simulated. The search has these parts:
 
 1. keep only the 4, 8 or 12 obstacles nearest to the place of the failure, or else those that the
    planner can have measured near its path;
@@ -59,8 +59,7 @@ GRID_M, TURN_RAD = 0.1, math.pi / 12
 @dataclass(frozen=True)
 class Candidate:
     """The inputs of a trial that shrinking changes: the obstacles, by name in the order of the
-    file, with their new poses, the start and the goals, and the omitted entries of the campaign.
-    """
+    file, with their new poses, the start and the goals, and the omitted entries of the campaign."""
 
     kept: Tuple[str, ...]
     moved: Tuple[Tuple[str, Pose2D], ...]
@@ -74,13 +73,10 @@ class Candidate:
         return cls(tuple(world.obstacles), (), trial.mission.start, trial.mission.goals)
 
     def trial(self, failed: Trial, world: WorldRecord) -> Trial:
-        """Return the trial of the candidate, whose file is ``world``, instead of the ``failed``
-        one."""
         mission = replace(failed.mission, start=self.start, goals=self.goals)
         return replace(failed, world=world, mission=mission, omitted=frozenset(self.without))
 
     def drop(self, names: Sequence[str]) -> "Candidate":
-        """Return the candidate without some obstacles."""
         return replace(
             self,
             kept=tuple(name for name in self.kept if name not in names),
@@ -88,11 +84,9 @@ class Candidate:
         )
 
     def keep(self, names: Sequence[str]) -> "Candidate":
-        """Return the candidate with only these obstacles."""
         return self.drop([name for name in self.kept if name not in names])
 
     def move(self, name: str, pose: Pose2D) -> "Candidate":
-        """Return the candidate with an obstacle at another pose."""
         return replace(self, moved=tuple({**dict(self.moved), name: pose}.items()))
 
 
@@ -106,18 +100,15 @@ def place_of(outcome: Outcome, recording: Recording) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class FailedTrial:
-    """A failure: the outcome of a trial, and its recording."""
-
     outcome: Outcome
     recording: Recording
 
     @property
     def place(self) -> np.ndarray:
-        """The position (x, y) (m) of the failure."""
+        """Return the position (x, y) (m) of the failure."""
         return place_of(self.outcome, self.recording)
 
     def is_same(self, outcome: Outcome, recording: Recording) -> bool:
-        """Return whether another trial fails in the same way."""
         away_m = float(np.hypot(*(place_of(outcome, recording) - self.place)))
         return outcome is self.outcome and away_m <= PLACE_M.get(outcome, 0.5)
 
@@ -132,16 +123,14 @@ class StoredFailure:
 
 
 class FailureTest(abc.ABC):
-    """A function of a candidate: whether the planner fails in it as in the ``first`` trial.
-
-    Answers are stored in the ``journal``.
-    """
+    """A function of a candidate: whether the planner fails in it as in the ``first`` trial. Answers
+    are stored in the ``journal``."""
 
     def __init__(
         self, world: EditedWorld, journal: Journal, progress: Callable[[str], None]
     ) -> None:
         self._world, self._journal, self._progress = world, journal, progress
-        self._asked: Dict[str, StoredFailure] = {}
+        self._tested: Dict[str, StoredFailure] = {}
         self._first: Optional[FailedTrial] = None
         self._needs_path = False
 
@@ -151,16 +140,15 @@ class FailureTest(abc.ABC):
 
     @abc.abstractmethod
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
-        """Simulate a candidate. Return the entries ``outcome``, and ``same`` for the failure of the
-        ``first`` trial. The default of ``trials``, the number of simulations, is 1."""
+        """Return the entries ``outcome``, and ``same`` for the failure of the ``first`` trial. The
+        default of ``trials``, the number of simulations, is 1."""
 
     @property
     def simulations(self) -> int:
         """Return the number of simulations, in this call and in earlier ones."""
-        return sum(one.trials for one in self._asked.values() if one.outcome != NO_PATH)
+        return sum(answer.trials for answer in self._tested.values() if answer.outcome != NO_PATH)
 
     def content(self, candidate: Candidate) -> bytes:
-        """Return the world file of a candidate."""
         return self._world.content(candidate.kept, dict(candidate.moved))
 
     def compare_with(self, first: FailedTrial, complete: Candidate) -> None:
@@ -175,15 +163,14 @@ class FailureTest(abc.ABC):
         return self.shortest_path_m(candidate) is not None
 
     def __call__(self, candidate: Candidate) -> bool:
-        """Return whether the failure is the same."""
         key = self.key(candidate)
         answer = self._journal.get(key, StoredFailure)
         if answer is None:
-            found = self._answer(candidate)
-            self._journal.add(key, found)
-            answer = StoredAnswer(found, key).parse(StoredFailure)
-        if key not in self._asked:
-            self._asked[key] = answer
+            fields = self._answer(candidate)
+            self._journal.add(key, fields)
+            answer = StoredAnswer(fields, key).parse(StoredFailure)
+        if key not in self._tested:
+            self._tested[key] = answer
             self._progress(
                 f"{self.simulations:3d}: {len(candidate.kept)} obstacles: {answer.outcome}"
                 + ("" if answer.same else ", not the same failure")
@@ -192,8 +179,8 @@ class FailureTest(abc.ABC):
 
     def key(self, candidate: Candidate) -> str:
         """Return a hash of the inputs that a candidate changes."""
-        rest = [candidate.start, candidate.goals, sorted(candidate.without)]
-        return sha256_of(self.content(candidate) + json.dumps(rest).encode())
+        inputs = [candidate.start, candidate.goals, sorted(candidate.without)]
+        return sha256_of(self.content(candidate) + json.dumps(inputs).encode())
 
     def _answer(self, candidate: Candidate) -> Mapping[str, Any]:
         assert self._first is not None, "the first trial is known"
@@ -220,7 +207,7 @@ class RepeatableFailureTest(FailureTest):
         self._runner, self._failed = runner, failed
 
     def trial(self, candidate: Candidate) -> MeasuredTrial:
-        """Run the trial of a candidate. Raises the errors of :meth:`TrialRunner.run`."""
+        """Raise the errors of :meth:`TrialRunner.run`."""
         record = self._runner.record(self.content(candidate))
         return self._runner.execute(candidate.trial(self._failed, record))
 
@@ -252,10 +239,14 @@ def shrink(
     """
     place = first.place
     field = ObstacleField(world.scene, obstructing_heights(height_m))
-    outlines = {name: one for name, one in field.outlines().items() if name in world.obstacles}
+    outlines = {
+        name: outline for name, outline in field.outlines().items() if name in world.obstacles
+    }
     path = shapely.LineString(first.recording.pose[:, :2])
-    near = {name: float(one.distance(path)) for name, one in outlines.items()}
-    to_place = {name: float(one.distance(shapely.Point(place))) for name, one in outlines.items()}
+    near = {name: float(outline.distance(path)) for name, outline in outlines.items()}
+    to_place = {
+        name: float(outline.distance(shapely.Point(place))) for name, outline in outlines.items()
+    }
     ordered = sorted(all_.kept, key=lambda name: (to_place.get(name, math.inf), name))
 
     reduced = all_.keep([name for name in all_.kept if near.get(name, math.inf) <= HORIZON_M])
@@ -275,30 +266,30 @@ def _nearest(
     nearest first."""
     names = [name for name in ordered if name in reduced.kept]
     counts = [count for count in NEAREST if count < len(names)]
-    for found in (*(reduced.keep(names[:count]) for count in counts), reduced, all_):
-        simple = steps.all_of(found)
-        if simple != found and fails(simple):
+    for candidate in (*(reduced.keep(names[:count]) for count in counts), reduced, all_):
+        simple = steps.all_of(candidate)
+        if simple != candidate and fails(simple):
             return simple
-        if found == all_ or fails(found):
+        if candidate == all_ or fails(candidate):
             break
-    simpler = (one for one in steps.parts_of(found) if one != found and fails(one))
-    return next(simpler, found)
+    simpler = (part for part in steps.parts_of(candidate) if part != candidate and fails(part))
+    return next(simpler, candidate)
 
 
-def _minimal(fails: FailureTest, found: Candidate, ordered: Sequence[str]) -> Candidate:
+def _minimal(fails: FailureTest, candidate: Candidate, ordered: Sequence[str]) -> Candidate:
     """Leave out obstacles one after the other, the farthest first, until none can be left out."""
     was_smaller = True
     while was_smaller:
         was_smaller = False
         for name in reversed(ordered):
-            if name in found.kept and fails(found.drop([name])):
-                found, was_smaller = found.drop([name]), True
-    return found
+            if name in candidate.kept and fails(candidate.drop([name])):
+                candidate, was_smaller = candidate.drop([name]), True
+    return candidate
 
 
 class _Steps:
     """The simplifications of a candidate. ``place`` is where the trial with the ``recording``
-    failed; ``has_path`` returns whether the robot has a path."""
+    failed."""
 
     def __init__(
         self,
@@ -311,53 +302,49 @@ class _Steps:
         self._world, self._place, self._recording = world, place, recording
         self._has_path, self._omissible = has_path, omissible
 
-    def all_of(self, found: Candidate) -> Candidate:
-        """Return the candidate with all simplifications."""
-        return self._closer(self._rounded(self._omitted(found)), 0)
+    def all_of(self, candidate: Candidate) -> Candidate:
+        return self._closer(self._rounded(self._omitted(candidate)), 0)
 
-    def parts_of(self, found: Candidate) -> Iterator[Candidate]:
-        """Yield candidates with a part of the simplifications: the start and the goal, the poses of
-        obstacles, and the omissions."""
-        yield self._closer(found, -1)
-        yield self._rounded(found)
-        yield self._omitted(found)
+    def parts_of(self, candidate: Candidate) -> Iterator[Candidate]:
+        yield self._closer(candidate, -1)
+        yield self._rounded(candidate)
+        yield self._omitted(candidate)
 
-    def _closer(self, found: Candidate, nearest: int) -> Candidate:
+    def _closer(self, candidate: Candidate, nearest: int) -> Candidate:
         """Move the start to a distance of :data:`CLOSER_M` from the place, and the goal to this
         distance, or as close as the path of the robot allows."""
-        moved = self._with_start(found, CLOSER_M[nearest])
+        moved = self._with_start(candidate, CLOSER_M[nearest])
         closer = (self._with_goal(moved, away_m) for away_m in CLOSER_M[nearest:])
-        return next(filter(self._has_path, closer), found)
+        return next(filter(self._has_path, closer), candidate)
 
-    def _omitted(self, found: Candidate) -> Candidate:
-        return replace(found, without=tuple(sorted({*found.without, *self._omissible})))
+    def _omitted(self, candidate: Candidate) -> Candidate:
+        return replace(candidate, without=tuple(sorted({*candidate.without, *self._omissible})))
 
-    def _with_start(self, found: Candidate, distance_m: float) -> Candidate:
+    def _with_start(self, candidate: Candidate, distance_m: float) -> Candidate:
         """Move the start along the trajectory."""
         away_m = np.hypot(*(self._recording.pose[:, :2] - self._place).T)
         before = np.flatnonzero(away_m >= distance_m)
         if not len(before):
-            return found
+            return candidate
         pose = Pose2D(*(round(float(value), 1) for value in self._recording.pose[before[-1]]))
-        return replace(found, start=pose)
+        return replace(candidate, start=pose)
 
-    def _with_goal(self, found: Candidate, distance_m: float) -> Candidate:
+    def _with_goal(self, candidate: Candidate, distance_m: float) -> Candidate:
         """Move the only goal along the line from the place."""
-        goal = found.goals[0]
+        goal = candidate.goals[0]
         offset = np.array([goal.x_m, goal.y_m]) - self._place
         remaining_m = float(np.hypot(*offset))
-        if len(found.goals) > 1 or distance_m >= remaining_m:
-            return found
+        if len(candidate.goals) > 1 or distance_m >= remaining_m:
+            return candidate
         to = self._place + offset * distance_m / remaining_m
         x, y = (round(float(value), 1) for value in to)
-        return replace(found, goals=(Pose2D(x, y, goal.yaw_rad),))
+        return replace(candidate, goals=(Pose2D(x, y, goal.yaw_rad),))
 
-    def _rounded(self, found: Candidate) -> Candidate:
-        """Round the poses of the obstacles."""
-        for name in found.kept:
+    def _rounded(self, candidate: Candidate) -> Candidate:
+        for name in candidate.kept:
             pose = self._world.obstacles[name].planar
             x, y = (round(round(value / GRID_M) * GRID_M, 6) for value in (pose.x_m, pose.y_m))
             new = Pose2D(x, y, round(round(pose.yaw_rad / TURN_RAD) * TURN_RAD, 6))
             if new != pose:
-                found = found.move(name, new)
-        return found
+                candidate = candidate.move(name, new)
+        return candidate

@@ -66,7 +66,6 @@ PERTURBED = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument("world", help="name or number of the world")
     parser.add_argument("planner", help="name of the planner that failed in it")
@@ -96,7 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shrink the trial, write the output directory, and print a summary."""
     if arguments.perturb < 0:
         raise SpecError(f"--perturb is {arguments.perturb}; it must be at least 0")
     directory = CampaignDirectory(arguments.directory)
@@ -105,8 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         campaign = open_for_replay(directory, store, trust)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         where = f"{escape_text(trial.world.name)} {trial.planner.name}"
-        found_trials = {one.trial: one for one in store.results().trials}
-        stored = require_result(found_trials.get(trial.index), trial)
+        records = {record.trial: record for record in store.results().trials}
+        stored = require_result(records.get(trial.index), trial)
         if stored.outcome.success:
             raise ResultsError(
                 f"{where}: the trial succeeded ({stored.outcome.value}), so there is no failure to "
@@ -179,14 +177,14 @@ class _Shrinking:
             same_bits = compare_recordings(self._stored.recording, first.recording).identical
             failed = FailedTrial(first.outcome, first.recording)
             fails.compare_with(failed, self._complete)
-            found = self._smallest(fails, failed)
-            last = fails.trial(found)
-            write_atomically(self._out / WORLD, fails.content(found))
-            shrunk = found.trial(self._trial, runner.record(self._out / WORLD))
-        text = campaign_text(spec, found, self._trial.numbers)
+            smallest = self._smallest(fails, failed)
+            last = fails.trial(smallest)
+            write_atomically(self._out / WORLD, fails.content(smallest))
+            shrunk = smallest.trial(self._trial, runner.record(self._out / WORLD))
+        text = campaign_text(spec, smallest, self._trial.numbers)
         write_atomically(self._out / CAMPAIGN, text.encode("utf-8"))
-        self._draw(fails, found, failed, FailedTrial(last.outcome, last.recording))
-        result = self._summary(fails, found, failed)
+        self._draw(fails, smallest, failed, FailedTrial(last.outcome, last.recording))
+        result = self._summary(fails, smallest, failed)
         result["original_repeated_bit_by_bit"] = same_bits
         result["time_s"] = last.recording.duration_s
         self._print(result, f"{last.outcome.value}, {escape_text(last.detail)}")
@@ -219,17 +217,18 @@ class _Shrinking:
                 "the same world do not confirm it; choose a failure that occurs in most trials, "
                 "or use a new --out to try again"
             )
-        found = self._smallest(fails, self._stored)
-        fails.write_campaign(found, self._out, max(repeats, 1))
-        result = self._summary(fails, found, self._stored)
+        smallest = self._smallest(fails, self._stored)
+        fails.write_campaign(smallest, self._out, max(repeats, 1))
+        result = self._summary(fails, smallest, self._stored)
         self._print(result, self._stored.outcome.value)
         if repeats:
+            # New trials: those that decided the search would give too high a share.
             repeats_of_failure = run_repeats(self._out / CAMPAIGN, self._stored)
             count, example = repeats_of_failure.count, repeats_of_failure.example
             result["failure_rate"] = count._asdict()
             print(f"failure rate: {count.text('trials', 'have the failure')}")
             if example is not None:
-                self._draw(fails, found, self._stored, example)
+                self._draw(fails, smallest, self._stored, example)
         shutil.rmtree(self._out / "candidates", ignore_errors=True)
         return result
 
@@ -238,26 +237,28 @@ class _Shrinking:
         return shrink(fails, self._world, first, self._complete, height_m, self._omissible)
 
     def _draw(
-        self, fails: FailureTest, found: Candidate, first: FailedTrial, last: FailedTrial
+        self, fails: FailureTest, smallest: Candidate, first: FailedTrial, last: FailedTrial
     ) -> None:
         draw(
             {
                 "before": (self._complete, fails.content(self._complete), first),
-                "after": (found, fails.content(found), last),
+                "after": (smallest, fails.content(smallest), last),
             },
             np.asarray(self._bed.limits.footprint_m),
             self._bed.robot.height_m,
             self._out / PICTURE,
         )
 
-    def _summary(self, fails: FailureTest, found: Candidate, first: FailedTrial) -> Dict[str, Any]:
+    def _summary(
+        self, fails: FailureTest, smallest: Candidate, first: FailedTrial
+    ) -> Dict[str, Any]:
         return {
             "outcome": first.outcome.value,
             "place_m": first.place.tolist(),
             "obstacles_before": len(self._complete.kept),
-            "obstacles": list(found.kept),
+            "obstacles": list(smallest.kept),
             "simulations": fails.simulations,
-            "omitted": list(found.without),
+            "omitted": list(smallest.without),
         }
 
     def _print(self, result: Dict[str, Any], failure: str) -> None:

@@ -1,9 +1,7 @@
 """The failure of a trial on a navigation stack, which does not repeat bit by bit.
 
-Such a failure occurs in a share of the repeats of a trial. A candidate of
-:mod:`gz_testauto.extras.search.shrink` has it if it occurs in two of at most three trials. The
-share in the small world is estimated from further trials, because the trials that decided the
-search would give too high a share.
+It occurs in a share of the repeats of a trial. A candidate of
+:mod:`gz_testauto.extras.search.shrink` has it if it occurs in two of at most three trials.
 """
 
 import shutil
@@ -49,10 +47,8 @@ class Repeats:
 def run_repeats(
     campaign: Path, first: FailedTrial, is_decided: Callable[[Repeats], bool] = lambda _: False
 ) -> Repeats:
-    """Run the trials of a campaign file until they are decided, and return them.
-
-    The results are in the directory of the file. Trials of an earlier call are not repeated.
-    """
+    """Run the trials of a campaign file until they are decided. The results are in the directory of
+    the file. Trials of an earlier call are not repeated."""
     spec = load(campaign, CampaignSpec)  # type: ignore[type-abstract]
     out = campaign.with_name(RESULTS)
     follower = _Follower(out, first)
@@ -80,11 +76,10 @@ class _Follower(CampaignListener):
         self.read()
 
     def read(self) -> None:
-        """Read the trials in the results directory."""
         with ResultStore.read(CampaignDirectory(self._out)) as store:
-            records = [one for one in store.results().trials if one.outcome.valid]
-            trials = [FailedTrial(one.outcome, store.trajectory(one)) for one in records]
-        same = [one for one in trials if self._first.is_same(one.outcome, one.recording)]
+            records = [record for record in store.results().trials if record.outcome.valid]
+            trials = [FailedTrial(record.outcome, store.trajectory(record)) for record in records]
+        same = [trial for trial in trials if self._first.is_same(trial.outcome, trial.recording)]
         count = RepeatCount(len(same), len(trials))
         self.repeats = Repeats(count, next(iter(same or trials), None))
 
@@ -117,14 +112,14 @@ class StackFailureTest(FailureTest):
     def simulate(self, candidate: Candidate, first: FailedTrial) -> Mapping[str, Any]:
         folder = self._folder / self.key(candidate)[:12]
         self.write_campaign(candidate, folder, MOST_TRIALS)
-        found = run_repeats(folder / CAMPAIGN, first, self._is_decided)
+        repeats = run_repeats(folder / CAMPAIGN, first, self._is_decided)
         shutil.rmtree(folder)
-        outcome = "no valid trial" if found.example is None else found.example.outcome.value
+        outcome = "no valid trial" if repeats.example is None else repeats.example.outcome.value
         return {
             "outcome": outcome,
-            "same": found.count.same >= ENOUGH,
-            "with_failure": found.count.same,
-            "trials": found.count.valid,
+            "same": repeats.count.same >= ENOUGH,
+            "with_failure": repeats.count.same,
+            "trials": repeats.count.valid,
         }
 
     def write_campaign(self, candidate: Candidate, folder: Path, repeats: int) -> None:
@@ -134,8 +129,8 @@ class StackFailureTest(FailureTest):
         _write(folder / CAMPAIGN, text.encode("utf-8"))
 
     @staticmethod
-    def _is_decided(found: Repeats) -> bool:
-        same, valid = found.count
+    def _is_decided(repeats: Repeats) -> bool:
+        same, valid = repeats.count
         return same >= ENOUGH or valid - same > MOST_TRIALS - ENOUGH
 
 

@@ -36,45 +36,46 @@ SHOWN = 20
 
 
 def read_outcomes(directory: Path) -> Dict[str, Dict[int, Optional[Outcome]]]:
-    """Return the stored outcome of each repeat, by the label of the trial and the number of the
-    repeat. It is None if the scene was invalid. Raises ``ResultsError`` if a file is damaged."""
-    found: Dict[str, Dict[int, Optional[Outcome]]] = {}
+    """Return the outcome of each repeat, None for an invalid scene, by the label of the trial and
+    the number of the repeat. Raise ``ResultsError`` if a file is damaged."""
+    outcomes: Dict[str, Dict[int, Optional[Outcome]]] = {}
     for name in (OF_SEARCH, ANSWERS):
         journal = read_journal(directory / name)
         for key, stored in journal.answers.items() if journal else ():
             label, _, number = key.rpartition(PERTURBED)
             if label:
-                found.setdefault(label, {})[int(number)] = stored.parse(StoredTrial).outcome
-    return found
+                outcomes.setdefault(label, {})[int(number)] = stored.parse(StoredTrial).outcome
+    return outcomes
 
 
 def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCount]:
-    """Return the counts of each trial with stored repeats, by its index in the plan. Raises
+    """Return the counts of each trial with stored repeats, by its index in the plan. Raise
     ``ResultsError`` if a file is damaged."""
     outcomes = read_outcomes(directory)
-    found = {}
+    counts = {}
     for record in results.trials:
         label = trial_label(record.world, record.planner, record.repetition)
         if record.outcome.valid and label in outcomes:
             repeats = list(outcomes[label].values())
             same = repeats.count(record.outcome)
-            found[record.trial] = RepeatCount(same, len(repeats) - repeats.count(None))
-    return found
+            counts[record.trial] = RepeatCount(same, len(repeats) - repeats.count(None))
+    return counts
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return the section of the report, or None without an answer. Raises ``ResultsError`` if a
-    file is damaged."""
+    """Return None if no trial was repeated. Raise ``ResultsError`` if a file is damaged."""
     counts = read_counts(directory, results)
     if not counts:
         return None
-    valid = [one for one in results.trials if one.outcome.valid]
-    listed = [one for one in valid if one.trial in counts or not one.completed]
+    valid = [record for record in results.trials if record.outcome.valid]
+    listed = [record for record in valid if record.trial in counts or not record.completed]
     order = [FRAGILE, UNDECIDED, ROBUST, UNTESTED]
-    labels = {one.trial: counts.get(one.trial, NO_REPEATS).label for one in valid}
-    listed.sort(key=lambda one: (one.completed, order.index(labels[one.trial]), one.trial))
-    rows = tuple(_row(one, counts.get(one.trial, NO_REPEATS)) for one in listed)
-    marks = {at: FRAGILE for at, one in counts.items() if one.label == FRAGILE}
+    labels = {record.trial: counts.get(record.trial, NO_REPEATS).label for record in valid}
+    listed.sort(
+        key=lambda record: (record.completed, order.index(labels[record.trial]), record.trial)
+    )
+    rows = tuple(_row(record, counts.get(record.trial, NO_REPEATS)) for record in listed)
+    marks = {trial: FRAGILE for trial, count in counts.items() if count.label == FRAGILE}
     return Section(
         "Robustness of outcomes",
         (
@@ -104,14 +105,19 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
 def _summaries(
     planners: Sequence[str], valid: Sequence[TrialRecord], labels: Dict[int, str]
 ) -> List[Tuple[str, ...]]:
-    """Return one row for the failures, and one for the successes, of each planner."""
     rows = []
     for planner in planners:
         for kind, completed in (("failures", False), ("successes", True)):
-            of = [one for one in valid if one.planner == planner and one.completed == completed]
-            words = [labels[one.trial] for one in of]
-            least, most = (_share(of, words, some) for some in ((FRAGILE,), (FRAGILE, UNDECIDED)))
-            shares = dict.fromkeys(number_text(100 * one.value, 0) for one in (least, most))
+            trials = [
+                record
+                for record in valid
+                if record.planner == planner and record.completed == completed
+            ]
+            words = [labels[record.trial] for record in trials]
+            least, most = (
+                _share(trials, words, wanted) for wanted in ((FRAGILE,), (FRAGILE, UNDECIDED))
+            )
+            shares = dict.fromkeys(number_text(100 * share.value, 0) for share in (least, most))
             rows.append(
                 (
                     f"{planner}, {kind}",
@@ -124,13 +130,14 @@ def _summaries(
 
 
 def _share(trials: Sequence[TrialRecord], words: Sequence[str], wanted: Sequence[str]) -> Estimate:
-    """Return the share of the tested trials whose word is ``wanted``."""
     worlds: Dict[str, List[bool]] = {}
-    for one, word in zip(trials, words):
+    for record, word in zip(trials, words):
         if word != UNTESTED:
-            worlds.setdefault(one.world, []).append(word in wanted)
+            worlds.setdefault(record.world, []).append(word in wanted)
     counts = worlds.values()
-    return clustered_rate([sum(one) for one in counts], [len(one) for one in counts])
+    return clustered_rate(
+        [sum(matches) for matches in counts], [len(matches) for matches in counts]
+    )
 
 
 def _row(record: TrialRecord, counts: RepeatCount) -> Tuple[str, ...]:

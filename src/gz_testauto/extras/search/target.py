@@ -1,7 +1,5 @@
-"""The targets of a search, values of ``--for``.
-
-A target is an outcome, a disagreement of planners, or a condition on a metric.
-"""
+"""The targets of a search, values of ``--for``: an outcome, a disagreement of planners, or a
+condition on a metric."""
 
 import math
 import operator
@@ -34,8 +32,8 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class SearchTarget:
-    """Selects trials of a search, and decides whether a repeat of a selected trial has its property
-    again."""
+    """Selects trials of a search, and decides whether a repeat of a selected trial has its
+    property."""
 
     noun: ClassVar[str] = "failures"
     """Name of the selected trials in sentences."""
@@ -46,26 +44,21 @@ class SearchTarget:
         return ""
 
     def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
-        """Return the selected ones of the trials of a search."""
         raise NotImplementedError
 
     def is_same(self, first: Outcome, outcome: Outcome, value: float) -> bool:
-        """Return whether a repeat has the property of the trial with the outcome ``first``.
-
-        ``outcome`` and ``value`` are the outcome and the metric of the repeat.
-        """
+        """Return whether a repeat with ``outcome`` and ``value``, its metric, has the property of
+        the trial with the outcome ``first``."""
         return outcome is first
 
 
 @dataclass(frozen=True)
 class OutcomeTarget(SearchTarget):
-    """The trials with one of the outcomes."""
-
     outcomes: FrozenSet[Outcome]
 
     @override
     def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
-        return [one for one in records if one.outcome in self.outcomes]
+        return [record for record in records if record.outcome in self.outcomes]
 
 
 class DisagreementTarget(SearchTarget):
@@ -73,11 +66,11 @@ class DisagreementTarget(SearchTarget):
 
     @override
     def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
-        solved = {one.world for one in records if one.completed}
+        solved = {record.world for record in records if record.completed}
         return [
-            one
-            for one in records
-            if one.outcome.valid and not one.completed and one.world in solved
+            record
+            for record in records
+            if record.outcome.valid and not record.completed and record.world in solved
         ]
 
 
@@ -85,8 +78,7 @@ class DisagreementTarget(SearchTarget):
 class ConditionTarget(SearchTarget):
     """The valid trials whose metric is on one side of a limit, such as ``clearance_min_m < 0.1``.
 
-    A value that the trial does not determine fulfills no condition. A metric that is complete only
-    in trials that reached the goal is compared only in these.
+    A metric that is complete only in trials that reached the goal is compared only in these.
     """
 
     noun = "findings"
@@ -104,9 +96,9 @@ class ConditionTarget(SearchTarget):
     def select(self, records: Sequence[TrialRecord]) -> List[TrialRecord]:
         name = self.metric_name
         return [
-            one
-            for one in records
-            if self.is_same(one.outcome, one.outcome, one.metrics.get(name, math.nan))
+            record
+            for record in records
+            if self.is_same(record.outcome, record.outcome, record.metrics.get(name, math.nan))
         ]
 
     @override
@@ -119,10 +111,12 @@ class ConditionTarget(SearchTarget):
 def read_target(text: str, planners: int) -> SearchTarget:
     """Return the target with a name or a condition, for a campaign with a number of planners.
 
-    Raises ``SpecError`` if the name or the metric is unknown, the limit is not a number, or a
-    single planner cannot disagree.
+    Raise ``SpecError`` if the name or the metric is unknown, the limit is not a number, or a single
+    planner cannot disagree.
     """
-    failures = {one.value: one for one in Outcome if one.valid and not one.success}
+    failures = {
+        outcome.value: outcome for outcome in Outcome if outcome.valid and not outcome.success
+    }
     if text == FAILED:
         return OutcomeTarget(frozenset(failures.values()))
     if text in failures:
@@ -140,7 +134,7 @@ def read_target(text: str, planners: int) -> SearchTarget:
             f"--for: {unknown_name('target', text, names)}, or a condition such as "
             f"{LOW_CLEARANCE_CONDITION!r}"
         )
-    metrics: Dict[str, Metric] = {one.name: one for one in installed_metrics()}
+    metrics: Dict[str, Metric] = {metric.name: metric for metric in installed_metrics()}
     name, sign, limit = match.groups()
     if name not in metrics:
         raise SpecError(f"--for {text!r}: {unknown_name('metric', name, sorted(metrics))}")

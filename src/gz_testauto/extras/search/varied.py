@@ -36,9 +36,9 @@ class VariedRange:
 
     @classmethod
     def parse(cls, text: str) -> "VariedRange":
-        """Return the range in ``KEY=LOW:HIGH``. Raises ``ValueError`` for other text."""
+        """Return the range in ``KEY=LOW:HIGH``. Raise ``ValueError`` for other text."""
         key, _, ends = text.partition("=")
-        low, high = (_number(one) for one in ends.split(":"))
+        low, high = (_number(end) for end in ends.split(":"))
         if not (key and low < high):
             raise ValueError(text)
         return cls(key, low, high)
@@ -56,10 +56,9 @@ class Level:
 class VariedCampaign:
     """Campaigns that differ in the value of one key.
 
-    Each has ``worlds`` worlds and one trial in each of them. Their random numbers differ, so that
-    trials at different values are independent. ``levels`` are the campaigns on a grid of the range,
-    in increasing order of the value. Raises ``SpecError`` if the key is unknown, if it is not a
-    number, or if a value is not allowed.
+    Each has ``worlds`` worlds with one trial each, and other random numbers than those at other
+    values. ``levels`` are the campaigns on a grid of the range, in increasing order of the value.
+    Raises ``SpecError`` if the key is unknown, if it is not a number, or if a value is not allowed.
     """
 
     def __init__(self, spec: CampaignSpec, varied: VariedRange, worlds: int) -> None:
@@ -76,9 +75,11 @@ class VariedCampaign:
         self._paths = _paths(data, varied.key)
         present = _value(data, self._paths[0])
         ends = (varied.low, varied.high, *_numbers(present))
-        self._is_whole = present is not None and all(isinstance(one, int) for one in ends)
+        self._is_whole = present is not None and all(isinstance(number, int) for number in ends)
         grid = np.linspace(varied.low, varied.high, LEVELS).tolist()
-        self.levels = [self.level(value) for value in sorted({self._rounded(one) for one in grid})]
+        self.levels = [
+            self.level(value) for value in sorted({self._rounded(number) for number in grid})
+        ]
 
     def midpoint(self, low: Number, high: Number) -> Optional[Number]:
         """Return the allowed value in the middle of two values, or None if they are neighbors."""
@@ -86,7 +87,7 @@ class VariedCampaign:
         return middle if low < middle < high else None
 
     def level(self, value: Number) -> Level:
-        """Return the campaign with a value. Raises ``SpecError`` if it is not allowed."""
+        """Return the campaign with a value. Raise ``SpecError`` if it is not allowed."""
         text = f"{value:.6g}"
         seed = seeds.child_seed(self._spec.seed, seeds.BOUNDARY, text)
         data = {**self._data, "seed": seed}
@@ -119,24 +120,24 @@ def _number(text: str) -> Number:
 
 def _paths(data: Mapping[str, Any], key: str) -> List[Path]:
     """Return the paths of a key in ``data``; they are several if it contains ``[*]``."""
-    known = [name for name, one in flatten(data) if one is None or _is_number(one)]
+    known = [name for name, value in flatten(data) if value is None or _is_number(value)]
     paths: List[Path] = [()]
     for match in re.finditer(r"[^.\[\]]+|\[(\d+|\*)\]", key):
         part = match[0]
-        found: List[Path] = []
+        matches: List[Path] = []
         for path in paths:
             inside = _value(data, path)
             if isinstance(inside, list) and part == EACH:
-                found += [(*path, index) for index in range(len(inside))]
+                matches += [(*path, index) for index in range(len(inside))]
             elif isinstance(inside, list) and part[1:-1].isdigit():
-                found += [(*path, int(part[1:-1]))] if int(part[1:-1]) < len(inside) else []
+                matches += [(*path, int(part[1:-1]))] if int(part[1:-1]) < len(inside) else []
             elif isinstance(inside, Mapping) and part in inside:
-                found.append((*path, part))
-        if not found:
+                matches.append((*path, part))
+        if not matches:
             start = key[: match.start()].rstrip(".").replace(EACH, "[0]")
             near = [name for name in known if name.startswith(start)]
             raise SpecError(f"--vary: {unknown_name('key', key, near or known)}")
-        paths = found
+        paths = matches
     present = _value(data, paths[0])
     if present is not None and not _numbers(present):
         raise SpecError(f"--vary: {key} is {present!r}; it must be a key whose value is a number")
@@ -160,7 +161,6 @@ def _value(data: Any, path: Path) -> Any:
 
 
 def _replaced(data: Any, path: Path, value: Any) -> Any:
-    """Return ``data`` with another value at ``path``."""
     if not path:
         return value
     copy: Union[Dict[Any, Any], List[Any]] = data.copy()
