@@ -1,11 +1,9 @@
 """A regression corpus: worlds in which a planner failed before, each of which is judged by itself.
 
 A corpus is a directory of outputs of ``gz_testauto shrink``, or any directory with campaigns whose
-worlds are files. Each world has the robot, limits, simulator, start, goal and random numbers of its
-campaign, and only the planners are those of the gate. Since the worlds were selected because a
-planner failed in them, their outcomes are no success rate: they enter neither rates nor tests.
-
-Worlds in which a planner failed in the latest gate are first.
+worlds are files. Each world has the settings and random numbers of its campaign; only the planners
+are those of the gate. The worlds were selected because a planner failed in them, so their outcomes
+enter neither rates nor tests.
 """
 
 import json
@@ -28,10 +26,10 @@ from gz_testauto.spec.loader import load
 from gz_testauto.trial.executor import StopRequest
 
 CAMPAIGN, DETAILS = "campaign.yaml", "shrunk.json"
-"""Names of the files of one failure. The second file is optional."""
+"""Names of the files of one failure; the second one is optional."""
 
 HISTORY = "history.json"
-"""Name of the file with the failures of past gates, in the directory of the corpus."""
+"""Name of the file with the failures of past gates."""
 
 Progress = Callable[[str], None]
 
@@ -39,9 +37,7 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class CorpusWorld:
     """A world of a corpus: its ``name`` in verdicts, its campaign, and its name there.
-
-    ``expected_s`` is the expected simulated time (s) until the world shows a failure.
-    """
+    ``expected_s`` is the expected simulated time (s) until the world shows a failure."""
 
     name: str
     spec: BuiltinCampaignSpec
@@ -51,11 +47,8 @@ class CorpusWorld:
 
 @dataclass(frozen=True)
 class CorpusVerdict:
-    """The verdict on a planner in one world of a corpus.
-
-    ``outcome`` and ``time_s`` are those of the trial. Without a valid trial the verdict is
-    undecided, ``outcome`` is empty and ``detail`` contains the cause.
-    """
+    """The verdict on a planner in one world. Without a valid trial it is undecided, ``outcome`` is
+    empty and ``detail`` contains the cause."""
 
     world: str
     planner: str
@@ -74,23 +67,19 @@ class JudgedCorpus:
 
     @property
     def worlds(self) -> Tuple[str, ...]:
-        """The worlds, in their order."""
-        return tuple(dict.fromkeys(one.world for one in self.verdicts))
+        return tuple(dict.fromkeys(verdict.world for verdict in self.verdicts))
 
     @property
     def failed_worlds(self) -> Tuple[str, ...]:
-        """The worlds in which a planner failed, in their order."""
-        failed = (one.world for one in self.verdicts if one.verdict is Verdict.FAILED)
+        """Return the worlds in which a planner failed, in their order."""
+        failed = (verdict.world for verdict in self.verdicts if verdict.verdict is Verdict.FAILED)
         return tuple(dict.fromkeys(failed))
 
 
 def read_corpus(directory: Path) -> List[CorpusWorld]:
-    """Return the worlds of a corpus, in the order in which they are judged.
-
-    Campaigns are ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``. Raises
-    ``SpecError`` if there are none, if one is invalid or has no world files, or if the history is
-    damaged.
-    """
+    """Return the worlds of ``directory/campaign.yaml`` and ``directory/*/campaign.yaml``, in the
+    order in which they are judged. Raise ``SpecError`` if there are none, if a campaign is invalid
+    or has no world files, or if the history is damaged."""
     if not directory.is_dir():
         raise SpecError(f"{directory}: the directory of the corpus does not exist")
     files = [*directory.glob(CAMPAIGN), *sorted(directory.glob(f"*/{CAMPAIGN}"))]
@@ -104,24 +93,25 @@ def read_corpus(directory: Path) -> List[CorpusWorld]:
 
 
 def in_order(worlds: Sequence[CorpusWorld], history: Sequence[str]) -> List[CorpusWorld]:
-    """Return the worlds of a corpus in the order in which they are judged: those of ``history``
-    first, and the other worlds in the order of the expected time."""
+    """Return the worlds in the order in which they are judged: those of ``history`` first, and the
+    other worlds in the order of the expected time."""
     latest = {name: position for position, name in enumerate(history)}
     return sorted(
-        worlds, key=lambda one: (latest.get(one.name, len(latest)), one.expected_s, one.name)
+        worlds,
+        key=lambda world: (latest.get(world.name, len(latest)), world.expected_s, world.name),
     )
 
 
 @dataclass(frozen=True)
 class _HistoryFile:
-    """The content of the file: the worlds that failed, the latest first."""
+    """The worlds that failed, the latest first."""
 
     failed_worlds: Tuple[str, ...]
 
 
 def read_history(corpus: Path) -> Tuple[str, ...]:
-    """Return the worlds that failed in past gates, the latest first. Raises ``SpecError`` if the
-    file in the directory of the corpus is damaged."""
+    """Return the worlds that failed in past gates, the latest first. Raise ``SpecError`` if the
+    file is damaged."""
     path = corpus / HISTORY
     if not os.path.exists(path):
         return ()
@@ -130,8 +120,7 @@ def read_history(corpus: Path) -> Tuple[str, ...]:
 
 
 def add_to_history(corpus: Path, failed_worlds: Sequence[str]) -> None:
-    """Put the worlds first in the file in the directory of the corpus. Raises ``ResultsError`` if
-    the file cannot be written."""
+    """Put the worlds first in the file. Raise ``ResultsError`` if it cannot be written."""
     before = read_history(corpus)
     after = tuple(dict.fromkeys([*failed_worlds, *before]))
     if after != before:
@@ -156,9 +145,9 @@ def _worlds_of(file: Path, directory: Path) -> List[CorpusWorld]:
 
 
 def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
-    """Return the expected simulated time (s) until the failure: the time of the stored failure,
-    divided by the probability of the failure, which is estimated from the perturbed trials with
-    Laplace's rule of succession. The time limit replaces an unknown time."""
+    """Return the expected simulated time (s) until the failure: the time of the stored failure, or
+    the time limit, divided by the probability of the failure, which is estimated from the perturbed
+    trials with Laplace's rule of succession."""
     data = read_json_object(details, ResultsError) if details.is_file() else {}
     time_s, robustness = data.get("time_s"), data.get("robustness") or {}
     try:
@@ -173,10 +162,8 @@ def _expected_s(details: Path, spec: BuiltinCampaignSpec) -> float:
 def corpus_planners(
     spec: CampaignSpec, planners: Sequence[str], but_for: str = ""
 ) -> Tuple[BuiltinPlannerSpec, ...]:
-    """Return the planners of a campaign that a corpus judges, by default all ``but_for`` one.
-
-    Raises ``SpecError`` for an unknown planner or a campaign with a navigation stack.
-    """
+    """Return the planners that a corpus judges, by default all ``but_for`` one. Raise ``SpecError``
+    for an unknown planner or a campaign with a navigation stack."""
     spec = spec.without_stack("omit the corpus")
     known = {entry.name: entry for entry in spec.planners}
     for name in planners:
@@ -195,14 +182,14 @@ def run_corpus(
 ) -> JudgedCorpus:
     """Run the planners of a campaign in the worlds of ``options.corpus``.
 
-    Raises ``ResultsError`` without the permission to run the programs of the corpus and of the
+    Raise ``ResultsError`` without the permission to run the programs of the corpus and of the
     ``stored`` campaigns, and the errors of :func:`corpus_planners` and :func:`judge_corpus`.
     """
     assert options.corpus is not None
     base = "" if options.baseline else options.baseline_planner
     planners = corpus_planners(spec, options.planner, base)
     specs = [*stored, *(world.spec for world in read_corpus(options.corpus))]
-    files = [Path(entry.file) for one in specs for entry in one.worlds.files or ()]
+    files = [Path(entry.file) for corpus_spec in specs for entry in corpus_spec.worlds.files or ()]
     require_trust(specs, files, options.trust, options.name_of("trust"))
     return judge_corpus(options.corpus, planners, progress, should_stop)
 
@@ -215,19 +202,18 @@ def judge_corpus(
 ) -> JudgedCorpus:
     """Run each planner in each world of a corpus, and judge each trial by itself.
 
-    A trial passes if the planner reaches the goal. ``progress`` receives a line after each trial.
-    The failures are added to the history in the directory, if it can be written. Raises the errors
+    The failures are added to the history in the directory, if it can be written. Raise the errors
     of :func:`read_corpus`, ``SpecError`` for invalid parameters of a planner, and ``TrialStopped``
     if ``should_stop`` returned True.
     """
-    found: List[CorpusVerdict] = []
+    verdicts: List[CorpusVerdict] = []
     for world in read_corpus(directory):
         spec = world.spec.model_copy(update={"planners": tuple(planners)})
         with TrialRunner(spec) as runner:
             for planner in planners:
-                found.append(_judged(runner, world, planner.name, should_stop))
-                progress(corpus_line(found[-1]))
-    judged = JudgedCorpus(directory.name, tuple(found))
+                verdicts.append(_judged(runner, world, planner.name, should_stop))
+                progress(corpus_line(verdicts[-1]))
+    judged = JudgedCorpus(directory.name, tuple(verdicts))
     try:
         add_to_history(directory, judged.failed_worlds)
     except ResultsError as error:
@@ -247,19 +233,24 @@ def _judged(
     return CorpusVerdict(world.name, planner, verdict, trial.outcome.value, trial.detail, time_s)
 
 
-def corpus_line(one: CorpusVerdict) -> str:
-    """Return one line with the verdict on a planner in a world."""
-    what = f"{one.outcome}, {one.detail}" if one.outcome else f"no valid trial: {one.detail}"
-    return f"{one.verdict.value.upper()}: corpus world {one.world}: {one.planner} {what}"
+def corpus_line(verdict: CorpusVerdict) -> str:
+    result = (
+        f"{verdict.outcome}, {verdict.detail}"
+        if verdict.outcome
+        else f"no valid trial: {verdict.detail}"
+    )
+    return (
+        f"{verdict.verdict.value.upper()}: corpus world {verdict.world}: {verdict.planner} {result}"
+    )
 
 
 def corpus_lines(judged: JudgedCorpus) -> List[str]:
-    """Return the lines of the section about a corpus, empty without a corpus."""
+    """Return the lines about a corpus, empty without a corpus."""
     if not judged.verdicts:
         return []
-    bad = [one for one in judged.verdicts if one.verdict is not Verdict.PASSED]
+    bad = [verdict for verdict in judged.verdicts if verdict.verdict is not Verdict.PASSED]
     passed = len(judged.verdicts) - len(bad)
-    lines = [corpus_line(one) for one in bad]
+    lines = [corpus_line(verdict) for verdict in bad]
     if passed:
         lines.append(
             f"PASSED: {passed} of {len(judged.verdicts)} trials in the {len(judged.worlds)} worlds "
@@ -269,16 +260,16 @@ def corpus_lines(judged: JudgedCorpus) -> List[str]:
 
 
 def corpus_document(judged: JudgedCorpus) -> Dict[str, Any]:
-    """Return the judged corpus as a document for JSON. Unknown numbers are null."""
+    """Return the object for JSON."""
     return {
         "directory": judged.directory,
         "worlds": [
             {
-                **vars(one),
-                "verdict": one.verdict.value,
-                "time_s": None if math.isnan(one.time_s) else one.time_s,
+                **vars(verdict),
+                "verdict": verdict.verdict.value,
+                "time_s": None if math.isnan(verdict.time_s) else verdict.time_s,
             }
-            for one in judged.verdicts
+            for verdict in judged.verdicts
         ],
     }
 

@@ -1,8 +1,5 @@
 """Detection of worlds and trials that a gate expected but could not evaluate.
-
-This module selects the trials that can be evaluated. It lists the missing trials, and whether they
-are allowed to be missing. :mod:`gz_testauto.extras.gate.request` selects the compared planners.
-"""
+:mod:`gz_testauto.extras.gate.request` selects the compared planners."""
 
 import math
 from collections import Counter
@@ -22,9 +19,8 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 class NotJudged:
     """An expected result that is missing, so that the gate could not evaluate it.
 
-    ``expectation`` is a sentence that would be true if nothing were missing. ``reason`` states what
-    is missing, and ``worlds`` in which worlds. ``allowed`` is True if the user or the campaign
-    allows the result to be missing. ``remedy`` is then empty.
+    ``expectation`` is a sentence that would be true if nothing were missing. ``allowed`` is True if
+    the user or the campaign allows the result to be missing. ``remedy`` is then empty.
     """
 
     expectation: str
@@ -39,11 +35,9 @@ class NotJudged:
 class GateSide:
     """One results directory that a gate evaluates, with the planners' names as in the verdicts.
 
-    ``title`` is the name of the directory in messages, and ``planners`` are the evaluated planners.
-    ``worlds`` are the expected worlds that the other directory also contains, and ``only`` are the
-    expected worlds that it does not contain. ``recorded`` are the finished trials, and ``settled``
-    are the finished trials that can be evaluated. ``ended_by_rule`` is True if the early stop of
-    the campaign has ended it.
+    ``worlds`` are the expected worlds that the other directory also contains, and ``only`` are
+    those that it does not contain. ``recorded`` are the finished trials, and ``settled`` those that
+    can be evaluated. ``ended_by_rule`` is True if the early stop of the campaign has ended it.
     """
 
     title: str
@@ -56,35 +50,27 @@ class GateSide:
 
     @property
     def total(self) -> int:
-        """The number of expected worlds."""
+        """Return the number of expected worlds."""
         return len(self.worlds) + len(self.only)
 
     def valid_trials(self, planner: str) -> WorldTrials:
         """Return the valid trials of a planner that can be evaluated, by world and in the plan's
         order."""
-        found = trials_by_world([t for t in self.settled if t.planner == planner])
-        return {world: found[world] for world in self.worlds if world in found}
+        trials = trials_by_world([t for t in self.settled if t.planner == planner])
+        return {world: trials[world] for world in self.worlds if world in trials}
 
     def unsettled(self) -> Tuple[str, ...]:
-        """Return the worlds in which no trial of the evaluated planners is settled.
-
-        Worlds with an invalid trial are excluded if the campaign was ended by its early stop, which
-        omits them.
-        """
+        """Return the worlds in which no trial of the evaluated planners is settled."""
         if not self.planners:
             return ()
         settled = {record.world for record in self.settled if record.planner in self.planners}
         invalid = {record.world for record in self.recorded if not record.outcome.valid}
-        passed_over = invalid if self.ended_by_rule else set()
+        passed_over = invalid if self.ended_by_rule else set()  # the early stop omits them
         return tuple(w for w in self.worlds if w not in settled and w not in passed_over)
 
 
 def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str]:
-    """Return the worlds before the first world in which ``planners`` have unfinished trials.
-
-    Later worlds are excluded, since the outcome of a trial can affect whether it has already
-    finished.
-    """
+    """Return the worlds before the first world in which ``planners`` have unfinished trials."""
     if results.stop is not None:
         return set(results.judged)
     names = [world.name for world in results.worlds]
@@ -98,6 +84,7 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
             ended[record.world] = ended.get(record.world, 0) + 1
     settled: Set[str] = set()
     for name in names:
+        # The outcome of a trial in a later world can affect whether it has already finished.
         if ended.get(name, 0) < expected:
             break
         settled.add(name)
@@ -105,13 +92,11 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
 
 
 def ended_by_rule(results: CampaignResults) -> bool:
-    """Return whether the early stop of a campaign has ended it."""
     end = early_stop(results)
     return end is not None and (end.decided or len(results.trials) >= results.planned)
 
 
 def in_worlds(results: CampaignResults, worlds: AbstractSet[str]) -> CampaignResults:
-    """Return the results without the trials of other worlds than ``worlds``."""
     return replace(results, trials=tuple(t for t in results.trials if t.world in worlds))
 
 
@@ -121,7 +106,6 @@ def not_judged(
     metrics: Sequence[Metric],
     options: GateOptions,
 ) -> Tuple[NotJudged, ...]:
-    """Return the trials and worlds of ``pairs`` that were expected but could not be evaluated."""
     return (
         *_invalid_trials(sides, options),
         *_ended_by_rule(sides),
@@ -130,7 +114,6 @@ def not_judged(
 
 
 def repetition_notes(sides: Sequence[GateSide]) -> List[str]:
-    """Return notes about planners whose number of trials differs between worlds."""
     notes = []
     for side in sides:
         for planner in side.planners:
@@ -241,12 +224,12 @@ def _worlds_without_trials(
 ) -> Tuple[str, ...]:
     """Return the worlds, except those in ``absent``, in which a planner of the pair has no
     trial."""
-    found: Set[str] = set()
+    incomplete: Set[str] = set()
     for side in sides:
         for planner in {pair.planner, pair.baseline} & set(side.planners):
             run = {record.world for record in side.recorded if record.planner == planner}
-            found |= {world for world in side.worlds if world not in run | absent}
-    return tuple(world for world in sides[0].worlds if world in found)
+            incomplete |= {world for world in side.worlds if world not in run | absent}
+    return tuple(world for world in sides[0].worlds if world in incomplete)
 
 
 def _share(worlds: Sequence[str], side: GateSide) -> str:

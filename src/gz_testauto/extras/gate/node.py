@@ -3,7 +3,7 @@
 The planners first run in the worlds of ``~corpus``, if it is set. Then the campaign is run as by
 ``gz_testauto run``, unless ``~results`` names a finished one, and evaluated as by ``gz_testauto
 gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided or if expected results were
-not judged. :mod:`~gz_testauto.extras.gate.interface` has the parameters.
+not judged.
 """
 
 import os
@@ -35,7 +35,6 @@ RESULT_FILE = "--gtest_output=xml:"
 
 
 def start() -> int:
-    """Run the campaign unless ``~results`` specifies its results, and evaluate the gate."""
     name = rospy.get_name().strip("/")
     judged = evaluate_with_junit(name, _evaluate, _write)
     print("\n".join(gate_lines(judged)), flush=True)
@@ -62,7 +61,6 @@ def _evaluate() -> GateEvaluation:
 
 
 def _run(parameters: GateParameters, stop: StopSignals) -> GateEvaluation:
-    """Run the corpus and the campaign, and evaluate the gate."""
     spec = parameters.load()
     if parameters.out:
         out = parameters.results_directory(spec)
@@ -91,7 +89,6 @@ def _run(parameters: GateParameters, stop: StopSignals) -> GateEvaluation:
 
 
 def _write(xml: str) -> None:
-    """Write the results to the file that rostest reads."""
     for argument in sys.argv:
         if argument.startswith(RESULT_FILE):
             path = Path(argument[len(RESULT_FILE) :])
@@ -100,5 +97,4 @@ def _write(xml: str) -> None:
 
 
 def main() -> int:
-    """Run the ``gate`` node."""
     return run_node("gate", start, own_signals=True)

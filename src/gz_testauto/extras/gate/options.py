@@ -14,11 +14,8 @@ MARGIN = 0.05
 
 
 class MetricMargin(NamedTuple):
-    """The largest allowed deterioration of a metric, in its unit.
-
-    ``bounds`` are the smallest and the largest possible value of the metric. The default is the
-    declaration of the metric.
-    """
+    """The largest allowed deterioration of a metric, in its unit. ``bounds`` are its smallest and
+    its largest possible value, by default those that the metric declares."""
 
     name: str
     margin: float
@@ -113,12 +110,10 @@ class GateOptions(Options):
 
     @property
     def margins(self) -> Tuple[MetricMargin, ...]:
-        """The margins of ``metrics``."""
         return tuple(map(MetricMargin.parse, self.metrics))
 
     @property
     def has_question(self) -> bool:
-        """Return whether there is a question about the campaign. A gate with a corpus needs
-        none."""
-        asked = self.not_worse_than, self.min_success, self.baseline, self.baseline_planner
-        return bool(self.metrics) or any(asked)
+        """Return whether there is a question about the campaign."""
+        questions = self.not_worse_than, self.min_success, self.baseline, self.baseline_planner
+        return bool(self.metrics) or any(questions)

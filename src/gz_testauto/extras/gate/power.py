@@ -1,13 +1,10 @@
 """Power analysis, which estimates the required number of worlds before a campaign is run.
 
-The module computes the smallest difference that the report's test detects in a number of paired
-worlds, the probability that the gate passes, and the number of worlds for a stated probability.
-Without repetitions, they depend on the share of discordant worlds (:class:`DiscordantRate`). A
-pilot campaign estimates this share, or it follows from the success rates of two independent
-planners. With repetitions, they depend on the distribution of the differences in a pilot campaign
-(:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of discordant
-worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The power of Gaffke's test
-and of the gate is simulated, from a fixed seed.
+Without repetitions, power and number of worlds depend on the share of discordant worlds
+(:class:`DiscordantRate`), with repetitions on the distribution of the differences in a pilot
+campaign (:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of
+discordant worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The power of
+Gaffke's test and of the gate is simulated, from a fixed seed.
 """
 
 import math
@@ -22,7 +19,7 @@ from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 
 CHANCE = 0.8
-"""The usual power, which is the probability that an existing difference is detected."""
+"""The usual power: the probability that an existing difference is detected."""
 
 MOST_WORLDS = 100_000
 SIMULATED = 1000
@@ -35,8 +32,8 @@ _TAIL = 1e-9
 
 @dataclass(frozen=True)
 class DiscordantRate:
-    """The difference of two planners: ``discordant`` is the share of worlds in which exactly one of
-    them succeeds. ``difference`` is the success rate of the first planner minus that of the
+    """The difference of two planners. ``discordant`` is the share of worlds in which exactly one of
+    them succeeds, and ``difference`` the success rate of the first planner minus that of the
     second."""
 
     discordant: float
@@ -57,12 +54,11 @@ class DiscordantRate:
         cls, first: float, second: float, discordant: Optional[float] = None
     ) -> "DiscordantRate":
         """Return the instance for two success rates. The default of ``discordant`` is the share for
-        independent planners. It is usually too large, since planners tend to fail in the same
-        worlds."""
+        independent planners."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
                 raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
-        if discordant is None:
+        if discordant is None:  # usually too large, since planners tend to fail in the same worlds
             discordant = first * (1.0 - second) + second * (1.0 - first)
         most = min(first + second, 2.0 - first - second)
         if discordant > most + 1e-12:
@@ -74,17 +70,16 @@ class DiscordantRate:
 
     @property
     def largest(self) -> float:
-        """The largest possible difference, for which all discordant worlds are in favor of one
+        """Return the largest possible difference: all discordant worlds are in favor of one
         planner."""
         return self.discordant
 
     @property
     def first_only(self) -> float:
-        """The share of worlds in which only the first planner succeeds."""
+        """Return the share of worlds in which only the first planner succeeds."""
         return (self.discordant + self.difference) / 2.0
 
     def with_difference(self, difference: float) -> "DiscordantRate":
-        """Return a copy with the same share of discordant worlds and the specified difference."""
         return DiscordantRate(self.discordant, difference)
 
     def power(self, worlds: int, alpha: float) -> float:
@@ -114,9 +109,8 @@ class DiscordantRate:
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The difference of two planners with repetitions. ``differences``, shape (n,), contains the
-    difference of the success rates in each world of a pilot campaign. At least two of them must
-    differ."""
+    """The difference of two planners with repetitions. ``differences`` (n,) are those of the
+    success rates in each world of a pilot campaign, of which at least two must differ."""
 
     differences: np.ndarray
 
@@ -126,7 +120,7 @@ class Pilot:
 
     @property
     def difference(self) -> float:
-        """The mean success rate of the first planner minus that of the second."""
+        """Return the mean success rate of the first planner minus that of the second."""
         return mean(self.differences)
 
     def with_difference(self, difference: float) -> "Pilot":
@@ -136,15 +130,13 @@ class Pilot:
         return Pilot(np.clip(both + difference, *DIFFERENCE) if difference else both)
 
     def power(self, worlds: int, alpha: float) -> float:
-        """Return the probability that the report's test with repetitions detects the
-        difference."""
+        """Return the probability that the report's test with repetitions detects the difference."""
         values = self.draw(np.random.default_rng(SEED), (TESTED, worlds))
-        found = [mean_p_value(one, 0.0, DIFFERENCE) <= alpha for one in values]
-        return float(np.mean(found))
+        is_detected = [mean_p_value(row, 0.0, DIFFERENCE) <= alpha for row in values]
+        return float(np.mean(is_detected))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
-        """Draw the differences in the worlds of simulated campaigns from those of the pilot, shape
-        (campaigns, worlds)."""
+        """Draw the differences in the worlds of simulated campaigns, shape (campaigns, worlds)."""
         return generator.choice(self.differences, size=shape)
 
 
@@ -172,8 +164,7 @@ def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[f
 
 def worlds_for(source: Source, alpha: float) -> Optional[int]:
     """Return the number of worlds in which the difference is detected with the power
-    :data:`CHANCE`. Return None if this is more than :data:`MOST_WORLDS`. The result is accurate to
-    1 %, since the exact power increases in steps."""
+    :data:`CHANCE`, or None above :data:`MOST_WORLDS`."""
     if not source.difference:
         return None
     high = 8
@@ -182,6 +173,7 @@ def worlds_for(source: Source, alpha: float) -> Optional[int]:
         if high > MOST_WORLDS:
             return None
     low = high // 2
+    # 1 % is accurate enough, since the exact power increases in steps.
     while high - low > max(low // 100, 1):
         middle = (low + high) // 2
         low, high = (low, middle) if source.power(middle, alpha) >= CHANCE else (middle, high)
@@ -198,7 +190,7 @@ def gate_worlds(
     chance: float, most: int, source: Source, margin: float, alpha: float
 ) -> Optional[int]:
     """Return the number of worlds within which the gate passes the first planner with the
-    probability ``chance``. Return None if this is more than ``most``."""
+    probability ``chance``, or None above ``most``."""
     after = np.sort(_worlds_to_pass(most, source, margin, alpha))
     worlds = int(after[math.ceil(chance * len(after)) - 1])
     return worlds if worlds <= most else None
@@ -206,7 +198,7 @@ def gate_worlds(
 
 def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
     """Return the probability that the gate passes the first planner if it is evaluated once, after
-    a fixed number of worlds."""
+    ``worlds`` worlds."""
     values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
     rows, times = np.unique(values, axis=0, return_counts=True)
     passed = [one_sided_p_values(row, -margin, DIFFERENCE)[0] <= alpha for row in rows]
@@ -217,7 +209,7 @@ def fixed_gate_worlds(
     chance: float, most: int, source: Source, margin: float, alpha: float
 ) -> Optional[int]:
     """Return the fixed number of worlds after which the gate passes the first planner with the
-    probability ``chance``. Return None if this is more than ``most``."""
+    probability ``chance``, or None above ``most``."""
     low, high = 1, most
     if fixed_gate_power(high, source, margin, alpha) < chance:
         return None
@@ -229,8 +221,8 @@ def fixed_gate_worlds(
 
 
 def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, float]:
-    """Return the mean number of worlds of a campaign that stops when its comparison is decided, and
-    the probability that it is decided. The campaign has at most ``worlds`` worlds."""
+    """Return the mean number of worlds of a campaign that stops when its comparison is decided, at
+    most ``worlds``, and the probability that it is decided."""
 
     def capital(values: np.ndarray) -> np.ndarray:
         sides = (anytime.above, anytime.below)
@@ -252,7 +244,7 @@ def _first_over(
     worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
     """Return the number of worlds after which the capital of each simulated campaign first reaches
-    ``limit``, or ``worlds`` + 1 if it does not. The shape is (SIMULATED,)."""
+    ``limit``, or ``worlds`` + 1 if it does not, shape (SIMULATED,)."""
     generator = np.random.default_rng(SEED)
     first = []
     for _ in range(SIMULATED // _CHUNK):

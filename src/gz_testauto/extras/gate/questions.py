@@ -1,9 +1,8 @@
 """Tests whether a planner is not worse than a baseline, and whether its success rate is sufficient.
 
-The verdict on a question is passed, failed or undecided. Each question is about a mean over worlds:
-of the success rate, of the difference of the success rates, or of the difference of a metric with
-known bounds. By default, the tests are based on betting (:mod:`gz_testauto.analysis.anytime`), so
-that all verdicts are valid after every world, and worlds can be added while a verdict is undecided.
+Each question is about a mean over worlds: of the success rate, of the difference of the success
+rates, or of the difference of a metric with known bounds. By default, the tests are based on
+betting (:mod:`gz_testauto.analysis.anytime`), so that all verdicts are valid after every world.
 With a fixed number of worlds, they are Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`), which
 need fewer worlds. For each question, the probability of passing wrongly is at most alpha. For the
 whole gate, the probability of failing wrongly is at most alpha, which is divided among the
@@ -28,8 +27,6 @@ from gz_testauto.report.names import metric_heading
 
 
 class Verdict(enum.Enum):
-    """The result of one question or of the whole gate."""
-
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
@@ -45,11 +42,8 @@ class QuestionKind(enum.Enum):
 
 @dataclass(frozen=True)
 class GatePair:
-    """A planner and its baseline, with their names as in the verdicts.
-
-    ``trials`` contains the valid trials of the planner by world, and ``baseline_trials`` those of
-    the baseline in the same worlds. ``baseline`` is empty if the planner has no baseline.
-    """
+    """A planner and its baseline, which is empty if there is none, with their names as in the
+    verdicts, and their valid trials by world."""
 
     planner: str
     trials: WorldTrials
@@ -58,7 +52,7 @@ class GatePair:
 
     @property
     def worlds(self) -> Tuple[str, ...]:
-        """The worlds in which both planners have valid trials."""
+        """Return the worlds in which both planners have valid trials."""
         return tuple(world for world in self.trials if world in self.baseline_trials)
 
 
@@ -83,13 +77,13 @@ class QuestionVerdict:
 
     ``question`` is the tested hypothesis, ``subject`` the tested quantity with its planner.
     ``baseline`` is empty for a required rate. ``value`` is the estimate, ``low`` and ``high`` are
-    its one-sided bounds with the confidence ``levels``, and ``limit`` is the tested limit. They are
-    in the unit of the metric (rates for success). A difference is the planner's value minus the
-    baseline's. ``more_worlds`` estimates how many more worlds like the present ones are needed; it
-    is None if no number is sufficient. ``lost`` are the worlds in which the planner is worse than
-    its baseline (for a required rate: in which it fails), and ``won`` those in which it is better.
-    ``failed`` are the worlds without a value because one of the two planners never reached the
-    goal. ``fixed`` is true if the verdict is valid only for a number of worlds that was declared.
+    its one-sided bounds with the confidence ``levels``, in the unit of the metric (rates for
+    success). A difference is the planner's value minus the baseline's. ``more_worlds`` estimates
+    how many more worlds like the present ones are needed; it is None if no number is sufficient.
+    ``lost`` are the worlds in which the planner is worse than its baseline (for a required rate: in
+    which it fails), and ``won`` those in which it is better. ``failed`` are the worlds without a
+    value because one of the two planners never reached the goal. ``fixed`` is true if the verdict
+    is valid only for a number of worlds that was declared.
     """
 
     question: str
@@ -116,11 +110,7 @@ def evaluate(
     pairs: Sequence[GatePair], options: GateOptions, declared: Sequence[Metric] = ()
 ) -> Tuple[QuestionVerdict, ...]:
     """Return the verdict on every question about each pair. ``declared`` contains the known
-    metrics.
-
-    Raises ``SpecError`` if a metric is unknown, or if its declaration does not state whether lower
-    or higher values are better.
-    """
+    metrics. Raise the errors of :func:`gate_metrics`."""
     metrics = gate_metrics(options, declared)
     questions = [question for pair in pairs for question in _questions(pair, options, metrics)]
     errors = options.alpha, options.alpha / max(len(questions), 1)
@@ -131,7 +121,7 @@ def evaluate(
 def gate_metrics(options: GateOptions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
     """Return the metrics of the questions with their bounds, each with its margin.
 
-    Raises ``SpecError`` if a metric or its bounds are unknown, or if its declaration does not state
+    Raise ``SpecError`` if a metric or its bounds are unknown, or if its declaration does not state
     whether lower or higher values are better.
     """
     known = {metric.name: metric for metric in declared}
@@ -154,7 +144,6 @@ def gate_metrics(options: GateOptions, declared: Sequence[Metric]) -> List[Tuple
 
 
 def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
-    """Classify the worlds of a pair for one metric."""
     failed: List[str] = []
     unmeasured: List[str] = []
     differences = world_differences(metric, pair.trials, pair.baseline_trials)
@@ -178,8 +167,8 @@ class _Question:
     """The question whether the mean of ``values`` is at least ``limit``.
 
     ``values`` contains one number for each world, within ``bounds``, where higher is better.
-    ``sign`` is -1 if the values were negated, so that higher is better. The planner is worse in a
-    world whose value is below ``against``, and better in a world whose value is above ``ahead``.
+    ``sign`` is -1 if the values were negated for this. The planner is worse in a world whose value
+    is below ``against``, and better in a world whose value is above ``ahead``.
     """
 
     kind: QuestionKind
@@ -286,7 +275,6 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
 
 
 def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
-    """Return the question about a metric, with the worlds in which both planners have a value."""
     sign, worse = (1.0, "lower") if metric.better == "higher" else (-1.0, "higher")
     worlds = metric_worlds(metric, pair)
     unit = f" {metric.unit}" if metric.unit else ""

@@ -1,9 +1,8 @@
 """Output of the result of a gate: lines for a terminal, JUnit XML and JSON.
 
-Every number comes from :mod:`gz_testauto.extras.gate.request`. rostest, Jenkins, GitLab and GitHub
-Actions can read the JUnit XML. It contains one ``testcase`` per question, with ``failure`` if the
-question failed and ``error`` if it is undecided. It also contains one ``testcase`` per missing
-result, with ``skipped`` if the result is allowed to be missing and ``error`` otherwise.
+The JUnit XML contains one ``testcase`` per question, with ``failure`` if the question failed and
+``error`` if it is undecided, and one per missing result, with ``skipped`` if the result is allowed
+to be missing and ``error`` otherwise.
 """
 
 import math
@@ -30,7 +29,7 @@ SHOWN = 5
 EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
 _ELEMENTS = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
-"""The element of a JUnit test case for each verdict."""
+"""Elements of JUnit test cases."""
 
 NOT_FINISHED = "not finished: the gate was started and has not written its result"
 
@@ -42,8 +41,8 @@ _FORMATS = {
 
 
 def gate_lines(judged: GateEvaluation) -> List[str]:
-    """Return the lines about a regression corpus, and then one line per question, per missing
-    result, and per note. The lines that prevent the gate from passing are first."""
+    """Return the lines about a corpus, the questions, the missing results and the notes. The lines
+    that prevent the gate from passing are first."""
     answers = _sorted_by_verdict(judged)
     lines = [
         *corpus_lines(judged.corpus),
@@ -57,7 +56,6 @@ def gate_lines(judged: GateEvaluation) -> List[str]:
 
 
 def verdict_line(answer: QuestionVerdict) -> str:
-    """Return one line with the verdict, the estimate, its bounds, and the limit."""
     verdict = answer.verdict.value.upper()
     if not answer.worlds:
         return f"{verdict}: no world has the trials to test whether {answer.question}"
@@ -68,11 +66,8 @@ def verdict_line(answer: QuestionVerdict) -> str:
 
 
 def _worlds_text(answer: QuestionVerdict) -> str:
-    """Return the worlds in which the planner is worse and better than its baseline.
-
-    For a required success rate, these are the worlds in which the planner failed, unless the rate
-    is sufficient.
-    """
+    """Return the worlds in which the planner is worse and better than its baseline or, for a
+    required success rate that is not reached, failed."""
     if answer.kind is QuestionKind.SUCCESS:
         if answer.verdict is Verdict.PASSED or not answer.lost:
             return ""
@@ -87,8 +82,6 @@ def _worlds_text(answer: QuestionVerdict) -> str:
 
 
 def not_judged_line(item: NotJudged) -> str:
-    """Return one line that states what is missing, in which worlds, and either the remedy or that
-    it is allowed."""
     where = f": {_listed(item.worlds)}" if item.worlds else ""
     line = f"{_not_judged(item)}{where}"
     return line if item.allowed else f"{line}; {item.remedy}"
@@ -97,9 +90,8 @@ def not_judged_line(item: NotJudged) -> str:
 def evaluate_with_junit(
     name: str, evaluate: Callable[[], GateEvaluation], write: Callable[[str], None]
 ) -> GateEvaluation:
-    """Evaluate the gate ``name``. ``write`` is called with JUnit XML twice. The first XML states
-    that the gate is not finished, and the second contains its result or its error. An error is
-    raised again."""
+    """Evaluate the gate ``name``. ``write`` is called with JUnit XML twice: first it states that
+    the gate is not finished, then it contains the result or the error, which is raised again."""
     write(error_to_junit(name, NOT_FINISHED))
     try:
         judged = evaluate()
@@ -111,28 +103,25 @@ def evaluate_with_junit(
 
 
 def to_junit(name: str, judged: GateEvaluation) -> str:
-    """Return the result of the gate ``name`` as JUnit XML."""
-    corpus = [_corpus_case(one) for one in judged.corpus.verdicts]
+    corpus = [_corpus_case(verdict) for verdict in judged.corpus.verdicts]
     answers = [*corpus, *(_answer_case(answer) for answer in judged.answers)]
     missing = [_not_judged_case(item) for item in judged.not_judged]
     return junit_suite(name, f"{name}.{judged.campaign}", [*answers, *missing], _properties(judged))
 
 
 def error_message(error: Exception) -> str:
-    """Return the full message of an error. It starts with the type of the error if the error is not
-    a ``GzTestautoError``."""
+    """Return the full message of an error, with its type if it is not a ``GzTestautoError``."""
     if isinstance(error, GzTestautoError):
         return error.full
     return f"{type(error).__name__}: {error}"
 
 
 def error_to_junit(name: str, message: str) -> str:
-    """Return JUnit XML for a gate that failed with an error."""
     return junit_suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
 def to_document(judged: GateEvaluation) -> dict:
-    """Return the result as a document for JSON. A number that is unknown or infinite is null."""
+    """Return the object for JSON. A number that is unknown or infinite is null."""
     return {
         "verdict": judged.verdict.value,
         "answers": [
@@ -157,7 +146,6 @@ def to_document(judged: GateEvaluation) -> dict:
 
 
 def error_to_document(message: str) -> dict:
-    """Return the document for JSON of a gate that failed with an error."""
     nothing: dict = {"answers": [], "corpus": None, "not_judged": [], "notes": []}
     return {"verdict": "error", "error": message, **nothing}
 
@@ -168,15 +156,13 @@ def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
 
 
 Case = Tuple[str, str, str, str, Sequence[str]]
-"""A test case of JUnit XML: name, element (empty if it passed), type, message, and further
-lines."""
+"""A test case: name, element (empty if it passed), type, message, and further lines."""
 
 
-def _corpus_case(one: CorpusVerdict) -> Case:
-    """Return the test case for a planner in a world of a regression corpus."""
-    element = _ELEMENTS[one.verdict]
-    title = f"corpus: {one.planner} in {one.world}"
-    return title, element, one.outcome or "invalid", corpus_line(one), ()
+def _corpus_case(verdict: CorpusVerdict) -> Case:
+    element = _ELEMENTS[verdict.verdict]
+    title = f"corpus: {verdict.planner} in {verdict.world}"
+    return title, element, verdict.outcome or "invalid", corpus_line(verdict), ()
 
 
 def _answer_case(answer: QuestionVerdict) -> Case:
@@ -189,9 +175,8 @@ def _answer_case(answer: QuestionVerdict) -> Case:
 
 
 def _not_judged_case(item: NotJudged) -> Case:
-    """Return the test case for a missing result. If it is allowed to be missing, the reason is the
-    name of the case, since rosunit prints only the name of a ``skipped`` case, as passed."""
     worlds = [f"not judged {world}" for world in item.worlds]
+    # rosunit prints only the name of a skipped case, as passed, so it contains the reason.
     name, element = (_not_judged(item), "skipped") if item.allowed else (item.expectation, "error")
     return name, element, "not judged", not_judged_line(item), worlds
 
@@ -218,7 +203,6 @@ def junit_suite(
     cases: Sequence[Case],
     properties: Iterable[Tuple[str, str]] = (),
 ) -> str:
-    """Return JUnit XML with one test suite."""
     elements = [element for _, element, *_ in cases]
     totals = {
         "name": _junit_name(name),
@@ -234,15 +218,15 @@ def junit_suite(
     listed = [{"name": key, "value": escape_text(value)} for key, value in properties]
     if listed:
         parent = etree.SubElement(suite, "properties")
-        for one in listed:
-            etree.SubElement(parent, "property", one)
+        for attributes in listed:
+            etree.SubElement(parent, "property", attributes)
     for title, element, kind, message, lines in cases:
         names = {"classname": _junit_name(classname), "name": _junit_name(title), "time": "0"}
         case = etree.SubElement(suite, "testcase", names)
         escaped = escape_text(message)
         if element:
-            found = etree.SubElement(case, element, message=escaped, type=kind)
-            found.text = "\n".join([escaped, *map(escape_text, lines)])
+            result = etree.SubElement(case, element, message=escaped, type=kind)
+            result.text = "\n".join([escaped, *map(escape_text, lines)])
         else:
             etree.SubElement(case, "system-out").text = escaped
     text: str = etree.tostring(root, encoding="unicode", pretty_print=True)
@@ -250,8 +234,7 @@ def junit_suite(
 
 
 def _junit_name(text: str) -> str:
-    """Return a name in which ``%`` is replaced, since rosunit interprets it as a format
-    specifier."""
+    # rosunit interprets % as a format specifier.
     return escape_text(text).replace("%", "percent")
 
 
@@ -265,8 +248,8 @@ def _finite(value: Any) -> Any:
 
 
 def _estimate(answer: QuestionVerdict) -> str:
-    """Return the estimate and the limit as a sentence: ``the success rate of b is 3.0 percentage
-    points lower than that of a; the allowed decrease is 5 percentage points``."""
+    """Return a sentence such as ``the success rate of b is 3.0 percentage points lower than that of
+    a; the allowed decrease is 5 percentage points``."""
     factor, decimals, unit, _ = _format(answer)
     value, limit = answer.value * factor, f"{abs(answer.limit) * factor:g}{unit}"
     if answer.kind is QuestionKind.SUCCESS:

@@ -1,9 +1,4 @@
-"""Evaluation of a gate: loading of results directories, and selection of the compared planners.
-
-:mod:`gz_testauto.extras.gate.options` defines the options,
-:mod:`gz_testauto.extras.gate.questions` defines the questions, and
-:mod:`gz_testauto.extras.gate.coverage` detects missing worlds and trials.
-"""
+"""Evaluation of a gate: loading of results directories, and selection of the compared planners."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -46,9 +41,8 @@ from gz_testauto.trial.executor import StopRequest
 class GateEvaluation:
     """The verdicts on a campaign, and the expected results that are missing.
 
-    ``sides`` are the evaluated results directories, and ``pairs`` the evaluated planners.
-    ``corpus`` contains the verdicts on the worlds of a regression corpus, which do not belong to
-    the campaign.
+    ``sides`` are the evaluated results directories, and ``pairs`` the evaluated planners. The
+    worlds of ``corpus`` do not belong to the campaign.
     """
 
     campaign: str
@@ -62,11 +56,10 @@ class GateEvaluation:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the gate. It is failed if any question or any world of the corpus failed,
-        and passed if all of them passed and all missing results are allowed. Otherwise, it is
-        undecided."""
+        """Return the verdict of the gate. It is failed if any question or any world of the corpus
+        failed, and passed if all of them passed and all missing results are allowed."""
         verdicts = {answer.verdict for answer in self.answers}
-        verdicts |= {one.verdict for one in self.corpus.verdicts}
+        verdicts |= {corpus_verdict.verdict for corpus_verdict in self.corpus.verdicts}
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
         complete = all(item.allowed for item in self.not_judged)
@@ -77,7 +70,7 @@ def evaluate_results(
     directory: Path, options: GateOptions, progress: Progress, should_stop: StopRequest
 ) -> GateEvaluation:
     """Evaluate the campaign in ``directory``, and the corpus if there is one. The verdicts on the
-    corpus are written to the directory. Raises the errors of :func:`evaluate_gate` and
+    corpus are written to the directory. Raise the errors of :func:`evaluate_gate` and
     :func:`run_corpus`."""
     if options.corpus is None:
         return evaluate_gate(directory, options)
@@ -93,11 +86,8 @@ def evaluate_results(
 
 
 def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
-    """Evaluate the questions about the campaign in ``directory``.
-
-    Raises ``SpecError`` if no question is defined or a planner is unknown. Raises ``ResultsError``
-    if a directory contains no results, or if the campaigns are not comparable.
-    """
+    """Raise ``SpecError`` if no question is defined or a planner is unknown. Raise ``ResultsError``
+    if a directory contains no results, or if the campaigns are not comparable."""
     options = _complete(options)
     campaign = _load(directory, "new")
     if options.worlds is not None and options.worlds > len(campaign.results.worlds):
@@ -143,8 +133,8 @@ def _with_time_limit(metric: Metric, campaign: LoadedCampaign) -> Metric:
 
 
 def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> None:
-    """Raise ``ResultsError`` if the number of worlds was declared and the results have another
-    number, so that the test for this number is not valid."""
+    """Raise ``ResultsError`` if a number of worlds was declared and the results have another
+    number."""
     declared = gate.options.fixed_worlds
     if declared is None:
         return
@@ -165,8 +155,8 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:
-    """Read a results directory. Raises ``ResultsError`` if its trials were selected, since selected
-    trials do not represent all worlds."""
+    """Raise ``ResultsError`` if the trials were selected, since they do not represent all
+    worlds."""
     campaign = load_campaign(directory, label)
     if campaign.results.selection:
         raise ResultsError(
@@ -177,8 +167,8 @@ def _load(directory: Path, label: str) -> LoadedCampaign:
 
 
 def _complete(options: GateOptions) -> GateOptions:
-    """Return the options with the default margin if none is specified. Raises ``SpecError`` if they
-    contain no question."""
+    """Return the options with the default margin if none is specified. Raise ``SpecError`` without
+    a question."""
     name_of = options.name_of
     against = f"{name_of('baseline')} DIR or {name_of('baseline_planner')} NAME"
     if options.baseline or options.baseline_planner:
@@ -195,8 +185,6 @@ def _complete(options: GateOptions) -> GateOptions:
 def _within(
     directory: Path, campaign: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateEvaluation, CampaignResults]:
-    """Select planners of one campaign to compare with a baseline planner, or to evaluate
-    separately."""
     results, base = campaign.results, options.baseline_planner
     _require_planners(results, directory, (*options.planner, *filter(None, [base])))
     if base and base in options.planner:
@@ -204,13 +192,13 @@ def _within(
             f"{base} is compared with itself; specify a different planner with "
             f"{options.name_of('baseline_planner')}"
         )
-    asked = options.planner or tuple(p for p in results.planners if p != base)
+    requested = options.planner or tuple(p for p in results.planners if p != base)
     run = _planners_with_trials(results)
     if base:
-        matched, missing = _match(asked, run, _require_trials(base, run, directory), options)
+        matched, missing = _match(requested, run, _require_trials(base, run, directory), options)
     else:
-        matched = [(planner, "") for planner in asked if planner in run]
-        missing = [_without_trials(p, "the results", options) for p in asked if p not in run]
+        matched = [(planner, "") for planner in requested if planner in run]
+        missing = [_without_trials(p, "the results", options) for p in requested if p not in run]
     planners = tuple(dict.fromkeys(name for names in matched for name in names if name))
     worlds = tuple(world.name for world in results.worlds[: options.worlds])
     side = GateSide(
@@ -254,8 +242,8 @@ def _against(
             f"planner (values there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
         )
     names = [
-        (across.names["new", planner], across.names["baseline", of] if of else "")
-        for planner, of in matched
+        (across.names["new", planner], across.names["baseline", baseline] if baseline else "")
+        for planner, baseline in matched
     ]
     sides = _both_sides(across, (campaign, other), matched, options)
     comparable, not_comparable = _comparable_metrics(campaign, other, options)
@@ -287,17 +275,18 @@ def _pairs(
 def _declared_differences(
     across: PairedCampaigns, names: Sequence[Tuple[str, str]], options: GateOptions
 ) -> List[str]:
-    """Return notes about differences between the campaigns and between planner names that the
-    options accept."""
+    """Return notes about differences that the options accept."""
     differences = [
         f"compared although it differs ({options.name_of('ignore_differences')}): {reason}"
         for reason in across.sides[1].reasons
     ]
-    called = {name: planner for (_, planner), name in across.names.items()}
+    original_names = {name: planner for (_, planner), name in across.names.items()}
     renamed = [
-        f"{planner} is compared with {of}, the only planner of the baseline"
-        for planner, of in names
-        if of and called[planner] != called[of] and not options.baseline_planner
+        f"{planner} is compared with {baseline}, the only planner of the baseline"
+        for planner, baseline in names
+        if baseline
+        and original_names[planner] != original_names[baseline]
+        and not options.baseline_planner
     ]
     return differences + renamed
 
@@ -308,14 +297,18 @@ def _both_sides(
     matched: Sequence[Tuple[str, str]],
     options: GateOptions,
 ) -> Tuple[GateSide, GateSide]:
-    """Return the new results and the baseline, with their common worlds."""
-    asked = [planner for planner, _ in matched], [of for _, of in matched if of]
-    settled = pair_campaigns([*map(_settled, campaigns, asked)], options.ignore_differences).results
+    requested = (
+        [planner for planner, _ in matched],
+        [baseline for _, baseline in matched if baseline],
+    )
+    settled = pair_campaigns(
+        [*map(_settled, campaigns, requested)], options.ignore_differences
+    ).results
     first = {world.name for world in campaigns[0].results.worlds[: options.worlds]}
     sides = []
-    for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, asked):
+    for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, requested):
         label = campaign.label
-        names = {name for (of, _), name in across.names.items() if of == label}
+        names = {name for (source, _), name in across.names.items() if source == label}
         only = across.only[label]
         side = GateSide(
             title=title,
@@ -336,15 +329,15 @@ def _settled(campaign: LoadedCampaign, planners: Sequence[str]) -> LoadedCampaig
 
 
 def _match(
-    asked: Sequence[str], run: Sequence[str], baseline: Sequence[str], options: GateOptions
+    requested: Sequence[str], run: Sequence[str], baseline: Sequence[str], options: GateOptions
 ) -> Tuple[List[Tuple[str, str]], List[NotJudged]]:
     """Return each planner with its baseline, which is empty if there is none, and the missing
     planners. ``run`` and ``baseline`` are the planners with trials."""
     pairs: List[Tuple[str, str]] = []
     missing = []
     declared = {*options.new_planners, *options.removed_planners}
-    renamed = len(asked) == len(baseline) == 1 and not declared & {*asked, *baseline}
-    for planner in asked:
+    renamed = len(requested) == len(baseline) == 1 and not declared & {*requested, *baseline}
+    for planner in requested:
         if planner not in run:
             missing.append(_without_trials(planner, "the new results", options))
         elif planner in baseline and not options.baseline_planner:
@@ -369,7 +362,7 @@ def _match(
                 )
             )
     if not (options.planner or options.baseline_planner or renamed):
-        removed = [planner for planner in baseline if planner not in asked]
+        removed = [planner for planner in baseline if planner not in requested]
         missing += [_without_trials(p, "the new results", options) for p in removed]
     return pairs, missing
 
@@ -400,8 +393,8 @@ def _unneeded(options: GateOptions, missing: Sequence[NotJudged]) -> List[str]:
 def _comparable_metrics(
     campaign: LoadedCampaign, other: LoadedCampaign, options: GateOptions
 ) -> Tuple[GateOptions, List[NotJudged]]:
-    """Return the options without metrics that do not depend only on the planners, and the
-    reasons. With ``ignore_differences``, no metric is removed."""
+    """Return the options without metrics that do not depend only on the planners, and the reasons.
+    With ``ignore_differences``, no metric is removed."""
     without = conditions(campaign, other).without
     affected = [margin.name for margin in options.margins if margin.name in without]
     ignored = options.ignore_differences

@@ -1,9 +1,5 @@
 """JUnit XML with one test case for each planner and world, so that a continuous-integration server
-shows the history of a world over builds.
-
-A test case passes if the planner reached the goal in each of its trials. It does not depend on the
-verdict of the gate: a gate can pass although some worlds fail.
-"""
+shows the history of a world over builds. It does not depend on the verdict of the gate."""
 
 from typing import Dict, List, Sequence, Tuple
 
@@ -13,11 +9,12 @@ from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import TrialRecord
 
 Trials = Dict[Tuple[str, str], List[TrialRecord]]
-"""The finished trials by planner and world."""
+"""Finished trials by planner and world."""
 
 
 def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
-    """Return JUnit XML with one test case for each evaluated planner in each world.
+    """Return JUnit XML with one test case for each evaluated planner in each world, which passes if
+    each trial reached the goal.
 
     A test case has a ``failure`` of the type ``lost`` if the baseline reached the goal more often,
     and otherwise of the type ``failed``. It has an ``error`` if all trials are invalid, and is
@@ -37,15 +34,15 @@ def worlds_to_junit(name: str, judged: GateEvaluation) -> str:
 
 def _case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
     title = f"{planner} in {world}"
-    found = trials.get((planner, world), [])
-    valid = [record for record in found if record.outcome.valid]
-    lines = [f"{record.outcome.value}: {record.detail}" for record in found]
-    if not found:
+    records = trials.get((planner, world), [])
+    valid = [record for record in records if record.outcome.valid]
+    lines = [f"{record.outcome.value}: {record.detail}" for record in records]
+    if not records:
         return title, "skipped", "not run", "no trial has finished", ()
     if not valid:
         return title, "error", "invalid", f"{title}: all trials are invalid", lines
     text = f"{planner} {_reached(valid)}"
-    theirs = [one for one in trials.get((baseline, world), ()) if one.outcome.valid]
+    theirs = [record for record in trials.get((baseline, world), ()) if record.outcome.valid]
     if theirs:
         text += f", {baseline} {_reached(theirs)}"
     if all(record.completed for record in valid):

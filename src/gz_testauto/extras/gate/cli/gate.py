@@ -45,7 +45,6 @@ GROUP = ("continuous integration", 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments of ``gate``."""
     parser.add_argument("directory", type=Path, help="results directory of the campaign")
     add_options(parser, GateOptions)
     parser.add_argument(
@@ -72,8 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate a campaign. Return 0 for passed, 1 for failed, 2 for undecided."""
-
     def write(xml: str) -> None:
         if arguments.junit:
             write_atomically(Path(arguments.junit), xml.encode("utf-8"))

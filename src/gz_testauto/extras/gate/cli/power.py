@@ -46,9 +46,8 @@ from gz_testauto.spec.model import SpecPath
 from gz_testauto.spec.options import Names, Options, option
 
 GROUP = ("continuous integration", 2)
-MOST_WORLDS = 2000
-"""Largest number of worlds for which the gate is simulated, since its simulation after each world
-takes long."""
+MOST_WORLDS = 2000  # the simulation of the gate after each world takes long
+"""Largest number of worlds for which the gate is simulated."""
 OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
@@ -90,14 +89,12 @@ class PowerOptions(Options):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments of ``power``."""
     size = parser.add_mutually_exclusive_group(required=True)
     add_options(size, PowerOptions, "worlds", "pass_")
     add_options(parser, PowerOptions, "pilot", "planners", "rates", "discordant", "margin", "alpha")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print which differences the specified number of worlds can detect, and return 0."""
     options = read_options(arguments, PowerOptions)
     if (options.rates is None) == (options.pilot is None):
         raise SpecError("specify either --pilot DIR or --rates A,B")
@@ -174,9 +171,8 @@ def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
 
 
 def _percent(chance: float) -> str:
-    """Return a probability as text. It is never shown as 0 % or 100 %, since an estimate is not
-    certain."""
-    if chance > 0.99:
+    """Return a probability as text."""
+    if chance > 0.99:  # never 100 %, since an estimate is not certain
         return "more than 99 %"
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
