@@ -4,9 +4,6 @@ A pack contains the files of a results directory without those of running proces
 further files: ``ro-crate-metadata.json`` (RO-Crate 1.1, which research archives read),
 ``environment.json`` (the Python packages of the machine that packed the results) and
 ``checksums.sha256``, in the format of ``sha256sum``. The same files result in the same bytes.
-
-A pack can be from an untrusted source. :func:`unpack` therefore checks all names, types and sizes
-before it writes, writes only into a new directory, and compares all checksums.
 """
 
 import contextlib
@@ -41,9 +38,9 @@ CRATE, ENVIRONMENT, CHECKSUMS = "ro-crate-metadata.json", "environment.json", "c
 """Files that a pack contains in addition to the files of the results directory."""
 
 MOST_FILES = 1_000_000
-MOST_GROWTH, FREE_GROWTH_BYTES = 100, 100_000_000
+MOST_GROWTH, FREE_GROWTH_BYTES = 100, 100_000_000  # the ratio of recordings is about 2
 """Largest ratio of the size of the unpacked files to the size of the pack, and the size (bytes) to
-which the ratio does not apply. Recordings are compressed already, so that the ratio is about 2."""
+which the ratio does not apply."""
 MOST_LISTED_BYTES = 500_000_000
 """Largest size (bytes) of the file with the checksums."""
 
@@ -56,11 +53,8 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 def pack(directory: Path, file: Path) -> int:
     """Write the results of a campaign into the new file ``file``, and return the number of its
-    files.
-
-    Raises ``ResultsError`` if the directory contains no campaign, if a process writes into it, or
-    if ``file`` exists or cannot be written.
-    """
+    files. Raise ``ResultsError`` if the directory contains no campaign, if a process writes into
+    it, or if ``file`` exists or cannot be written."""
     campaign = CampaignDirectory(directory)
     campaign.require_begun()
     if os.path.lexists(file):
@@ -83,7 +77,7 @@ def pack(directory: Path, file: Path) -> int:
 def unpack(file: Path, directory: Path) -> int:
     """Write the files of a pack into the new directory ``directory``, and return their number.
 
-    Raises ``ResultsError``, without creating the directory, if the file is not a pack, if a name
+    Raise ``ResultsError``, without creating the directory, if the file is not a pack, if a name
     could be outside of the directory, if an entry is not a plain file or appears twice, if the
     content is much larger than the pack, or if a checksum is wrong.
     """
@@ -103,12 +97,10 @@ def unpack(file: Path, directory: Path) -> int:
 
 @contextlib.contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """Provide a read-only temporary directory with the files of a pack, and remove it at the end.
-
-    Raises the errors of :func:`unpack`.
-    """
-    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
-        directory = Path(place) / file.name
+    """Provide a read-only temporary directory with the files of a pack. Raise the errors of
+    :func:`unpack`."""
+    with tempfile.TemporaryDirectory(prefix="gz_testauto_") as folder:
+        directory = Path(folder) / file.name
         unpack(file, directory)
         _set_writable(directory, False)
         try:
@@ -118,7 +110,6 @@ def unpacked(file: Path) -> Iterator[Path]:
 
 
 def _set_writable(directory: Path, writable: bool) -> None:
-    """Set the permissions of a directory and of all files in it."""
     for folder, _, files in os.walk(directory):
         os.chmod(folder, 0o700 if writable else 0o500)
         for name in files:
@@ -126,8 +117,7 @@ def _set_writable(directory: Path, writable: bool) -> None:
 
 
 def _files_of(directory: Path) -> List[str]:
-    """Return the names of the files to pack, sorted. Raises ``ResultsError`` for a symbolic link or
-    another special file."""
+    """Return the sorted names of the files to pack. Raise ``ResultsError`` for a special file."""
     names = []
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
@@ -163,7 +153,7 @@ def _add_text(archive: zipfile.ZipFile, name: str, text: str) -> str:
 
 
 def _copy(source: Any, write: Callable[[bytes], Any], most_bytes: float = float("inf")) -> str:
-    """Copy a stream, and return its hash. Raises ``ResultsError`` if it is too long."""
+    """Copy a stream, and return its hash. Raise ``ResultsError`` if it is too long."""
     digest, copied = hashlib.sha256(), 0
     for chunk in iter(lambda: source.read(_CHUNK), b""):
         copied += len(chunk)
@@ -176,7 +166,9 @@ def _copy(source: Any, write: Callable[[bytes], Any], most_bytes: float = float(
 
 def _environment() -> Dict[str, Any]:
     packages = {
-        str(one.metadata["Name"]): one.version for one in metadata.distributions() if one.metadata
+        str(distribution.metadata["Name"]): distribution.version
+        for distribution in metadata.distributions()
+        if distribution.metadata
     }
     return {
         "python": platform.python_version(),
@@ -247,6 +239,7 @@ def _json(content: Any) -> str:
 def _extract(file: Path, directory: Path) -> int:
     try:
         with zipfile.ZipFile(file) as archive:
+            # A pack can be from an untrusted source, so all entries are checked before writing.
             entries = _checked_entries(archive, file, directory)
             checksums = _checksums(archive, entries, file)
             for name, entry in entries.items():
@@ -263,7 +256,7 @@ def _extract(file: Path, directory: Path) -> int:
 def _checked_entries(
     archive: zipfile.ZipFile, file: Path, directory: Path
 ) -> Dict[str, zipfile.ZipInfo]:
-    """Return the entries of a pack by name. Raises ``ResultsError`` for an unsafe entry."""
+    """Return the entries of a pack by name. Raise ``ResultsError`` for an unsafe entry."""
     infos = archive.infolist()
     if len(infos) > MOST_FILES:
         raise ResultsError(f"{file}: has {len(infos)} files; a pack has at most {MOST_FILES}")
@@ -316,24 +309,23 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
 def _checksums(
     archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], file: Path
 ) -> Dict[str, str]:
-    """Return the hashes of all entries, by name. Raises ``ResultsError`` if they do not list
-    exactly the other entries."""
+    """Return the hashes of all other entries. Raise ``ResultsError`` if the list has others."""
     if CHECKSUMS not in entries or entries[CHECKSUMS].file_size > MOST_LISTED_BYTES:
         raise ResultsError(f"{file}: has no {CHECKSUMS}; specify a file of `gz_testauto pack`")
     text = archive.read(entries[CHECKSUMS]).decode("utf-8", "replace")
-    found: Dict[str, str] = {}
+    checksums: Dict[str, str] = {}
     for line in text.split("\n")[:-1]:
         match = _LINE.fullmatch(line)
-        if match is None or match.group(2) in found:
+        if match is None or match.group(2) in checksums:
             raise ResultsError(f"{file}: {CHECKSUMS} has the invalid line {line[:80]!r}")
-        found[match.group(2)] = match.group(1)
-    different = sorted(set(found) ^ (set(entries) - {CHECKSUMS}))
+        checksums[match.group(2)] = match.group(1)
+    different = sorted(set(checksums) ^ (set(entries) - {CHECKSUMS}))
     if different:
         raise ResultsError(
             f"{file}: {different[0]!r} is not both in the pack and in {CHECKSUMS}; the pack has "
             "changed, so copy the original again"
         )
-    return found
+    return checksums
 
 
 def _extract_entry(

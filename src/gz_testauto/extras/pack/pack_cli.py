@@ -26,7 +26,6 @@ GROUP = ("results", 2)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("directory", type=Path, nargs="?", help="results directory of a campaign")
     source.add_argument("--extract", type=Path, metavar="FILE", help="pack that is extracted")
@@ -40,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the pack or the directory, and print its name and number of files."""
     if arguments.extract is not None:
         out = arguments.out or arguments.extract.with_suffix("")
         count = unpack(arguments.extract, out)
