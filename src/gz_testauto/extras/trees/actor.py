@@ -1,9 +1,4 @@
-"""An actor that a behavior tree moves, and the leaves of such trees.
-
-Leaves are available for motion, conditions on positions, visuals and other changes. The tree is
-ticked once in each control period. When the tree has finished, it is started again in the next
-period.
-"""
+"""An actor that a behavior tree moves, and the leaves of such trees."""
 
 import math
 from pathlib import Path
@@ -22,8 +17,9 @@ from gz_testauto.simulators.changes import Change
 
 
 class TreeActor(Actor):
-    """An actor that executes a behavior tree. ``make`` creates the tree. Its arguments are the
-    actor, a clock of simulated time, and the random generator of the tree."""
+    """An actor that executes a behavior tree, which is ticked once in each control period, and
+    starts again after its end. ``make`` creates the tree from the actor, a clock of simulated time,
+    and a random generator."""
 
     def __init__(
         self,
@@ -38,8 +34,8 @@ class TreeActor(Actor):
 
     @classmethod
     def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "TreeActor":
-        """Return an actor whose behavior tree is read from an XML file of BehaviorTree.CPP. Raises
-        ``SpecError`` if the file cannot be read or is invalid."""
+        """Read the tree from an XML file of BehaviorTree.CPP. Raise ``SpecError`` if the file
+        cannot be read or is invalid."""
 
         def make(actor: Actor, clock: Clock, random: np.random.Generator) -> Node:
             return read_tree(path, leaves(actor), clock, random)
@@ -55,11 +51,9 @@ class TreeActor(Actor):
         return "tree" if tip is None else str(tip.name)
 
     def reset(self) -> None:
-        """Create a new tree, which is in its initial state."""
         self.root = self._make(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
-        """Tick the tree once. The actor stops unless a leaf of the tree moves it."""
         assert self.root is not None, "created by reset"
         self.stop()
         self._clock.now_s = context.time_s
@@ -68,8 +62,7 @@ class TreeActor(Actor):
 
 
 class Leaf(Node):
-    """The base class of leaves that control an actor. ``attributes`` are the attributes of the leaf
-    in XML."""
+    """A leaf that controls an actor. ``attributes`` are its attributes in XML."""
 
     def __init__(self, name: str, actor: Actor, **attributes: Any) -> None:
         super().__init__(name)
@@ -77,8 +70,8 @@ class Leaf(Node):
 
 
 class GoTo(Leaf):
-    """A leaf that moves the actor in a straight line to a point (m, world frame), and succeeds when
-    the actor reaches the point."""
+    """A leaf that moves the actor in a straight line to a point (m, world frame), and succeeds
+    there."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, speed_mps: float = 1.0
@@ -166,8 +159,7 @@ class ChangeVisual(Leaf):
 
 
 class Apply(Leaf):
-    """A leaf that requests the given changes of the simulation. It is available only in trees that
-    are created in Python."""
+    """A leaf that requests changes of the simulation, for trees that are created in Python."""
 
     def __init__(self, name: str, actor: Actor, changes: Sequence[Change]) -> None:
         super().__init__(name, actor)
@@ -180,8 +172,7 @@ class Apply(Leaf):
 
 
 class Check(Leaf):
-    """A condition that is evaluated by a function of the step context. It is available only in
-    trees that are created in Python."""
+    """A condition that is a function of the step context, for trees that are created in Python."""
 
     def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:
         super().__init__(name, actor)
@@ -193,8 +184,7 @@ class Check(Leaf):
 
 
 def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
-    """Return the functions that create the leaves of one actor, by the names of the leaves in
-    XML."""
+    """Return the functions that create the leaves of one actor, by their names in XML."""
 
     def bound(kind: Callable[..., Node]) -> MakeLeaf:
         return lambda name, **attributes: kind(name, actor, **attributes)

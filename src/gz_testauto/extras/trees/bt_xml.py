@@ -1,7 +1,7 @@
 """Read and write behavior trees in the XML format of BehaviorTree.CPP 4.
 
-Composites and decorators have the names and semantics of BehaviorTree.CPP. ``RandomSequence`` and
-``RandomSelector`` are additional composites. The caller provides the leaves by their ID: ``<GoTo
+Composites and decorators have the names and semantics of BehaviorTree.CPP, and there are
+``RandomSequence`` and ``RandomSelector``. The caller provides the leaves by their ID: ``<GoTo
 x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated times in ms.
 Ports with ``{...}`` and scripts are rejected, since blackboards are not supported.
 """
@@ -23,9 +23,8 @@ from gz_testauto.extras.trees.nodes import Clock
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]
-"""A function that creates a leaf. Its arguments are the name of the leaf, and the XML attributes of
-the leaf as keyword arguments of type str. It raises ``ValueError`` or ``TypeError`` for an invalid
-attribute."""
+"""A function that creates a leaf from its name and its XML attributes, keyword arguments of type
+str. It raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
 
 _LEAF_TAGS = ("Action", "Condition")
 _COMPOSITES = (
@@ -71,8 +70,8 @@ def read_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main behavior tree of an XML file. Raises ``SpecError`` with the file, line and
-    node if the file cannot be read or is invalid."""
+    """Return the main tree of a file. Raise ``SpecError`` with the file, line and node if the file
+    cannot be read or is invalid."""
     content = read_input(path, SpecError)
     return parse_tree(content, str(path), leaves, clock, random)
 
@@ -84,8 +83,8 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main behavior tree of XML text. ``source`` is the name of the text in error
-    messages. Raises ``SpecError`` for invalid XML or invalid nodes."""
+    """Return the main tree of XML text. ``source`` is the name of the text in error messages. Raise
+    ``SpecError`` for invalid XML or invalid nodes."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:
@@ -138,9 +137,9 @@ class _TreeReader:
         if len(inside) != 1:
             raise self._error(tree, f"tree {name!r} has {len(inside)} root nodes; it must have one")
         self._entered.append(name)
-        found = self._node(inside[0])
+        root = self._node(inside[0])
         self._entered.pop()
-        return found
+        return root
 
     def _node(self, element: Element) -> Behaviour:
         tag = str(element.tag)
@@ -223,9 +222,9 @@ class _TreeReader:
             raise self._error(element, unknown_name("node", wanted, [*KNOWN, *self._leaves]))
         if _elements(element):
             raise self._error(element, f"{wanted} is a leaf and cannot have children")
-        given = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
+        attributes = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
         try:
-            return self._leaves[wanted](name, **given)
+            return self._leaves[wanted](name, **attributes)
         except (TypeError, ValueError) as error:
             raise self._error(element, f"{wanted}: {error}") from error
 
@@ -251,8 +250,8 @@ class _TreeReader:
 def write_tree(root: Behaviour, name: str = "main") -> str:
     """Return a behavior tree as XML text that :func:`parse_tree` can read.
 
-    Leaves are written with the names of their classes and their ``attributes``. Raises
-    ``SpecError`` for a node type that the XML format of BehaviorTree.CPP does not support.
+    Leaves are written with the names of their classes and their ``attributes``. Raise ``SpecError``
+    for a node type that the XML format of BehaviorTree.CPP does not support.
     """
     top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
     top.append(etree.Element("BehaviorTree", ID=name))

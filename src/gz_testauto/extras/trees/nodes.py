@@ -1,9 +1,4 @@
-"""Additional nodes for py_trees, and nodes that use simulated time instead of wall time.
-
-The module contains composites with a random order, a parallel composite with success and failure
-counts, and a sequence that continues with the failed child. It also contains decorators and leaves
-with a limit of simulated time or of ticks.
-"""
+"""Additional nodes for py_trees, and nodes that use simulated time instead of wall time."""
 
 from typing import Iterator, Optional, Sequence
 
@@ -34,7 +29,6 @@ class _Shuffled(py_trees.composites.Composite):
         self._random, self._in_order = random, list(self.children)
 
     def tick(self) -> Iterator[Behaviour]:
-        """Draw the order of the children when the composite starts, and tick the children."""
         if self.status != Status.RUNNING:
             if len(self._in_order) != len(self.children):
                 self._in_order = list(self.children)
@@ -52,7 +46,7 @@ class RandomSelector(_Shuffled, py_trees.composites.Selector):
 
 
 class CountingParallel(py_trees.composites.Composite):
-    """A composite that ticks all running children until a given number of children has succeeded or
+    """A composite that ticks all running children until a number of children has succeeded or
     failed.
 
     As in ``Parallel`` of BehaviorTree.CPP, a negative number is counted from the number of
@@ -70,8 +64,6 @@ class CountingParallel(py_trees.composites.Composite):
         self.success_count, self.failure_count = success_count, failure_count
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick the running children, and stop them when enough children have succeeded or
-        failed."""
         if self.status != Status.RUNNING:
             for child in self.children:
                 if child.status != Status.INVALID:
@@ -119,7 +111,6 @@ class SequenceWithMemory(py_trees.composites.Composite):
         self._at = 0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick the children in order, starting with the child that was ticked last."""
         if self.status != Status.RUNNING:
             self.initialise()
         while self._at < len(self.children):
@@ -136,28 +127,24 @@ class SequenceWithMemory(py_trees.composites.Composite):
         yield self
 
     def terminate(self, new_status: Status) -> None:
-        """Reset the sequence to its first child if a parent node has interrupted the sequence."""
-        if new_status == Status.INVALID:
+        if new_status == Status.INVALID:  # interrupted by a parent node
             self._at = 0
 
 
 class TickLimit(py_trees.decorators.Decorator):
-    """A decorator that fails and stops its child if the child is still running after ``limit``
-    ticks."""
+    """A decorator that fails and stops its child if it still runs after ``limit`` ticks."""
 
     def __init__(self, name: str, child: Behaviour, limit: int) -> None:
-        """Create the decorator. Raises ``ValueError`` if ``limit`` is less than 1."""
+        """Raise ``ValueError`` if ``limit`` is less than 1."""
         if limit < 1:
             raise ValueError(f"{name}: 'limit' is {limit}; it must be at least 1")
         super().__init__(name=name, child=child)
         self.limit, self._ticks = limit, 0
 
     def initialise(self) -> None:
-        """Reset the number of ticks to 0."""
         self._ticks = 0
 
     def update(self) -> Status:
-        """Return the status of the child, or FAILURE if the limit is reached."""
         self._ticks += 1
         if self.decorated.status == Status.RUNNING and self._ticks >= self.limit:
             self.decorated.stop(Status.INVALID)
@@ -171,7 +158,6 @@ class UntilFail(py_trees.decorators.Decorator):
     ends_with = Status.SUCCESS
 
     def update(self) -> Status:
-        """Return the status RUNNING until the child fails."""
         return self.ends_with if self.decorated.status == Status.FAILURE else Status.RUNNING
 
 
@@ -189,29 +175,24 @@ class Wait(Behaviour):
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start measuring the simulated time for which the leaf runs."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Return the status RUNNING until the time has passed, then SUCCESS."""
         over = self._clock.now_s >= self._until_s - 1e-9
         return Status.SUCCESS if over else Status.RUNNING
 
 
 class Timeout(py_trees.decorators.Decorator):
-    """A decorator that fails and stops its child if the child is still running after a simulated
-    time (s)."""
+    """A decorator that fails and stops its child if it still runs after a simulated time (s)."""
 
     def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
         super().__init__(name=name, child=child)
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start measuring the simulated time."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Return the status of the child, or FAILURE if the time has passed."""
         over = self._clock.now_s >= self._until_s - 1e-9
         if self.decorated.status == Status.RUNNING and over:
             self.decorated.stop(Status.INVALID)
@@ -228,7 +209,6 @@ class Delay(py_trees.decorators.Decorator):
         self._until_s = 0.0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Wait until the time has passed, then tick the child."""
         if self.status != Status.RUNNING:
             self._until_s = self._clock.now_s + self.duration_s
         if self._clock.now_s < self._until_s - 1e-9:
@@ -238,5 +218,4 @@ class Delay(py_trees.decorators.Decorator):
         yield from super().tick()
 
     def update(self) -> Status:
-        """Return the status of the child."""
         return self.decorated.status

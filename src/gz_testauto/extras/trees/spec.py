@@ -22,8 +22,7 @@ class TreeSpec(PlacedActorSpec):
     """The XML file of the behavior tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """Return the actor and its start. Raises ``MissingDependencyError`` if py_trees 2.2 or
-        later is not installed."""
+        """Raise ``MissingDependencyError`` if py_trees 2.2 or later is not installed."""
         _require_py_trees()
         from gz_testauto.extras.trees.actor import TreeActor  # requires py_trees
 
