@@ -38,7 +38,6 @@ GROUP = ("failures", 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory, or pack, of a campaign")
     parser.add_argument(
         "planners",
@@ -64,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain the failures, print and store the result."""
     with open_results(arguments.directory) as opened:
         return _explain(opened, arguments)
 
@@ -83,8 +81,8 @@ def _explain(opened: OpenedResults, arguments: argparse.Namespace) -> int:
     known = KnownFeatures(directory, spec, results, problems)
     for line in problems:
         print(escape_text(line), file=sys.stderr)
-    found, used = explain(known.table(arguments.features, arguments.planners))
-    stored = ExplanationFile.of(found, failure_tree(used), notes, results)
+    explanation, fitted = explain(known.table(arguments.features, arguments.planners))
+    stored = ExplanationFile.of(explanation, failure_tree(fitted), notes, results)
     if arguments.json:
         print_text(stored.json_text)
     elif arguments.csv == "-":
@@ -101,7 +99,7 @@ def _explain(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def _restrictions(results: CampaignResults) -> List[str]:
-    """Return notes on trials that do not represent all worlds. Raises ``ResultsError`` if they were
+    """Return notes on trials that do not represent all worlds. Raise ``ResultsError`` if they were
     selected by their failures."""
     selection: Optional[str] = results.selection
     if selection and "--failed-of" in selection:

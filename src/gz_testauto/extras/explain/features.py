@@ -1,8 +1,5 @@
-"""The features of trials by which failures are explained.
-
-A feature is a figure of difficulty of the world, a published number of the world, the number of its
-obstacles, or a value that the campaign drew for the trial.
-"""
+"""The features of trials by which failures are explained: figures of difficulty, published numbers
+and numbers of obstacles of a world, and values that the campaign drew for the trial."""
 
 import math
 from collections import Counter
@@ -56,25 +53,23 @@ class FeatureTable:
 
     def rows(self, chosen: np.ndarray) -> "FeatureTable":
         """Return the trials for which ``chosen``, shape (n,), is true."""
-        at = np.flatnonzero(chosen)
+        indices = np.flatnonzero(chosen)
         return FeatureTable(
             self.features,
-            self.values[at],
-            self.failed[at],
-            tuple(self.worlds[one] for one in at),
-            tuple(self.planners[one] for one in at),
+            self.values[indices],
+            self.failed[indices],
+            tuple(self.worlds[index] for index in indices),
+            tuple(self.planners[index] for index in indices),
         )
 
     def columns(self, chosen: Sequence[int]) -> "FeatureTable":
-        """Return the table with only the features at the places ``chosen``."""
-        features = tuple(self.features[at] for at in chosen)
+        """Return the table with only the features with the indices ``chosen``."""
+        features = tuple(self.features[index] for index in chosen)
         values = self.values[:, list(chosen)]
         return FeatureTable(features, values, self.failed, self.worlds, self.planners)
 
 
 class KnownFeatures:
-    """All features that the results of a campaign contain."""
-
     def __init__(
         self,
         directory: CampaignDirectory,
@@ -89,30 +84,27 @@ class KnownFeatures:
         has_path = _has_path(figures, names)
         for figure, values in figures.items():
             feature = Feature(figure.key, figure.heading, figure.unit, figure.factor)
-            found = dict(zip(names, map(_number, values)))
+            by_world = dict(zip(names, map(_number, values)))
             if figure.key == GAP:  # None: all gaps along the path are larger than the horizon
-                found = {
+                by_world = {
                     name: GAP_HORIZON_M if math.isnan(value) and name in has_path else value
-                    for name, value in found.items()
+                    for name, value in by_world.items()
                 }
-            self._of_worlds[feature] = found
+            self._of_worlds[feature] = by_world
         self._of_worlds.update(_obstacle_counts(directory))
         drawn = sorted(
-            {key for one in results.trials for key in one.metrics if key.startswith(PREFIX)}
+            {key for record in results.trials for key in record.metrics if key.startswith(PREFIX)}
         )
         self._of_trials = [Feature(key, *words_and_unit(key)) for key in drawn]
 
     def table(self, names: Optional[Sequence[str]], planners: Sequence[str]) -> FeatureTable:
         """Return the valid trials of some planners with the features ``names``, or with those of
-        :data:`DEFAULT` that are known.
-
-        Raises ``SpecError`` for an unknown planner or feature, and ``ResultsError`` if there is no
-        default feature.
-        """
+        :data:`DEFAULT` that are known. Raise ``SpecError`` for an unknown planner or feature, and
+        ``ResultsError`` if there is no default feature."""
         for planner in planners:
             if planner not in self._results.planners:
                 raise SpecError(unknown_name("planner", planner, self._results.planners))
-        by_name = {one.name: one for one in (*self._of_worlds, *self._of_trials)}
+        by_name = {feature.name: feature for feature in (*self._of_worlds, *self._of_trials)}
         if names is None:
             names = [name for name in DEFAULT if name in by_name]
             if not names:
@@ -126,23 +118,25 @@ class KnownFeatures:
         features = tuple(by_name[name] for name in dict.fromkeys(names))
         chosen = planners or self._results.planners
         trials = [
-            one for one in self._results.trials if one.outcome.valid and one.planner in chosen
+            record
+            for record in self._results.trials
+            if record.outcome.valid and record.planner in chosen
         ]
         values = [
             [
-                self._of_worlds[feature].get(one.world, math.nan)
+                self._of_worlds[feature].get(record.world, math.nan)
                 if feature in self._of_worlds
-                else one.metrics.get(feature.name, math.nan)
+                else record.metrics.get(feature.name, math.nan)
                 for feature in features
             ]
-            for one in trials
+            for record in trials
         ]
         return FeatureTable(
             features,
             np.array(values, dtype=float).reshape(len(trials), len(features)),
-            np.array([not one.completed for one in trials], dtype=bool),
-            tuple(one.world for one in trials),
-            tuple(one.planner for one in trials),
+            np.array([not record.completed for record in trials], dtype=bool),
+            tuple(record.world for record in trials),
+            tuple(record.planner for record in trials),
         )
 
 
@@ -152,28 +146,31 @@ def _number(value: Optional[float]) -> float:
 
 def _has_path(figures: Mapping[Figure, Sequence[Optional[float]]], names: List[str]) -> set:
     """Return the names of the worlds with a shortest path and its mean clearance."""
-    lengths = next((of for one, of in figures.items() if one.key == "mean_clearance_m"), ())
-    return {name for name, value in zip(names, lengths) if value is not None}
+    clearances = next(
+        (values for figure, values in figures.items() if figure.key == "mean_clearance_m"), ()
+    )
+    return {name for name, value in zip(names, clearances) if value is not None}
 
 
 def _obstacle_counts(
     directory: CampaignDirectory,
 ) -> Iterable[Tuple[Feature, Dict[str, float]]]:
-    """Yield the number of obstacles of each world, and the number of each type, if ``worlds.json``
-    contains obstacles."""
+    """Yield the number of obstacles of each world, and the number of each type."""
     if not (directory.worlds / MANIFEST).is_file():
         return
     try:
         worlds = read_worlds(directory.worlds)
     except GzTestautoError:  # a problem of the figures of difficulty, which states the reason
         return
-    counts = {one.name: Counter(obstacle.type for obstacle in one.obstacles) for one in worlds}
+    counts = {
+        world.name: Counter(obstacle.type for obstacle in world.obstacles) for world in worlds
+    }
     if not any(counts.values()):
         return
-    totals = {name: float(sum(of.values())) for name, of in counts.items()}
+    totals = {name: float(sum(count.values())) for name, count in counts.items()}
     yield Feature(OBSTACLES, "obstacles", ""), totals
-    types = sorted({kind for of in counts.values() for kind in of})
+    types = sorted({kind for count in counts.values() for kind in count})
     for kind in types if len(types) > 1 else ():
         heading = f"obstacles of the type {kind}"
-        of_type = {name: float(of[kind]) for name, of in counts.items()}
+        of_type = {name: float(count[kind]) for name, count in counts.items()}
         yield Feature(f"{OBSTACLES}.{kind}", heading, ""), of_type

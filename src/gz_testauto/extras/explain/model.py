@@ -35,7 +35,7 @@ PER_FEATURE = 10
 """Smallest number of worlds with a failure, and of worlds with a success, for each feature."""
 
 _UNIQUE = 1e-6
-"""Smallest share of the variance of a feature that the features before it do not determine."""
+"""Smallest share of the variance of a feature that previous features do not determine."""
 
 _SEPARATION = 1e-6
 
@@ -58,7 +58,7 @@ class FeatureEffect:
 
     @property
     def trend(self) -> str:
-        """Return whether failures are more frequent with larger or with smaller values."""
+        """Return whether failures are more frequent with ``larger`` or with ``smaller`` values."""
         if not self.p < ALPHA:
             return ""
         return "larger" if self.odds_ratio.value > 1.0 else "smaller"
@@ -66,9 +66,8 @@ class FeatureEffect:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The fitted model. ``planners`` are those in the model. The counts are those of the trials and
-    worlds in it. ``notes`` state which data and features are not part of the model, and why.
-    """
+    """The fitted model, and the planners, trials and worlds in it. ``notes`` state which data and
+    features are not part of the model, and why."""
 
     planners: Tuple[str, ...]
     effects: Tuple[FeatureEffect, ...]
@@ -80,10 +79,8 @@ class Explanation:
 
 
 def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
-    """Return the model of failure, and the part of ``table`` to which it was fitted.
-
-    Raises ``ResultsError`` if there are too few worlds with a failure, or with a success.
-    """
+    """Return the model of failure, and the part of ``table`` to which it was fitted. Raise
+    ``ResultsError`` if there are too few worlds with a failure, or with a success."""
     notes: List[str] = []
     table = _complete(table, notes)
     table = _informative(table, notes)
@@ -103,7 +100,7 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
     rows = zip(table.features, means, deviation.tolist(), ratios, holm(p_values))
     effects = tuple(FeatureEffect(*row) for row in rows)
     worlds, with_failure, _ = _world_counts(table)
-    found = Explanation(
+    explanation = Explanation(
         tuple(dict.fromkeys(table.planners)),
         effects,
         len(table.failed),
@@ -112,14 +109,14 @@ def explain(table: FeatureTable) -> Tuple[Explanation, FeatureTable]:
         with_failure,
         tuple(notes),
     )
-    return found, table
+    return explanation, table
 
 
 def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the trials with all features. A feature without any value is an error."""
+    """Return the trials with all features."""
     known = np.isfinite(table.values)
-    for at, feature in enumerate(table.features):
-        missing = ~known[:, at]
+    for index, feature in enumerate(table.features):
+        missing = ~known[:, index]
         if missing.any():
             failed = int(table.failed[missing].sum())
             notes.append(
@@ -130,13 +127,12 @@ def _complete(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the trials of planners with failures and successes, since an intercept explains the
-    others completely."""
+    """Return the trials of planners with failures and successes."""
     if not len(table.failed):
         return table
     for planner in dict.fromkeys(table.planners):
         ended = table.failed[np.asarray(table.planners) == planner]
-        if ended.all() or not ended.any():
+        if ended.all() or not ended.any():  # an intercept explains these completely
             word = "always" if ended.all() else "never"
             notes.append(f"{planner} {word} failed, so its trials are not part of the model.")
             table = table.rows(np.asarray(table.planners) != planner)
@@ -144,24 +140,26 @@ def _informative(table: FeatureTable, notes: List[str]) -> FeatureTable:
 
 
 def _distinct(table: FeatureTable, notes: List[str]) -> FeatureTable:
-    """Return the table without features that are constant, or determined by those before them."""
+    """Return the table without features that are constant, or determined by previous ones."""
     if not len(table.failed):
         return table
     basis = _intercepts(table)
     kept: List[int] = []
-    for at, feature in enumerate(table.features):
-        values = table.values[:, at]
+    for index, feature in enumerate(table.features):
+        values = table.values[:, index]
         scale = float(np.abs(values).max())
         if np.ptp(values) <= 1e-9 * scale:
             notes.append(f"{feature.name} is {values[0]:.6g} in all trials, so it is not used.")
             continue
         standard = (values - values.mean()) / values.std()
-        rest = standard - basis @ np.linalg.lstsq(basis, standard, rcond=None)[0]
-        if float((rest**2).mean()) < _UNIQUE:
-            others = [table.features[one].name for one in kept] or ["the planner"]
-            notes.append(f"{feature.name} is determined by {joined(others)}, so it is not used.")
+        residual = standard - basis @ np.linalg.lstsq(basis, standard, rcond=None)[0]
+        if float((residual**2).mean()) < _UNIQUE:
+            determining = [table.features[earlier].name for earlier in kept] or ["the planner"]
+            notes.append(
+                f"{feature.name} is determined by {joined(determining)}, so it is not used."
+            )
             continue
-        kept.append(at)
+        kept.append(index)
         basis = np.column_stack([basis, standard])
     return table.columns(kept)
 
@@ -181,12 +179,12 @@ def _require_enough(table: FeatureTable, notes: Sequence[str]) -> None:
     if failed >= least and passed >= least:
         return
     number = min(failed, passed)
-    what = "failure" if failed < least else "success"
+    kind = "failure" if failed < least else "success"
     affordable = number // PER_FEATURE
     names = joined([feature.name for feature in table.features])
     remedy = f"use --features with at most {affordable} of them, or " if affordable else ""
     raise ResultsError(
-        f"{count_text(number, 'world')} with a {what} "
+        f"{count_text(number, 'world')} with a {kind} "
         f"{'is' if number == 1 else 'are'} too few to explain failures by "
         f"{count_text(len(table.features), 'feature')} ({names}): at least {least} are necessary, "
         f"{PER_FEATURE} for each feature; {remedy}run more worlds.{reason}"
@@ -206,7 +204,7 @@ def _world_counts(table: FeatureTable) -> Tuple[int, int, int]:
 def _intercepts(table: FeatureTable) -> np.ndarray:
     planners = np.asarray(table.planners)
     return np.column_stack(
-        [(planners == one).astype(float) for one in dict.fromkeys(table.planners)]
+        [(planners == planner).astype(float) for planner in dict.fromkeys(table.planners)]
     )
 
 
@@ -229,17 +227,17 @@ def _estimates(
     distribution = t(len(set(table.worlds)) - design.shape[1])
     reach = float(distribution.ppf((1 + LEVEL) / 2))
     profiles = [Profile(design, failed, ones, penalized) for penalized in (False, True)]
-    found = []
-    for at in range(len(table.features)):
-        factor = max(1.0, float(robust[at] / model[at]))
-        value, error = float(fit.coefficients[at]), math.sqrt(float(model[at]))
-        limits = [one.limits(at, value, error, factor * reach**2) for one in profiles]
+    estimates = []
+    for index in range(len(table.features)):
+        factor = max(1.0, float(robust[index] / model[index]))
+        value, error = float(fit.coefficients[index]), math.sqrt(float(model[index]))
+        limits = [profile.limits(index, value, error, factor * reach**2) for profile in profiles]
         ends = min(low for low, _ in limits), max(high for _, high in limits)
-        deviance = min(one.deviance(at, 0.0) for one in profiles) / factor
+        deviance = min(profile.deviance(index, 0.0) for profile in profiles) / factor
         p = float(2.0 * distribution.sf(math.sqrt(deviance)))
         ratio, low, high = map(_exponential, (value, *ends))
-        found.append((Estimate(ratio, low, high, METHOD), p))
-    return found
+        estimates.append((Estimate(ratio, low, high, METHOD), p))
+    return estimates
 
 
 def _exponential(value: float) -> float:
@@ -247,13 +245,13 @@ def _exponential(value: float) -> float:
 
 
 def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
-    """Return a note if a combination of the features separates failures from successes: no trial
-    is on the wrong side of it, and not all are on it."""
+    """Return a note if a combination of the features separates failures from successes: no trial is
+    on the wrong side of it, and not all are on it."""
     from scipy.optimize import linprog
 
     side = np.where(table.failed, 1.0, -1.0)[:, None] * design
-    found = linprog(-side.sum(axis=0), A_ub=-side, b_ub=np.zeros(len(side)), bounds=(-1.0, 1.0))
-    if found.status != 0 or -found.fun < _SEPARATION * len(side):
+    solution = linprog(-side.sum(axis=0), A_ub=-side, b_ub=np.zeros(len(side)), bounds=(-1.0, 1.0))
+    if solution.status != 0 or -solution.fun < _SEPARATION * len(side):
         return []
     return [
         "The features separate the failures from the successes, completely or in a part of the "
@@ -265,14 +263,14 @@ def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
     """Return a note for each feature whose effect differs between the planners, or whose square has
     an effect."""
-    others = _intercepts(table)[:, 1:]
+    planner_columns = _intercepts(table)[:, 1:]
     texts: List[str] = []
     p_values: List[float] = []
-    for at, feature in enumerate(table.features):
-        values = design[:, [at]]
+    for index, feature in enumerate(table.features):
+        values = design[:, [index]]
         for added, text in (
             (
-                values * others,
+                values * planner_columns,
                 f"The effect of {feature.name} differs between the planners ({{}}), so its odds "
                 "ratio describes none of them. Explain each planner by its name.",
             ),
@@ -292,8 +290,7 @@ def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 
 def _p_of_added(design: np.ndarray, added: np.ndarray, table: FeatureTable) -> float:
     """Return the larger p-value of the likelihood-ratio test and of Wald's test that the columns
-    ``added`` have no effect; NaN if there are none, or if the regression with them has no unique
-    solution."""
+    ``added`` have no effect; NaN if there are none, or without a unique solution."""
     from scipy.stats import f
 
     complete = np.column_stack([design, added])
@@ -307,7 +304,9 @@ def _p_of_added(design: np.ndarray, added: np.ndarray, table: FeatureTable) -> f
     robust = cluster_covariance(fit, complete, failed, ones, np.asarray(table.worlds))
     effects = fit.coefficients[-count:]
     precision = np.linalg.inv(fit.model_covariance[-count:, -count:])
-    with_added, without = (Profile(one, failed, ones, False).largest for one in (complete, design))
+    with_added, without = (
+        Profile(columns, failed, ones, False).largest for columns in (complete, design)
+    )
     # Few failures make the first test too sensitive, and features that nearly separate the second.
     statistic = min(2.0 * (with_added - without), float(effects @ precision @ effects))
     statistic /= max(1.0, float(np.trace(precision @ robust[-count:, -count:])) / count)

@@ -1,4 +1,4 @@
-"""The file with an explanation in a results directory, and the section of the report with it."""
+"""The file with an explanation in a results directory, and its section of the report."""
 
 import csv
 import dataclasses
@@ -25,7 +25,7 @@ EXPLANATION = "explain.json"
 @dataclass(frozen=True)
 class EffectRow:
     """The effect of a feature. ``mean`` and ``deviation`` are in ``unit``. A limit of the odds
-    ratio that does not exist is None, and so is a p-value of it."""
+    ratio that does not exist is None."""
 
     feature: str
     heading: str
@@ -41,9 +41,9 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class LeafRow:
-    """A leaf of the tree, with the rate of failures in the second half of the worlds.
-    ``conditions`` describe its trials, and are empty if the tree has no split. Limits that do not
-    exist, for example for a single world, are None."""
+    """A leaf of the tree, with the rate of failures in the second half of the worlds. Without a
+    split, ``conditions`` are empty. Limits that do not exist, for example for a single world, are
+    None."""
 
     conditions: Tuple[str, ...]
     worlds: int
@@ -71,59 +71,56 @@ class ExplanationFile:
     @classmethod
     def of(
         cls,
-        found: Explanation,
+        explanation: Explanation,
         leaves: Sequence[LeafRow],
         notes: Sequence[str],
         results: CampaignResults,
     ) -> "ExplanationFile":
-        """Return the content for an explanation of ``results``."""
         effects = tuple(
             EffectRow(
-                one.feature.name,
-                one.feature.heading,
-                one.feature.unit,
-                one.mean * one.feature.factor,
-                one.deviation * one.feature.factor,
-                one.odds_ratio.value,
-                one.odds_ratio.low,
-                finite_or_none(one.odds_ratio.high),
-                one.p,
-                one.trend,
+                effect.feature.name,
+                effect.feature.heading,
+                effect.feature.unit,
+                effect.mean * effect.feature.factor,
+                effect.deviation * effect.feature.factor,
+                effect.odds_ratio.value,
+                effect.odds_ratio.low,
+                finite_or_none(effect.odds_ratio.high),
+                effect.p,
+                effect.trend,
             )
-            for one in found.effects
+            for effect in explanation.effects
         )
         return cls(
-            found.planners,
-            found.trials,
-            found.failures,
-            found.worlds,
-            found.worlds_with_failure,
+            explanation.planners,
+            explanation.trials,
+            explanation.failures,
+            explanation.worlds,
+            explanation.worlds_with_failure,
             effects,
             tuple(leaves),
-            (*found.notes, *notes),
+            (*explanation.notes, *notes),
             fingerprint(results),
         )
 
     @property
     def json_text(self) -> str:
-        """Return the content of the file."""
         return json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False) + "\n"
 
     @property
     def csv_text(self) -> str:
-        """Return the effects as CSV, with one row per feature."""
+        """Return the effects, with one row per feature."""
         stream = io.StringIO()
-        names = [one.name for one in dataclasses.fields(EffectRow)]
+        names = [field.name for field in dataclasses.fields(EffectRow)]
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
-        for one in self.effects:
-            writer.writerow(dataclasses.asdict(one))
+        for effect in self.effects:
+            writer.writerow(dataclasses.asdict(effect))
         return stream.getvalue()
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return the section of the report, or None without an explanation. Raises ``ResultsError`` if
-    the file is damaged."""
+    """Return None without an explanation. Raise ``ResultsError`` if the file is damaged."""
     path = directory / EXPLANATION
     if not os.path.exists(path):
         return None
@@ -134,34 +131,35 @@ def section(directory: Path, results: CampaignResults) -> Optional[Section]:
 
 
 def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
-    """Return the section with an explanation. It states if the results have changed since."""
+    """Return the section. It states if the results have changed since the explanation."""
     effects = tuple(
         (
-            one.heading + (f" ({one.unit})" if one.unit else ""),
-            _significant(one.mean),
-            _significant(one.deviation),
-            _significant(one.odds_ratio),
-            f"[{_significant(one.low)}, {'∞' if one.high is None else _significant(one.high)}]",
-            p_text(one.p_holm, ""),
-            one.failures_with or "-",
+            effect.heading + (f" ({effect.unit})" if effect.unit else ""),
+            _significant(effect.mean),
+            _significant(effect.deviation),
+            _significant(effect.odds_ratio),
+            f"[{_significant(effect.low)}, "
+            f"{'∞' if effect.high is None else _significant(effect.high)}]",
+            p_text(effect.p_holm, ""),
+            effect.failures_with or "-",
         )
-        for one in stored.effects
+        for effect in stored.effects
     )
     leaves = tuple(
         (
-            " and ".join(one.conditions) or "all trials",
-            str(one.worlds),
-            f"{one.failures} of {one.trials}",
-            "-" if one.rate is None else number_text(100 * one.rate, 0),
+            " and ".join(leaf.conditions) or "all trials",
+            str(leaf.worlds),
+            f"{leaf.failures} of {leaf.trials}",
+            "-" if leaf.rate is None else number_text(100 * leaf.rate, 0),
             "-"
-            if one.low is None or one.high is None
-            else f"[{number_text(100 * one.low, 0)}, {number_text(100 * one.high, 0)}]",
+            if leaf.low is None or leaf.high is None
+            else f"[{number_text(100 * leaf.low, 0)}, {number_text(100 * leaf.high, 0)}]",
         )
-        for one in stored.tree
+        for leaf in stored.tree
     )
-    of = joined(stored.planners)
+    planners = joined(stored.planners)
     notes = [
-        f"{stored.failures} of {count_text(stored.trials, 'trial')} of {of} failed, in "
+        f"{stored.failures} of {count_text(stored.trials, 'trial')} of {planners} failed, in "
         f"{stored.worlds_with_failure} of {count_text(stored.worlds, 'world')}. "
         "The odds ratio is the factor of the odds of failure if a feature increases by its "
         "standard deviation (SD) and the other features stay equal. All features are in one "
@@ -198,12 +196,11 @@ def section_of(stored: ExplanationFile, is_current: bool = True) -> Section:
 
 def fingerprint(results: CampaignResults) -> str:
     """Return a hash of the outcomes of all trials."""
-    trials = [(one.trial, one.outcome.value, one.finished_at) for one in results.trials]
+    trials = [(record.trial, record.outcome.value, record.finished_at) for record in results.trials]
     return hashlib.sha256(json.dumps(trials).encode("utf-8")).hexdigest()
 
 
 def finite_or_none(value: float) -> Optional[float]:
-    """Return the number, or None if it is infinite or NaN."""
     return float(value) if math.isfinite(value) else None
 
 
