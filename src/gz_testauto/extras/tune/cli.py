@@ -80,7 +80,6 @@ TRAINING_WORLDS = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "campaign",
         type=campaign_path,
@@ -127,7 +126,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the tuning, write its files and print its result; return the exit status."""
     spec = load_campaign(arguments)
     entry = chosen_planner(spec, arguments.planner)
     parameters = parameters_to_tune(load(arguments.parameters, SpaceSpec), entry, spec)

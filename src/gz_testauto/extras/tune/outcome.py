@@ -34,7 +34,7 @@ class Figures:
 
     ``success`` and ``collided`` are shares of its trials. ``time_s`` and ``clearance_m``, the mean
     least clearance, are means over the ``reached_worlds`` worlds in which all compared planners
-    reached the goal in each trial. They are None if there is no such world.
+    reached the goal in each trial; they are None if there is no such world.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Figures:
     def is_better(self, other: "Figures") -> bool:
         """Return whether the figures are at least as good in success, time and clearance, and
         better in one of them."""
-        own, others = self._costs, other._costs
-        return own != others and all(a <= b for a, b in zip(own, others))
+        costs, other_costs = self._costs, other._costs
+        return costs != other_costs and all(a <= b for a, b in zip(costs, other_costs))
 
     @property
     def _costs(self) -> Tuple[float, ...]:
@@ -60,25 +60,25 @@ class Figures:
 
 def figures_of(results: CampaignResults, names: Sequence[str]) -> List[Figures]:
     """Return the figures of planners, paired by world."""
-    worlds = [trials_by_world(results.of(name)) for name in names]
-    common = sorted(set.intersection(*(set(one) for one in worlds)))
-    reached = [w for w in common if all(r.completed for one in worlds for r in one[w])]
-    found = []
-    for name, records in zip(names, worlds):
-        trials = [one for world in common for one in records[world]]
-        both = [one for world in reached for one in records[world]]
-        found.append(
+    trials_of = [trials_by_world(results.of(name)) for name in names]
+    common = sorted(set.intersection(*(set(by_world) for by_world in trials_of)))
+    reached = [w for w in common if all(r.completed for by_world in trials_of for r in by_world[w])]
+    figures = []
+    for name, by_world in zip(names, trials_of):
+        trials = [trial for world in common for trial in by_world[world]]
+        in_reached = [trial for world in reached for trial in by_world[world]]
+        figures.append(
             Figures(
                 name,
                 len(common),
-                _mean([one.completed for one in trials]) or 0.0,
-                _mean([one.outcome is Outcome.COLLIDED for one in trials]) or 0.0,
+                _mean([trial.completed for trial in trials]) or 0.0,
+                _mean([trial.outcome is Outcome.COLLIDED for trial in trials]) or 0.0,
                 len(reached),
-                _mean([one.metrics[TIME] for one in both]),
-                _mean([one.metrics[CLEARANCE] for one in both]),
+                _mean([trial.metrics[TIME] for trial in in_reached]),
+                _mean([trial.metrics[CLEARANCE] for trial in in_reached]),
             )
         )
-    return found
+    return figures
 
 
 def _mean(values: Sequence[float]) -> Any:
@@ -87,9 +87,13 @@ def _mean(values: Sequence[float]) -> Any:
 
 
 def pareto_front(figures: Sequence[Figures]) -> List[str]:
-    """Return the names of the planners that no other planner exceeds in success, time and
-    clearance together."""
-    return [one.name for one in figures if not any(other.is_better(one) for other in figures)]
+    """Return the names of the planners that no other planner exceeds in success, time and clearance
+    together."""
+    return [
+        candidate.name
+        for candidate in figures
+        if not any(other.is_better(candidate) for other in figures)
+    ]
 
 
 @dataclass(frozen=True)
@@ -105,27 +109,26 @@ class TuningResult:
 
     @property
     def tuned(self) -> PlannerSpec:
-        """The entry of the tuned planner."""
         return self.tuning.tuned_entry(self.best)
 
     @property
     def comparison(self) -> Any:
-        """The paired comparison of the tuned planner with the defaults in the held-out worlds."""
+        """Return the comparison of the tuned planner with the defaults in the held-out worlds."""
         pair = (self.tuned.name, self.tuning.entry.name)
         return compare(self.held_out, [pair]).pairs[0]
 
     @property
     def full_grid(self) -> int:
-        """The number of trials if each candidate ran in each training world."""
+        """Return the number of trials if each candidate ran in each training world."""
         plan, repetitions = self.tuning.plan, self.tuning.spec.repetitions
         return (plan.candidates[0] + 1) * plan.worlds[-1] * repetitions
 
     @property
     def verdict(self) -> str:
-        """A sentence that states whether the tuned planner succeeds more often."""
+        """Return whether the tuned planner succeeds more often, as a sentence."""
         pair = self.comparison
-        one, low, high = (100 * part for part in pair.difference[:3])
-        text = f"{one:+.0f} points [{low:+.0f}, {high:+.0f}] in {pair.worlds} held-out worlds"
+        value, low, high = (100 * part for part in pair.difference[:3])
+        text = f"{value:+.0f} points [{low:+.0f}, {high:+.0f}] in {pair.worlds} held-out worlds"
         if not pair.difference.has_interval or math.isnan(low):
             return f"no interval is known ({pair.difference.method}): keep the defaults"
         if low > 0:
@@ -138,8 +141,6 @@ class TuningResult:
         )
 
     def to_json(self) -> Dict[str, Any]:
-        """Return the result as a JSON object. It is a function of the trials, without wall
-        times."""
         tuning, pair = self.tuning, self.comparison
         names = [self.tuned.name, tuning.entry.name]
         ran = {
@@ -148,7 +149,7 @@ class TuningResult:
         }
         return {
             "planner": tuning.entry.name,
-            "parameters": {one.name: one.text for one in self.parameters},
+            "parameters": {parameter.name: parameter.text for parameter in self.parameters},
             "best": tuning.candidates[self.best],
             "verdict": self.verdict,
             "cost": {
@@ -157,7 +158,7 @@ class TuningResult:
                 "held_out_trials": len(self.held_out.trials),
             },
             "held_out": {
-                "figures": [asdict(one) for one in figures_of(self.held_out, names)],
+                "figures": [asdict(figures) for figures in figures_of(self.held_out, names)],
                 "worlds": pair.worlds,
                 "difference": _finite(pair.difference.value),
                 "interval": [_finite(pair.difference.low), _finite(pair.difference.high)],
@@ -169,7 +170,7 @@ class TuningResult:
                 "invalid": len(self.held_out.invalid),
             },
             "training": {
-                "finalists": [asdict(one) for one in self.finalists],
+                "finalists": [asdict(figures) for figures in self.finalists],
                 "front": pareto_front(self.finalists),
                 "invalid": len(self.training.invalid),
                 "candidates": [
@@ -184,22 +185,22 @@ class TuningResult:
         tuning, plan = self.tuning, self.tuning.plan
         front = pareto_front(self.finalists)
         table = plain_table("candidate", "success", "collided", "time s", "clearance m", "front")
-        for one in self.finalists:
-            mark = "*" if one.name in front else ""
+        for figures in self.finalists:
+            mark = "*" if figures.name in front else ""
             table.add_row(
-                one.name,
-                f"{100 * one.success:.0f} %",
-                f"{100 * one.collided:.0f} %",
-                _text(one.time_s, 1),
-                _text(one.clearance_m, 2),
+                figures.name,
+                f"{100 * figures.success:.0f} %",
+                f"{100 * figures.collided:.0f} %",
+                _text(figures.time_s, 1),
+                _text(figures.clearance_m, 2),
                 mark,
             )
         both = self.finalists[0].reached_worlds
         numbers = {tuning.name(number): number for number in range(len(tuning.candidates))}
         values = [
-            indented(f"{one.name}: {describe(tuning.candidates[numbers[one.name]])}")
-            for one in self.finalists
-            if numbers[one.name]
+            indented(f"{figures.name}: {describe(tuning.candidates[numbers[figures.name]])}")
+            for figures in self.finalists
+            if numbers[figures.name]
         ]
         return Group(
             Text(
@@ -227,7 +228,6 @@ def _text(value: Any, decimals: int) -> str:
 
 
 def write_files(result: TuningResult, held_out: CampaignSpec, out: Path) -> None:
-    """Write the result, the entry of the tuned planner, and the campaign of the comparison."""
     text = json.dumps(result.to_json(), indent=1)
     write_atomically(out / RESULT, (text + "\n").encode("utf-8"))
     entry = _plain(result.tuned)
@@ -241,24 +241,23 @@ def write_files(result: TuningResult, held_out: CampaignSpec, out: Path) -> None
 
 
 def held_out_lines(result: TuningResult) -> List[str]:
-    """Return one line each for the tuned planner and the defaults in the held-out worlds."""
     names = [result.tuned.name, result.tuning.entry.name]
     return [
-        f"{one.name}: success {100 * one.success:.0f} %, collided {100 * one.collided:.0f} %, "
-        f"time {_text(one.time_s, 1)} s, least clearance {_text(one.clearance_m, 2)} m"
-        for one in figures_of(result.held_out, names)
+        f"{figures.name}: success {100 * figures.success:.0f} %, "
+        f"collided {100 * figures.collided:.0f} %, "
+        f"time {_text(figures.time_s, 1)} s, least clearance {_text(figures.clearance_m, 2)} m"
+        for figures in figures_of(result.held_out, names)
     ]
 
 
 def provenance(result: TuningResult) -> str:
-    """Return the comments that state how the parameters were found."""
     tuning, pair = result.tuning, result.comparison
     lines = [
         f"Parameters of {tuning.entry.name}, tuned by gz_testauto tune (version {__version__}).",
         f"campaign {tuning.spec.name}, seed {tuning.spec.seed}: {tuning.plan.candidates[0]} "
         f"candidates, {tuning.plan.worlds[-1]} training worlds, {len(result.training.trials)} "
         "training trials",
-        *(f"{one.name}: {one.text}" for one in result.parameters),
+        *(f"{parameter.name}: {parameter.text}" for parameter in result.parameters),
         f"Held-out worlds: {result.verdict}.",
         *held_out_lines(result),
         f"Only the tuned planner succeeded in {len(pair.first_won)} worlds, only the defaults in "

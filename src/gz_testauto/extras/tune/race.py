@@ -2,7 +2,7 @@
 
 All candidates run in the same few worlds, the better half continues in more worlds, and so on until
 the remaining candidates have run in all worlds. The defaults, which are the candidate 0, are never
-dropped. This module does not run trials.
+dropped.
 """
 
 import math
@@ -28,8 +28,7 @@ Losses = Dict[str, Loss]
 """The losses of a candidate by the name of the world, without worlds that have no valid trial."""
 
 Runner = Callable[[Sequence[int], int], Sequence[Losses]]
-"""A function that runs candidates, by their numbers, in the first worlds, and returns their
-losses."""
+"""A function of the numbers of candidates and of the number of first worlds in which they run."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,14 @@ class RacePlan:
 
     @property
     def trials(self) -> int:
-        """The number of trials with one repetition, including those of the defaults."""
+        """Return the number of trials with one repetition, including those of the defaults."""
         steps = np.diff(self.worlds, prepend=0)
         return int(self.worlds[-1] + (np.array(self.candidates) * steps).sum())
 
 
 def plan_race(candidates: int, worlds: int) -> RacePlan:
-    """Return the plan of a race between ``candidates`` and the defaults in ``worlds`` worlds.
-
-    The number of worlds doubles, and that of candidates halves, from stage to stage.
-    """
+    """Return the plan of a race between ``candidates`` and the defaults. The number of worlds
+    doubles, and that of candidates halves, from stage to stage."""
     stages = [worlds]
     while math.ceil(stages[0] / 2) >= FIRST_WORLDS:
         stages.insert(0, math.ceil(stages[0] / 2))
@@ -75,20 +72,17 @@ def largest_plan(budget: int, worlds: int) -> RacePlan:
 
 
 def mean_loss(losses: Sequence[Loss]) -> Loss:
-    """Return the mean of each part of one or more losses."""
     return Loss(*(float(np.mean(part)) for part in zip(*losses)))
 
 
 def mean_losses(losses: Sequence[Losses]) -> List[Loss]:
     """Return the mean loss of each candidate over the worlds in which all of them have a loss.
-
-    Raises ``ValueError`` if there is no such world.
-    """
-    common = set.intersection(*(set(one) for one in losses))
+    Raise ``ValueError`` if there is no such world."""
+    common = set.intersection(*(set(candidate_losses) for candidate_losses in losses))
     if not common:
         raise ValueError("no world in which all candidates have a valid trial")
     worlds = sorted(common)
-    return [mean_loss([one[world] for world in worlds]) for one in losses]
+    return [mean_loss([candidate_losses[world] for world in worlds]) for candidate_losses in losses]
 
 
 def race(plan: RacePlan, run: Runner) -> List[int]:

@@ -1,7 +1,7 @@
 """The space of parameters: its YAML file, and the candidates that are drawn from it.
 
-For a plug-in, types and limits of its parameters are those that its constructor declares. For a
-navigation stack, the parameters are arguments of its launch files, which declare no types.
+The constructor of a plug-in declares types and limits of its parameters. The parameters of a
+navigation stack are arguments of its launch files, which declare no types.
 """
 
 import math
@@ -127,7 +127,7 @@ class Parameter:
 
     @property
     def text(self) -> str:
-        """Return the values in words, such as ``0.1 to 1.5 (log)``."""
+        """Return a text such as ``0.1 to 1.5 (log)``."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         return f"{self.low:g} to {self.high:g}" + (" (log)" if self.log else "")
@@ -136,44 +136,41 @@ class Parameter:
 def parameters_to_tune(
     space: SpaceSpec, entry: PlannerSpec, spec: CampaignSpec
 ) -> Tuple[Parameter, ...]:
-    """Return the parameters of the planner ``entry`` of a campaign to tune.
-
-    Raises ``SpecError`` with the file and line if a parameter or launch argument is unknown, a
-    limit is not allowed, or a parameter has no range and no declared limits.
-    """
-    found = []
-    for name, one in space.parameters.items():
+    """Raise ``SpecError`` with the file and line if a parameter or launch argument is unknown, a
+    limit is not allowed, or a parameter has no range and no declared limits."""
+    parameters = []
+    for name, parameter_spec in space.parameters.items():
         with space.locating("parameters", "parameters"):
             if isinstance(entry, BuiltinPlannerSpec):
-                found.append(_of_plugin(name, one, entry))
+                parameters.append(_of_plugin(name, parameter_spec, entry))
             else:
                 assert isinstance(entry, StackPlannerSpec)
                 assert isinstance(spec, StackCampaignSpec)
-                found.append(_of_argument(name, one, entry, spec))
-    return tuple(found)
+                parameters.append(_of_argument(name, parameter_spec, entry, spec))
+    return tuple(parameters)
 
 
-def _of_plugin(name: str, one: ParameterSpec, entry: BuiltinPlannerSpec) -> Parameter:
+def _of_plugin(name: str, parameter_spec: ParameterSpec, entry: BuiltinPlannerSpec) -> Parameter:
     def check(value: Any) -> None:
         check_parameters(PLANNERS, entry.plugin, {**entry.parameters, name: value})
 
     schema = schema_of(PLANNERS.get(entry.plugin), name)
-    if one.choice is None and one.min is None:
-        parameter = _declared(name, one, entry, schema, check)
-    elif one.choice is not None:
-        parameter = Parameter(name, choices=tuple(one.choice))
+    if parameter_spec.choice is None and parameter_spec.min is None:
+        parameter = _declared(name, parameter_spec, entry, schema, check)
+    elif parameter_spec.choice is not None:
+        parameter = Parameter(name, choices=tuple(parameter_spec.choice))
     else:
-        parameter = _range(name, one, schema.get("type"))
+        parameter = _range(name, parameter_spec, schema.get("type"))
     for value in parameter.choices or (parameter.value(0.0), parameter.value(1.0 - 1e-9)):
         check(value)
-    if one.min is not None:  # a whole number that is not written as one
-        check(one.min)
-        check(one.max)
+    if parameter_spec.min is not None:  # a whole number that is not written as one
+        check(parameter_spec.min)
+        check(parameter_spec.max)
     return parameter
 
 
 def _of_argument(
-    name: str, one: ParameterSpec, entry: StackPlannerSpec, spec: StackCampaignSpec
+    name: str, parameter_spec: ParameterSpec, entry: StackPlannerSpec, spec: StackCampaignSpec
 ) -> Parameter:
     try:
         check_launch(
@@ -181,26 +178,41 @@ def _of_argument(
         )
     except SpecError as error:
         raise ParameterError(str(error), name) from error
-    if one.choice is not None:
-        return Parameter(name, choices=tuple(one.choice))
-    if one.min is None:
+    if parameter_spec.choice is not None:
+        return Parameter(name, choices=tuple(parameter_spec.choice))
+    if parameter_spec.min is None:
         raise ParameterError(
             "a launch file declares no limits; write [lowest, highest] or {choice: [...]}", name
         )
-    return _range(name, one, None)
+    return _range(name, parameter_spec, None)
 
 
-def _range(name: str, one: ParameterSpec, kind: Optional[str]) -> Parameter:
-    assert one.min is not None and one.max is not None, "checked by the caller"
+def _range(name: str, parameter_spec: ParameterSpec, kind: Optional[str]) -> Parameter:
+    assert parameter_spec.min is not None and parameter_spec.max is not None, (
+        "checked by the caller"
+    )
     if kind is None:
-        kind = "integer" if isinstance(one.min, int) and isinstance(one.max, int) else "number"
-    return Parameter(name, float(one.min), float(one.max), one.log, kind == "integer")
+        kind = (
+            "integer"
+            if isinstance(parameter_spec.min, int) and isinstance(parameter_spec.max, int)
+            else "number"
+        )
+    return Parameter(
+        name,
+        float(parameter_spec.min),
+        float(parameter_spec.max),
+        parameter_spec.log,
+        kind == "integer",
+    )
 
 
 def _declared(
-    name: str, one: ParameterSpec, entry: BuiltinPlannerSpec, schema: Mapping[str, Any], check: Any
+    name: str,
+    parameter_spec: ParameterSpec,
+    entry: BuiltinPlannerSpec,
+    schema: Mapping[str, Any],
+    check: Any,
 ) -> Parameter:
-    """Return the parameter with the range that the plug-in declares."""
     known = parameters_of(PLANNERS.get(entry.plugin))
     default: Any = entry.parameters.get(name, known[name].default if name in known else None)
     check(default)  # reports an unknown name
@@ -210,7 +222,7 @@ def _declared(
         return Parameter(name, choices=tuple(schema["enum"]))
     low = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf))
     high = schema.get("maximum", schema.get("exclusiveMaximum", math.inf))
-    whole, log = schema.get("type") == "integer", one.log
+    whole, log = schema.get("type") == "integer", parameter_spec.log
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if math.isinf(low) or math.isinf(high):
         if not is_number or default <= 0:
@@ -232,35 +244,34 @@ def draw_candidates(
     parameters: Tuple[Parameter, ...], entry: PlannerSpec, seed: int, count: int
 ) -> List[Values]:
     """Draw ``count`` different candidates. A candidate depends only on the seed, its number and
-    those before it.
-
-    Combinations of values that the plug-in rejects are drawn again. Raises ``SpecError`` if there
-    are not enough different candidates.
-    """
-    found: List[Values] = []
+    those before it. Raise ``SpecError`` if there are not enough different candidates."""
+    candidates: List[Values] = []
     rejected = ""
     for number in range(1, count + 1):
         generator = seeds.child_generator(seed, seeds.TUNING, number)
         for _ in range(DRAWS):
             quantiles = generator.uniform(size=len(parameters))
-            values = {one.name: one.value(float(q)) for one, q in zip(parameters, quantiles)}
-            if values in found:
+            values = {
+                parameter.name: parameter.value(float(q))
+                for parameter, q in zip(parameters, quantiles)
+            }
+            if values in candidates:
                 continue
             rejected = _rejection(entry, values)
             if not rejected:
-                found.append(values)
+                candidates.append(values)
                 break
         else:
             reason = (
                 f"the last combination was rejected: {rejected}"
                 if rejected
-                else (f"they have only {len(found)} different combinations")
+                else (f"they have only {len(candidates)} different combinations")
             )
             raise SpecError(
-                f"the parameters to tune allow {len(found)} of {count} candidates; {reason}; "
+                f"the parameters to tune allow {len(candidates)} of {count} candidates; {reason}; "
                 "reduce --budget, or enlarge the ranges"
             )
-    return found
+    return candidates
 
 
 def _rejection(entry: PlannerSpec, values: Values) -> str:
@@ -275,7 +286,7 @@ def _rejection(entry: PlannerSpec, values: Values) -> str:
 
 
 def describe(values: Mapping[str, Any], places: int = DIGITS) -> str:
-    """Return values as text, such as ``reach_m 2.5, margin_m 0.1``."""
+    """Return a text such as ``reach_m 2.5, margin_m 0.1``."""
     return ", ".join(
         f"{name} {np.format_float_positional(value, places, fractional=False, trim='-')}"
         if isinstance(value, float)

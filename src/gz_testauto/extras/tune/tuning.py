@@ -2,8 +2,7 @@
 
 The held-out worlds are the worlds of the campaign, and the training worlds have other random
 numbers. If the campaign lists its worlds, they are divided at random. Both parts are ordinary
-campaigns in the output directory, which their own files continue after a stop. The candidates are
-stored before the first trial, so that the same command continues with the same candidates.
+campaigns in the output directory, which their own files continue after a stop.
 """
 
 import json
@@ -43,16 +42,14 @@ from gz_testauto.worlds.source import missions_of
 TRAINING, HELD_OUT = "training", "held_out"
 """Names of the directories of the two campaigns."""
 
-LEAST_HELD_OUT = 2
-"""Smallest number of held-out worlds, since one world has no interval."""
+LEAST_HELD_OUT = 2  # one world has no interval
+"""Smallest number of held-out worlds."""
 
 RunTrials = Callable[[CampaignSpec, Path, TrialSelection], CampaignResults]
 """A function that runs the selected trials of a campaign in a directory."""
 
 
 class TuningDirectory(RunDirectory):
-    """The output directory of a tuning."""
-
     CONTENT, COMMAND, MARKER = "tuning", "gz_testauto tune", "tuning.json"
     EARLIER = ()
     UNFINISHED = ("tuning.json.partial", "*.yaml.partial", "result.json.partial")
@@ -65,7 +62,7 @@ class _StoredTuning:
 
 
 class TuningStopped(Exception):
-    """Raised if a signal stopped the trials of a tuning."""
+    """A signal stopped the trials of a tuning."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +79,17 @@ class Tuning:
         return self.entry.name if number == 0 else f"{self.entry.name}_c{number:02d}"
 
     def entries(self) -> Tuple[PlannerSpec, ...]:
-        """Return the planner entries of all candidates."""
         return tuple(
             self.entry.with_settings(self.name(number), values)
             for number, values in enumerate(self.candidates)
         )
 
     def tuned_entry(self, number: int) -> PlannerSpec:
-        """Return the planner entry of the tuned planner with the values of a candidate."""
         return self.entry.with_settings(f"{self.entry.name}_tuned", self.candidates[number])
 
 
 def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
-    """Return the plan of the race for a budget of trials. Raises ``SpecError`` if the budget is too
-    small."""
+    """Raise ``SpecError`` if the budget is too small."""
     least = least_plan(worlds)
     needed = least.trials * spec.repetitions
     if budget < needed:
@@ -142,8 +136,10 @@ def _listed(worlds: WorldsSpec) -> List[WorldFileSpec]:
     else:
         assert worlds.directory is not None, "checked by the caller"
         entries = [
-            WorldFileSpec(file=one.path.name, name=one.name if one.name != one.path.stem else "")
-            for one in read_worlds(worlds.directory)
+            WorldFileSpec(
+                file=world.path.name, name=world.name if world.name != world.path.stem else ""
+            )
+            for world in read_worlds(worlds.directory)
         ]
     return entries[: worlds.count]
 
@@ -155,8 +151,8 @@ def _with_files(worlds: WorldsSpec, files: List[WorldFileSpec]) -> WorldsSpec:
 def require_separate_worlds(
     training: CampaignSpec, held_out: CampaignSpec, world_workers: int = 1
 ) -> None:
-    """Raise ``SpecError`` if a held-out world equals a training world: the same content, start and
-    goals. If actors or ``randomize`` change the worlds, the random numbers count, too."""
+    """Raise ``SpecError`` if a held-out world equals a training world in content, start, goals and,
+    if actors or ``randomize`` change the worlds, random numbers."""
     known: Dict[Any, str] = {}
     for spec in (training, held_out):
         robot = read_body(spec)
@@ -191,18 +187,15 @@ def open_tuning(
     budget: int,
     training_worlds: int,
 ) -> Tuning:
-    """Return a new tuning, or the tuning in the directory, which must have the same inputs.
-
-    The caller must hold the lock of the directory. Raises ``ResultsError`` if the directory
-    contains a tuning with other inputs.
-    """
+    """Return a new tuning, or the tuning in the directory, of which the caller must hold the lock.
+    Raise ``ResultsError`` if it has other inputs."""
     plan = plan_of(spec, budget, training_worlds)
     inputs = {
         **campaign_inputs(spec),
         "planner": entry.name,
         "budget": budget,
         "training_worlds": training_worlds,
-        **{f"parameters.{one.name}": one.text for one in parameters},
+        **{f"parameters.{parameter.name}": parameter.text for parameter in parameters},
     }
     if directory.is_begun:
         content = read_json_object(directory.marker, ResultsError)
@@ -218,6 +211,7 @@ def open_tuning(
         return Tuning(spec, entry, plan, stored.candidates)
     drawn = draw_candidates(parameters, entry, spec.seed, plan.candidates[0])
     candidates: Tuple[Values, ...] = ({}, *drawn)
+    # Stored before the first trial, so that the same command continues with the same candidates.
     text = json.dumps({"inputs": inputs, "candidates": candidates}, indent=1)
     write_atomically(directory.marker, (text + "\n").encode("utf-8"))
     return Tuning(spec, entry, plan, candidates)
@@ -226,8 +220,8 @@ def open_tuning(
 def run_race(
     tuning: Tuning, training: CampaignSpec, out: Path, run: RunTrials
 ) -> Tuple[List[int], CampaignResults]:
-    """Run the race. Return the numbers of the candidates that ran in all training worlds, best
-    first, and the results of all training trials."""
+    """Return the numbers of the candidates that ran in all training worlds, best first, and the
+    results of all training trials."""
     spec = training.model_copy(update={"planners": tuning.entries()})
     timeout_s = spec.limits.timeout_s
     latest: List[CampaignResults] = []
@@ -258,7 +252,6 @@ def run_race(
 def run_held_out(
     tuning: Tuning, best: int, held_out: CampaignSpec, out: Path, run: RunTrials
 ) -> CampaignResults:
-    """Run the best candidate and the defaults in the held-out worlds."""
     planners = (tuning.tuned_entry(best), tuning.entry)
     print(
         f"held-out worlds: {planners[0].name} and {planners[1].name}", file=sys.stderr, flush=True
@@ -277,4 +270,4 @@ def losses_of(records: Sequence[TrialRecord], worlds: Sequence[str], timeout_s: 
             losses.setdefault(record.world, []).append(
                 Loss(float(failed), float(collided), float(time_s))
             )
-    return {world: mean_loss(several) for world, several in losses.items()}
+    return {world: mean_loss(repetitions) for world, repetitions in losses.items()}
