@@ -1,10 +1,8 @@
 """The score card of one planner on the standard set, and its experiment ID.
 
-A card is a JSON file with everything on which the results depend, and the results: the version of
-the set, the hashes of campaign files, worlds and further files, the planner with its parameters and
-code, the versions of the software, and the outcome and the bits of each trial. The experiment ID is
-a hash of exactly these fields. It contains no path, no time and nothing about the machine; those
-are in the field ``about``, which is not hashed.
+A card is a JSON file with everything on which the results depend, and the results. The experiment
+ID is a hash of exactly these fields. It contains no path, no time and nothing about the machine;
+those are in the field ``about``, which is not hashed.
 """
 
 import hashlib
@@ -33,7 +31,7 @@ SHOWN_METRICS = ("spl", "time_s", "clearance_min_m")
 """Metrics that a card contains for each trial."""
 CAMPAIGN_FILE = "campaign file"
 WORLD_FILES = "worlds.directory/"
-"""Prefix of the inputs with the files of a directory of worlds, of which a class can use a part."""
+"""Prefix of the files of a directory of worlds, of which a class can use a part."""
 DIGITS = 12
 """Number of hexadecimal digits in an experiment ID."""
 
@@ -55,7 +53,6 @@ class CardTrial:
 
     @property
     def is_valid(self) -> bool:
-        """Return whether the trial is a measurement of the planner."""
         return self.outcome.valid
 
 
@@ -70,13 +67,12 @@ class ClassResult:
 
     @property
     def valid(self) -> List[CardTrial]:
-        """Return the valid trials."""
-        return [one for one in self.trials.values() if one.is_valid]
+        return [trial for trial in self.trials.values() if trial.is_valid]
 
 
 @dataclass(frozen=True)
 class PlannerIdentity:
-    """A planner with its parameters, in which files are replaced by their hashes, and its code."""
+    """A planner with its parameters, in which hashes replace files, and its code."""
 
     name: str
     plugin: str
@@ -110,7 +106,7 @@ class ScoreCard:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all fields except ``about``, in a canonical form."""
+        """Return the SHA-256 of all fields except ``about``, in a canonical form."""
         content = _as_json(self)
         del content["about"]
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False)
@@ -119,23 +115,23 @@ class ScoreCard:
     @property
     def is_subset(self) -> bool:
         """Return whether a class has fewer trials than worlds."""
-        return any(len(one.trials) < one.planned for one in self.classes.values())
+        return any(len(result.trials) < result.planned for result in self.classes.values())
 
     @property
     def most_worlds(self) -> int:
-        """The largest number of worlds of a class in which the planner ran."""
-        return max((len(one.trials) for one in self.classes.values()), default=0)
+        """Return the largest number of worlds of a class in which the planner ran."""
+        return max((len(result.trials) for result in self.classes.values()), default=0)
 
 
 def success(trials: List[CardTrial]) -> Estimate:
-    """Return the success rate of the valid trials in ``trials``, with its interval."""
-    valid = [one for one in trials if one.is_valid]
-    return success_rate(sum(one.outcome.success for one in valid), len(valid))
+    """Return the success rate of the valid trials, with its interval."""
+    valid = [trial for trial in trials if trial.is_valid]
+    return success_rate(sum(trial.outcome.success for trial in valid), len(valid))
 
 
 @dataclass(frozen=True)
 class ClassRun:
-    """The finished campaign of one class and one planner, with its campaign file and directory."""
+    """The finished campaign of one class and one planner."""
 
     file: Path
     spec: BuiltinCampaignSpec
@@ -180,10 +176,8 @@ def versions_of(content: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def class_files(file: Path, spec: BuiltinCampaignSpec, inputs: Mapping[str, str]) -> Dict[str, str]:
-    """Return the inputs of a class that are files or descriptions.
-
-    The hash of the campaign file ``file`` replaces the fields of the campaign.
-    """
+    """Return the inputs of a class that are files or descriptions. The hash of the campaign file
+    ``file`` replaces the fields of the campaign."""
     fields = {name for name, value in campaign_inputs(spec).items() if not value.startswith(SHA256)}
     return {
         CAMPAIGN_FILE: SHA256 + file_sha256(file),
@@ -210,8 +204,8 @@ def _finite(value: Optional[float]) -> Optional[float]:
 
 def _as_json(card: ScoreCard) -> Dict[str, Any]:
     content = asdict(card)
-    for one in content["classes"].values():
-        for trial in one["trials"].values():
+    for result in content["classes"].values():
+        for trial in result["trials"].values():
             trial["outcome"] = trial["outcome"].value
     return content
 
@@ -227,20 +221,20 @@ def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
 
 
 def _class_lines(classes: Mapping[str, Any]) -> Iterator[str]:
-    for name, one in classes.items():
+    for name, result in classes.items():
         rows = ",\n".join(
             f"    {json.dumps(world)}: {json.dumps(trial)}"
-            for world, trial in one["trials"].items()
+            for world, trial in result["trials"].items()
         )
         yield (
-            f'  {json.dumps(name)}: {{"planned": {one["planned"]},\n'
-            f'   "files": {json.dumps(one["files"])},\n   "trials": {{\n{rows}\n   }}}}'
+            f'  {json.dumps(name)}: {{"planned": {result["planned"]},\n'
+            f'   "files": {json.dumps(result["files"])},\n   "trials": {{\n{rows}\n   }}}}'
         )
 
 
 def read_card(path: Path, standard: StandardSet) -> ScoreCard:
-    """Read a card. Raises ``ResultsError`` if the file is not a card, is damaged, or is a card of
-    another version of the set."""
+    """Raise ``ResultsError`` if the file is not a card, is damaged, or is a card of another version
+    of the set."""
     content = read_json_object(path, ResultsError)
     if "set_version" not in content or "id" not in content:
         raise ResultsError(
@@ -253,13 +247,13 @@ def read_card(path: Path, standard: StandardSet) -> ScoreCard:
             f"{FORMAT} and version {standard.version}; install the version of gz_testauto that "
             f"wrote the card"
         )
-    stated = content.pop("id")
+    stored_id = content.pop("id")
     card = validate_as(ScoreCard, content, str(path), ResultsError)
-    found = card.id_of(standard)
-    if found != stated:
+    actual_id = card.id_of(standard)
+    if actual_id != stored_id:
         raise ResultsError(
-            f"{path}: the card is damaged: its content has the ID {found}, but the file states "
-            f"{stated!r}; copy the original card again"
+            f"{path}: the card is damaged: its content has the ID {actual_id}, but the file states "
+            f"{stored_id!r}; copy the original card again"
         )
     return card
 
@@ -271,10 +265,7 @@ def card_of(
     count: Optional[int],
     about: Mapping[str, Any],
 ) -> ScoreCard:
-    """Return the card of a planner from the campaigns of its classes.
-
-    Raises ``ResultsError`` if the campaigns have different versions of software.
-    """
+    """Raise ``ResultsError`` if the campaigns have different versions of software."""
     versions: Dict[str, str] = {}
     first = ""
     for name, run in runs.items():
@@ -286,11 +277,11 @@ def card_of(
                 f"class {first}; specify a new directory with --out"
             )
         versions, first = now, first or name
-    some = next(iter(runs.values())).loaded
+    loaded = next(iter(runs.values())).loaded
     return ScoreCard(
         FORMAT,
         standard.version,
-        planner_identity(planner, some.manifest.inputs),
+        planner_identity(planner, loaded.manifest.inputs),
         versions,
         {name: class_result(run, count) for name, run in runs.items()},
         about,
@@ -298,5 +289,4 @@ def card_of(
 
 
 def write_card(path: Path, card: ScoreCard, standard: StandardSet) -> None:
-    """Write a card atomically."""
     write_atomically(path, card_bytes(card, standard))

@@ -1,9 +1,5 @@
-"""The scenario classes of the standard set, with the hashes of their worlds.
-
-``config/standard/set.json`` lists the classes, their campaign files and the hashes. This module
-reads the list and loads the campaigns. It rejects a campaign file that has changed, because results
-of other worlds must not have the name of the set.
-"""
+"""The scenario classes of the standard set, with the hashes of their worlds, from
+``config/standard/set.json``."""
 
 import json
 import os
@@ -22,7 +18,7 @@ from gz_testauto.spec.loader import load
 FORMAT = 1
 LIST_NAME = "set.json"
 BASELINES = "baselines"
-"""Folder with the cards of the planners of this package, next to the list."""
+"""Folder with the cards of the planners of this package."""
 BARN_FOLDER = "jackal_helper/worlds/BARN"
 
 
@@ -32,7 +28,7 @@ class ScenarioClass:
 
     ``file`` is the campaign file, relative to the list, and ``sha256`` its hash. ``worlds`` maps
     the names of the worlds, in order, to the hashes of their files. ``needs`` is the environment
-    variable that the campaign file uses, empty if it uses none.
+    variable that the campaign file uses, or empty.
     """
 
     title: str
@@ -44,18 +40,14 @@ class ScenarioClass:
 
 @dataclass(frozen=True)
 class _SetContent:
-    """The content of ``set.json``."""
-
     format: int
     version: int
     classes: Mapping[str, ScenarioClass]
 
 
 class StandardSet:
-    """The installed version of the standard set.
-
-    Raises ``SpecError`` if the list of classes cannot be read.
-    """
+    """The installed version of the standard set. Raises ``SpecError`` if the list of classes cannot
+    be read."""
 
     def __init__(self, folder: Optional[Path] = None) -> None:
         self.folder = share_directory() / "config" / "standard" if folder is None else folder
@@ -70,10 +62,8 @@ class StandardSet:
         self.classes = content.classes
 
     def chosen(self, names: Optional[Sequence[str]]) -> List[str]:
-        """Return the classes with these names in the order of the set, by default all.
-
-        Raises ``SpecError`` for an unknown name.
-        """
+        """Return the classes with these names in the order of the set, by default all. Raise
+        ``SpecError`` for an unknown name."""
         for name in names or ():
             if name not in self.classes:
                 raise SpecError(f"--only: {unknown_name('class', name, self.classes)}")
@@ -96,7 +86,6 @@ class StandardSet:
         )
 
     def path(self, name: str) -> Path:
-        """Return the campaign file of a class."""
         return self.folder / self.classes[name].file
 
     def card_path(self, text: str) -> Path:
@@ -105,12 +94,9 @@ class StandardSet:
         return stored if not os.path.exists(text) and stored.is_file() else Path(text)
 
     def load(self, name: str) -> BuiltinCampaignSpec:
-        """Return the campaign of a class.
-
-        Raises ``SpecError`` if its file differs from the hash in the list.
-        """
+        """Return the campaign of a class. Raise ``SpecError`` if its file has changed."""
         path, expected = self.path(name), self.classes[name].sha256
-        if file_sha256(path) != expected:
+        if file_sha256(path) != expected:  # results of other worlds must not have the set's name
             raise SpecError(
                 f"{path}: the file differs from version {self.version} of the standard set "
                 f"(sha256 {expected[:12]}…); restore the file. To run a changed file, use "
@@ -119,8 +105,7 @@ class StandardSet:
         return load(path, BuiltinCampaignSpec)
 
     def require_worlds(self, name: str, worlds: Mapping[str, str]) -> None:
-        """Raise ``SpecError``, which names the first differing world, unless ``worlds`` has the
-        names and hashes of a class."""
+        """Raise ``SpecError`` unless ``worlds`` has the names and hashes of a class."""
         different = differing_worlds(self.classes[name].worlds, worlds)
         if different:
             raise SpecError(
@@ -141,10 +126,9 @@ def differing_worlds(stored: Mapping[str, str], current: Mapping[str, str]) -> L
 
 
 def listed_bytes(version: int, classes: Mapping[str, ScenarioClass]) -> bytes:
-    """Return the content of ``set.json``."""
     content: Dict[str, object] = {
         "format": FORMAT,
         "version": version,
-        "classes": {name: vars(one) for name, one in classes.items()},
+        "classes": {name: vars(scenario_class) for name, scenario_class in classes.items()},
     }
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8")

@@ -67,7 +67,6 @@ VERIFIED = "verify"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "planners",
         nargs="*",
@@ -129,7 +128,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run planners or the trials of a card, and print the result; return the exit status."""
     stop = StopSignals(on_first=announce_stop)
     with stop:
         status = (_benchmark if arguments.verify is None else _verify)(arguments, stop)
@@ -140,14 +138,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Run the planners, write and print their cards. Return the exit status, or None if a stop was
-    requested."""
+    """Return the exit status, or None if a stop was requested."""
     if not arguments.planners:
         raise SpecError("PLANNER is missing; specify a planner, or a card with --verify")
     standard = StandardSet()
     planners = read_planners(arguments.planners)
     paths = [standard.card_path(text) for text in arguments.against]
-    others = [read_card(path, standard) for path in paths]
+    other_cards = [read_card(path, standard) for path in paths]
     chosen = standard.chosen(arguments.only)
     names, reasons = available_classes(standard, chosen)
     for reason in reasons:
@@ -167,10 +164,10 @@ def _benchmark(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int
         write_card(path, card, standard)
         print(escape_text(f"card: {path}"), file=sys.stderr, flush=True)
         cards.append(card)
-    require_comparable([*cards, *others], paths)
-    _print(arguments, standard, [*cards, *others])
+    require_comparable([*cards, *other_cards], paths)
+    _print(arguments, standard, [*cards, *other_cards])
     invalid = sum(
-        len(one.trials) - len(one.valid) for card in cards for one in card.classes.values()
+        len(result.trials) - len(result.valid) for card in cards for result in card.classes.values()
     )
     if not invalid:
         return 0
@@ -197,8 +194,7 @@ def _print(arguments: argparse.Namespace, standard: StandardSet, cards: List[Sco
 
 
 def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
-    """Compare inputs, run the trials of the card, and compare the results. Return the exit status,
-    or None if a stop was requested."""
+    """Return the exit status, or None if a stop was requested."""
     for option in ("only", "worlds", "confirm", "against", "retry_invalid", "json", "markdown"):
         if getattr(arguments, option):
             name = option.replace("_", "-")
@@ -232,7 +228,7 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
     inputs += differing_versions(card, again)
     trials = differing_trials(card, again)
     _print_lines([*dict.fromkeys(inputs), *summarized(trials)])
-    compared = sum(len(one.trials) for one in card.classes.values())
+    compared = sum(len(result.trials) for result in card.classes.values())
     bits = (
         f"{len(trials)} of {compared} trials differ"
         if trials
@@ -246,8 +242,7 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
 
 
 def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> BuiltinPlannerSpec:
-    """Return the planner of the card. Raises ``ResultsError`` if the card does not contain the
-    files of its parameters."""
+    """Raise ``ResultsError`` if the card does not contain the files of the planner's parameters."""
     planners = read_planners(arguments.planners)
     for text, planner in zip(arguments.planners, planners):
         if planner.name != identity.name:

@@ -1,8 +1,4 @@
-"""Paired comparison of the planners of several score cards.
-
-Two planners are compared in all worlds in which both have a valid trial, over all classes together.
-The tests are those of :mod:`gz_testauto.analysis.comparison`.
-"""
+"""Paired comparison of the planners of several score cards, over all classes together."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -43,16 +39,12 @@ class PlannerPair:
 
     @property
     def significant(self) -> bool:
-        """Return whether the success rates differ significantly."""
         return self.p_adjusted < ALPHA
 
 
 def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> None:
     """Raise ``ResultsError`` unless the planners have different names, and the cards have the same
-    campaign file and robot in each common class.
-
-    ``paths`` are the files of the last cards, for messages.
-    """
+    campaign file and robot in each common class. ``paths`` are the files of the last cards."""
     named = [*([""] * (len(cards) - len(paths))), *map(str, paths)]
     seen: Dict[str, Mapping[str, str]] = {}
     names: List[str] = []
@@ -63,9 +55,9 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
                 "another 'name' in the file of your planner"
             )
         names.append(card.planner.name)
-        for name, one in card.classes.items():
-            known = seen.setdefault(name, one.files)
-            different = [key for key in differing_names(known, one.files) if not _is_code(key)]
+        for name, result in card.classes.items():
+            known = seen.setdefault(name, result.files)
+            different = [key for key in differing_names(known, result.files) if not _is_code(key)]
             if different:
                 raise ResultsError(
                     f"{path}: class {name} was run with another {different[0]}, so its trials "
@@ -74,19 +66,18 @@ def require_comparable(cards: Sequence[ScoreCard], paths: Sequence[Path]) -> Non
 
 
 def version_note(cards: Sequence[ScoreCard]) -> str:
-    """Return a sentence on the versions and code in which the cards differ, empty if there is no
-    difference."""
-    found = set()
-    for one, other in itertools.combinations(cards, 2):
-        found.update(differing_names(one.versions, other.versions))
-        for name in one.classes.keys() & other.classes.keys():
-            files = one.classes[name].files, other.classes[name].files
-            found.update(key for key in differing_names(*files) if _is_code(key))
-    if not found:
+    """Return a sentence on the versions and code in which the cards differ, or an empty text."""
+    differing = set()
+    for first, second in itertools.combinations(cards, 2):
+        differing.update(differing_names(first.versions, second.versions))
+        for name in first.classes.keys() & second.classes.keys():
+            files = first.classes[name].files, second.classes[name].files
+            differing.update(key for key in differing_names(*files) if _is_code(key))
+    if not differing:
         return ""
     return (
-        f"The cards differ in {joined(sorted(found))}, so a difference of planners can also be one "
-        "of versions."
+        f"The cards differ in {joined(sorted(differing))}, so a difference of planners can also be "
+        "one of versions."
     )
 
 
@@ -95,12 +86,13 @@ def _is_code(name: str) -> bool:
 
 
 def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:
-    """Return the comparison of each pair of planners."""
     outcomes = [_outcomes(card) for card in cards]
     pairs = []
-    for (first, one), (second, other) in itertools.combinations(zip(cards, outcomes), 2):
-        common = [key for key in one if key in other]
-        cells = [(one[key], other[key]) for key in common]
+    for (first, first_outcomes), (second, second_outcomes) in itertools.combinations(
+        zip(cards, outcomes), 2
+    ):
+        common = [key for key in first_outcomes if key in second_outcomes]
+        cells = [(first_outcomes[key], second_outcomes[key]) for key in common]
         counts = PairedCounts(
             cells.count((True, True)),
             cells.count((True, False)),
@@ -118,7 +110,7 @@ def compare_cards(cards: Sequence[ScoreCard]) -> List[PlannerPair]:
 def _outcomes(card: ScoreCard) -> Dict[Key, bool]:
     return {
         (name, world, trial.world_sha256): trial.outcome.success
-        for name, one in card.classes.items()
-        for world, trial in one.trials.items()
+        for name, result in card.classes.items()
+        for world, trial in result.trials.items()
         if trial.is_valid
     }

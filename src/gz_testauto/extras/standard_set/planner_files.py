@@ -16,18 +16,17 @@ def read_planners(texts: Sequence[str]) -> List[BuiltinPlannerSpec]:
     """Return the planners in the order of the command line.
 
     A text with the suffix of a YAML file is the path of a file with the keys of a campaign's
-    planner (``name``, ``plugin``, ``parameters``). Other texts are names of registered planners.
-    Raises ``UnknownNameError`` for an unknown planner, and ``SpecError`` for invalid parameters and
-    for names that appear twice.
+    planner. Other texts are names of registered planners. Raise ``UnknownNameError`` for an unknown
+    planner, and ``SpecError`` for invalid parameters and for names that appear twice.
     """
-    found = [_read_planner(text) for text in texts]
-    names = [one.name for one in found]
+    planners = [_read_planner(text) for text in texts]
+    names = [planner.name for planner in planners]
     for name in names:
         if names.count(name) > 1:
             raise SpecError(
                 f"planner {name!r} appears twice; remove one, or set another 'name' in its file"
             )
-    return found
+    return planners
 
 
 def _read_planner(text: str) -> BuiltinPlannerSpec:

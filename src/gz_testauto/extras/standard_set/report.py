@@ -33,47 +33,50 @@ PAIRED = (
 
 def class_rows(card: ScoreCard) -> Iterator[Tuple[str, List[CardTrial]]]:
     """Yield the name and the trials of each class, and then those of all classes together."""
-    for name, one in card.classes.items():
-        yield name, list(one.trials.values())
-    yield TOTAL, [trial for one in card.classes.values() for trial in one.trials.values()]
+    for name, result in card.classes.items():
+        yield name, list(result.trials.values())
+    yield TOTAL, [trial for result in card.classes.values() for trial in result.trials.values()]
 
 
-def percent(one: Estimate) -> str:
-    """Return a rate as percentage with its interval, such as ``87 [79, 92]``."""
-    return f"{number_text(100 * one.value, 1)} {interval_text(one, 1, 100)}".rstrip()
+def percent(rate: Estimate) -> str:
+    """Return a percentage with its interval, such as ``87 [79, 92]``."""
+    return f"{number_text(100 * rate.value, 1)} {interval_text(rate, 1, 100)}".rstrip()
 
 
 def mean_of(trials: Sequence[CardTrial], metric: str, completed: bool) -> float:
     """Return the mean of a metric over valid trials, or over those that reached the goal; NaN
     without values."""
-    chosen = [one for one in trials if one.is_valid and (one.outcome.success or not completed)]
-    values = [one.metrics.get(metric) for one in chosen]
+    chosen = [
+        trial for trial in trials if trial.is_valid and (trial.outcome.success or not completed)
+    ]
+    values = [trial.metrics.get(metric) for trial in chosen]
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else math.nan
 
 
 def notes(card: ScoreCard, standard: StandardSet) -> List[str]:
-    """Return sentences on a subset, on omitted classes and on invalid trials."""
-    found = []
+    sentences = []
     if card.is_subset:
-        found.append(
+        sentences.append(
             f"Subset: the first {card.most_worlds} worlds of each class, not the complete set."
         )
     omitted = [name for name in standard.classes if name not in card.classes]
     if omitted:
-        found.append(f"Not included: {joined(omitted)}.")
+        sentences.append(f"Not included: {joined(omitted)}.")
     invalid = {
-        name: len(one.trials) - len(one.valid)
-        for name, one in card.classes.items()
-        if len(one.trials) > len(one.valid)
+        name: len(result.trials) - len(result.valid)
+        for name, result in card.classes.items()
+        if len(result.trials) > len(result.valid)
     }
     if invalid:
         counts = joined([f"{count} in {name}" for name, count in invalid.items()])
-        found.append(f"Invalid trials, which do not count: {counts}. --retry-invalid repeats them.")
+        sentences.append(
+            f"Invalid trials, which do not count: {counts}. --retry-invalid repeats them."
+        )
     confirmation = card.about.get("confirmation")
     if confirmation:
-        found.append(_confirmation_text(confirmation))
-    return found
+        sentences.append(_confirmation_text(confirmation))
+    return sentences
 
 
 def _confirmation_text(confirmation: Dict[str, Any]) -> str:
@@ -107,10 +110,10 @@ def print_card(card: ScoreCard, standard: StandardSet, console: Console) -> None
 
 
 def _cells(trials: Sequence[CardTrial]) -> List[str]:
-    valid = [one for one in trials if one.is_valid]
+    valid = [trial for trial in trials if trial.is_valid]
     rate = success(valid)
-    reached = sum(one.outcome.success for one in valid)
-    collided = sum(one.outcome.declaration.crash for one in valid)
+    reached = sum(trial.outcome.success for trial in valid)
+    collided = sum(trial.outcome.declaration.crash for trial in valid)
     return [
         str(len(valid)),
         number_text(100 * rate.value, 1),
@@ -124,7 +127,6 @@ def _cells(trials: Sequence[CardTrial]) -> List[str]:
 
 
 def print_pairs(pairs: Sequence[PlannerPair], console: Console) -> None:
-    """Print the comparison of the planners."""
     console.print(Text("planners, paired by world", style="bold"))
     table = plain_table(
         "pair", "worlds", "only 1st", "only 2nd", "difference", "95 % CI", "p (Holm)"
@@ -175,8 +177,8 @@ def markdown(
     return "\n".join(lines) + "\n"
 
 
-def _class_cell(one: Any) -> str:
-    return percent(success(one.valid)) if isinstance(one, ClassResult) else ""
+def _class_cell(result: Any) -> str:
+    return percent(success(result.valid)) if isinstance(result, ClassResult) else ""
 
 
 def _row(*cells: str) -> List[str]:
@@ -184,7 +186,7 @@ def _row(*cells: str) -> List[str]:
 
 
 def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: StandardSet) -> str:
-    """Return the summary of the cards as JSON, without the single trials."""
+    """Return the summary of the cards, without the single trials."""
     content = {
         "set_version": standard.version,
         "cards": [_summary(card, standard) for card in cards],
@@ -207,13 +209,13 @@ def to_json(cards: Sequence[ScoreCard], pairs: Sequence[PlannerPair], standard: 
 def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
     classes = {}
     for name, trials in class_rows(card):
-        valid = [one for one in trials if one.is_valid]
-        outcomes = [one.outcome.value for one in trials]
+        valid = [trial for trial in trials if trial.is_valid]
+        outcomes = [trial.outcome.value for trial in trials]
         classes[name] = {
             "worlds": len(valid),
             "invalid": len(trials) - len(valid),
             "success": _json_estimate(success(valid)),
-            "outcomes": {one: outcomes.count(one) for one in sorted(set(outcomes))},
+            "outcomes": {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
             "spl": _number(mean_of(valid, "spl", completed=False)),
             "time_s": _number(mean_of(valid, "time_s", completed=True)),
             "clearance_min_m": _number(mean_of(valid, "clearance_min_m", completed=True)),
@@ -231,12 +233,12 @@ def _summary(card: ScoreCard, standard: StandardSet) -> Dict[str, Any]:
     }
 
 
-def _json_estimate(one: Estimate) -> Dict[str, Any]:
+def _json_estimate(estimate: Estimate) -> Dict[str, Any]:
     return {
-        "value": _number(one.value),
-        "low": _number(one.low),
-        "high": _number(one.high),
-        "method": one.method,
+        "value": _number(estimate.value),
+        "low": _number(estimate.low),
+        "high": _number(estimate.high),
+        "method": estimate.method,
     }
 
 

@@ -1,8 +1,5 @@
-"""Run planners on classes of the standard set.
-
-Each planner and class is a campaign in its own results directory, ``OUT/PLANNER/CLASS``. The worlds
-are compared with the hashes of the set before the first trial.
-"""
+"""Run planners on classes of the standard set. Each planner and class is a campaign in
+``OUT/PLANNER/CLASS``."""
 
 import argparse
 import datetime
@@ -48,11 +45,9 @@ class SetRunner:
     def campaign(
         self, name: str, planner: BuiltinPlannerSpec, simulator: str = SIMULATOR
     ) -> BuiltinCampaignSpec:
-        """Return the campaign of a class with one planner.
-
-        Raises ``SpecError`` if the file of the class has changed, and ``SimulatorError`` or
-        ``MissingDependencyError`` if the simulator is not installed.
-        """
+        """Return the campaign of a class with one planner. Raise ``SpecError`` if the file of the
+        class has changed, and ``SimulatorError`` or ``MissingDependencyError`` if the simulator is
+        not installed."""
         spec = self.standard.load(name).model_copy(update={"planners": (planner,)})
         spec = with_simulator(spec, simulator)
         simulator_options(spec)
@@ -60,19 +55,17 @@ class SetRunner:
 
     def prepare(self, spec: BuiltinCampaignSpec, directory: Path) -> Dict[str, str]:
         """Generate the worlds of a campaign, and return their hashes by name."""
-        place = CampaignDirectory(directory)
-        place.require_fresh_or_begun()
-        with place.locked():
+        results_directory = CampaignDirectory(directory)
+        results_directory.require_fresh_or_begun()
+        with results_directory.locked():
             workers = self.arguments.workers or processors()
-            campaign, store = open_or_create_campaign(spec, place, workers)
+            campaign, store = open_or_create_campaign(spec, results_directory, workers)
             store.close()
         return {world.name: world.sha256 for world in campaign.worlds}
 
     def run(self, name: str, spec: BuiltinCampaignSpec, directory: Path) -> Optional[ClassRun]:
-        """Run or continue the campaign of a class. Return None if a stop was requested.
-
-        Raises ``SpecError`` if its worlds differ from those of the set.
-        """
+        """Run or continue the campaign of a class. Return None if a stop was requested. Raise
+        ``SpecError`` if its worlds differ from those of the set."""
         self.standard.require_worlds(name, self.prepare(spec, directory))
         selection = TrialSelection(self.count)
         print(escape_text(f"{directory}:"), file=sys.stderr, flush=True)
@@ -84,11 +77,8 @@ class SetRunner:
     def card(
         self, planner: BuiltinPlannerSpec, names: Sequence[str], out: Path, confirmed: int = 0
     ) -> Optional[ScoreCard]:
-        """Run all classes ``names`` with a planner, and return the card.
-
-        If ``confirmed`` is above 0, the first ``confirmed`` worlds of each class also run in
-        Gazebo. Return None if a stop was requested.
-        """
+        """Run all classes ``names``, and return the card, or None if a stop was requested. The
+        first ``confirmed`` worlds of each class also run in Gazebo."""
         runs: Dict[str, ClassRun] = {}
         started_s = time.monotonic()
         for name in names:
@@ -147,8 +137,8 @@ def _equal_outcomes(
         for record in confirmed.results.trials
         if record.world_index < count and record.world in trials
     ]
-    valid = [(one, other) for one, other in pairs if one.valid and other.valid]
-    return sum(one is other for one, other in valid), len(valid)
+    valid = [(expected, actual) for expected, actual in pairs if expected.valid and actual.valid]
+    return sum(expected is actual for expected, actual in valid), len(valid)
 
 
 def _wall_s(runs: Iterable[ClassRun], count: Optional[int]) -> float:

@@ -27,10 +27,8 @@ def differing_class(
     manifest: Manifest,
     hashes: Mapping[str, str],
 ) -> List[str]:
-    """Return the differences between the files of a class and those of a card.
-
-    ``file`` is the campaign file, and ``hashes`` are those of the current worlds by name.
-    """
+    """Return the differences between the files of a class and those of a card. ``hashes`` are those
+    of the current worlds by name."""
     current = comparable(stored.files, class_files(file, spec, manifest.inputs))
     files = list_differences(stored.files, current)
     changed = [
@@ -46,7 +44,6 @@ def differing_class(
 
 
 def differing_versions(card: ScoreCard, again: ScoreCard) -> List[str]:
-    """Return a line for each version of software that differs."""
     now, stored, absent = again.versions, card.versions, "not installed"
     return [
         f"version of {name} is {now.get(name, absent)}, was {stored.get(name, absent)} in the card"
@@ -58,7 +55,6 @@ def differing_versions(card: ScoreCard, again: ScoreCard) -> List[str]:
 def differing_planner(
     stored: PlannerIdentity, planner: BuiltinPlannerSpec, inputs: Mapping[str, str]
 ) -> List[str]:
-    """Return the differences between a planner and that of a card."""
     before, now = _flat(stored), _flat(planner_identity(planner, inputs))
     return [
         f"planner {stored.name}: {line} in the card"
@@ -69,9 +65,9 @@ def differing_planner(
 def differing_trials(card: ScoreCard, again: ScoreCard) -> List[str]:
     """Return a line for each trial with another outcome, other bits or other metrics."""
     lines = []
-    for name, one in card.classes.items():
+    for name, result in card.classes.items():
         current = again.classes[name].trials
-        for world, before in one.trials.items():
+        for world, before in result.trials.items():
             now = current.get(world)
             if now == before:
                 continue
@@ -88,7 +84,6 @@ def differing_trials(card: ScoreCard, again: ScoreCard) -> List[str]:
 
 
 def summarized(lines: Sequence[str]) -> List[str]:
-    """Return the first lines, and the number of the others."""
     more = len(lines) - SHOWN_TRIALS
     return [*lines[:SHOWN_TRIALS], *([f"and {more} more trials"] if more > 0 else [])]
 
