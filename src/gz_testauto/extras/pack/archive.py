@@ -309,7 +309,8 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
 def _checksums(
     archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], file: Path
 ) -> Dict[str, str]:
-    """Return the hashes of all other entries. Raise ``ResultsError`` if the list has others."""
+    """Return the hashes of all other entries. Raise ``ResultsError`` if not exactly these are
+    listed."""
     if CHECKSUMS not in entries or entries[CHECKSUMS].file_size > MOST_LISTED_BYTES:
         raise ResultsError(f"{file}: has no {CHECKSUMS}; specify a file of `gz_testauto pack`")
     text = archive.read(entries[CHECKSUMS]).decode("utf-8", "replace")

@@ -55,7 +55,7 @@ class TreeActor(Actor):
 
     def act(self, context: StepContext) -> None:
         assert self.root is not None, "created by reset"
-        self.stop()
+        self.stop()  # unless a leaf moves the actor
         self._clock.now_s = context.time_s
         for _ in self.root.tick():
             pass
