@@ -1,8 +1,7 @@
 """Convert the cells of an occupancy map to the walls of a world, and find a mission in free space.
 
-The cells are divided into rectangles: runs of cells in a row, which are joined with equal runs in
-the next rows. Each rectangle becomes a box of one static model, so that the map of the world has
-the same occupied cells as the given map.
+Each rectangle of cells becomes a box of one static model, so that the map of the world has the same
+occupied cells as the original map.
 """
 
 import math
@@ -81,16 +80,17 @@ class FreeMission(NamedTuple):
 
 def rectangles_of(cells: np.ndarray) -> List[CellRectangle]:
     """Return disjoint rectangles that cover exactly the True cells of a bool array."""
-    found: List[CellRectangle] = []
+    rectangles: List[CellRectangle] = []
     first_rows: Dict[Tuple[int, int], int] = {}
+    # A run of cells in a row is joined with equal runs in the next rows.
     for row in range(len(cells) + 1):
         runs = _runs(cells[row]) if row < len(cells) else []
-        for run in [one for one in first_rows if one not in runs]:
+        for run in [run for run in first_rows if run not in runs]:
             first = first_rows.pop(run)
-            found.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
+            rectangles.append(CellRectangle(first, run[0], row - first, run[1] - run[0]))
         for run in runs:
             first_rows.setdefault(run, row)
-    return sorted(found)
+    return sorted(rectangles)
 
 
 def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
@@ -99,27 +99,27 @@ def _runs(cells: np.ndarray) -> List[Tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
 
 
-def world_text(found: MapFile, walls: Sequence[CellRectangle], height_m: float, source: str) -> str:
-    """Return the world file in which the rectangles ``walls`` are boxes of ``height_m``.
-
-    ``source`` is the name of the map for a comment.
-    """
-    cell_m, (x_m, y_m, yaw_rad) = found.resolution_m, found.origin
+def world_text(
+    map_file: MapFile, walls: Sequence[CellRectangle], height_m: float, source: str
+) -> str:
+    """Return the world file with boxes of ``height_m``. ``source`` is the name of the map in a
+    comment."""
+    cell_m, (x_m, y_m, yaw_rad) = map_file.resolution_m, map_file.origin
     boxes = []
-    for number, one in enumerate(walls):
+    for number, wall in enumerate(walls):
         box = {
             "number": number,
-            "x": (one.column + one.columns / 2) * cell_m,
-            "y": (one.row + one.rows / 2) * cell_m,
+            "x": (wall.column + wall.columns / 2) * cell_m,
+            "y": (wall.row + wall.rows / 2) * cell_m,
             "z": height_m / 2,
-            "size_x": one.columns * cell_m,
-            "size_y": one.rows * cell_m,
+            "size_x": wall.columns * cell_m,
+            "size_y": wall.rows * cell_m,
             "size_z": height_m,
         }
         boxes.append(_BOX.format(kind="collision", more="", **box))
         boxes.append(_BOX.format(kind="visual", more=_MATERIAL, **box))
-    rows, columns = found.occupied.shape
-    center_x_m, center_y_m = center_of(found, rows / 2 - 0.5, columns / 2 - 0.5)
+    rows, columns = map_file.occupied.shape
+    center_x_m, center_y_m = center_of(map_file, rows / 2 - 0.5, columns / 2 - 0.5)
     return _WORLD.format(
         source=source.replace("--", "- -"),
         center=f"{center_x_m!r} {center_y_m!r}",
@@ -131,37 +131,36 @@ def world_text(found: MapFile, walls: Sequence[CellRectangle], height_m: float, 
     )
 
 
-def find_mission(found: MapFile, free: np.ndarray, radius_m: float) -> Optional[FreeMission]:
-    """Return a distant start and goal, with a path for a disc of ``radius_m`` between
-    them, or None if no two free cells are connected.
-
-    ``free`` marks the free cells. The points are in the largest connected area. The start is the
-    cell that is farthest from an arbitrary cell, and the goal is the cell farthest from the start.
-    """
+def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Optional[FreeMission]:
+    """Return a distant start and goal, with a path for a disc of ``radius_m`` between them, or None
+    if no two free cells are connected."""
     from scipy import ndimage
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
     padded = np.pad(free, 1)
-    clear = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * found.resolution_m > radius_m
+    clear = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * map_file.resolution_m > radius_m
     areas, count = ndimage.label(clear)
     if not count:
         return None
     area = areas == 1 + int(np.argmax(np.bincount(areas.ravel())[1:]))
     number = np.full(area.shape, -1)
-    places = np.argwhere(area)
-    if len(places) < 2:
+    positions = np.argwhere(area)
+    if len(positions) < 2:
         return None
-    number[area] = np.arange(len(places))
+    number[area] = np.arange(len(positions))
     pairs = []
-    for one, other in ((np.s_[1:, :], np.s_[:-1, :]), (np.s_[:, 1:], np.s_[:, :-1])):
-        both = area[one] & area[other]
-        pairs.append(np.stack([number[one][both], number[other][both]]))
+    for ahead, behind in ((np.s_[1:, :], np.s_[:-1, :]), (np.s_[:, 1:], np.s_[:, :-1])):
+        both = area[ahead] & area[behind]
+        pairs.append(np.stack([number[ahead][both], number[behind][both]]))
     first, second = np.concatenate(pairs, axis=1)
-    edges = csr_matrix((np.ones(len(first)), (first, second)), (len(places), len(places)))
+    edges = csr_matrix((np.ones(len(first)), (first, second)), (len(positions), len(positions)))
+    # The start is the cell that is farthest from an arbitrary cell of the largest connected area.
     start = _farthest(dijkstra(edges, directed=False, indices=0, unweighted=True))
     goal = _farthest(dijkstra(edges, directed=False, indices=start, unweighted=True))
-    (x_m, y_m), (goal_x_m, goal_y_m) = (center_of(found, *places[one]) for one in (start, goal))
+    (x_m, y_m), (goal_x_m, goal_y_m) = (
+        center_of(map_file, *positions[node]) for node in (start, goal)
+    )
     heading_rad = math.atan2(goal_y_m - y_m, goal_x_m - x_m)
     return FreeMission((x_m, y_m, heading_rad), (goal_x_m, goal_y_m))
 
@@ -170,10 +169,10 @@ def _farthest(distances: np.ndarray) -> int:
     return int(np.argmax(np.where(np.isfinite(distances), distances, -1.0)))
 
 
-def center_of(found: MapFile, row: float, column: float) -> Tuple[float, float]:
+def center_of(map_file: MapFile, row: float, column: float) -> Tuple[float, float]:
     """Return the position (m, world frame) of the center of a cell."""
-    x_m, y_m, yaw_rad = found.origin
-    along_m, across_m = (column + 0.5) * found.resolution_m, (row + 0.5) * found.resolution_m
+    x_m, y_m, yaw_rad = map_file.origin
+    along_m, across_m = (column + 0.5) * map_file.resolution_m, (row + 0.5) * map_file.resolution_m
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return (
         x_m + cos * along_m - sin * across_m,
@@ -181,10 +180,10 @@ def center_of(found: MapFile, row: float, column: float) -> Tuple[float, float]:
     )
 
 
-def bounds_of(found: MapFile, cells: np.ndarray) -> Tuple[float, float, float, float]:
+def bounds_of(map_file: MapFile, cells: np.ndarray) -> Tuple[float, float, float, float]:
     """Return x_min, y_min, x_max and y_max (m, world frame) of the centers of some cells."""
     places = np.argwhere(cells)
     rows, columns = (np.array([places[:, i].min(), places[:, i].max()]) for i in (0, 1))
-    corners = np.array([center_of(found, row, column) for row in rows for column in columns])
+    corners = np.array([center_of(map_file, row, column) for row in rows for column in columns])
     (x_min, y_min), (x_max, y_max) = corners.min(axis=0), corners.max(axis=0)
     return float(x_min), float(y_min), float(x_max), float(y_max)

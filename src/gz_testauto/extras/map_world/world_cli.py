@@ -34,8 +34,7 @@ M2_PER_OBSTACLE = 25.0
 """Free area (m²) per random obstacle in the campaign."""
 
 MOST_OBSTACLES = 10
-MOST_BOXES = 20_000
-"""Largest number of boxes of a world. Gazebo needs minutes to load more."""
+MOST_BOXES = 20_000  # Gazebo needs minutes to load more
 
 _CAMPAIGN = """\
 # Random obstacles in the map {source}. Change the robot, start, goal and obstacles as required.
@@ -72,7 +71,6 @@ limits: {{timeout_s: 300.0}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "map", metavar="MAP", type=input_path, help="YAML file of map_server, or its package:// URI"
     )
@@ -107,13 +105,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the world and the campaign, and print their paths and properties."""
     for option, value in (("--height", arguments.height), ("--radius", arguments.radius)):
         if not 0 < value < float("inf"):
             raise SpecError(f"{option} is {value:g}; it must be finite and greater than 0")
     path: Path = arguments.map
-    found = read_map_file(path)
-    walls = found.occupied | found.unknown if arguments.unknown == "wall" else found.occupied
+    map_file = read_map_file(path)
+    walls = (
+        map_file.occupied | map_file.unknown if arguments.unknown == "wall" else map_file.occupied
+    )
     rectangles = rectangles_of(walls)
     boxes = len(rectangles)
     if boxes > MOST_BOXES:
@@ -121,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{path}: the walls need {boxes} boxes, more than {MOST_BOXES}; remove single occupied "
             "pixels from the image, or use a coarser resolution"
         )
-    mission = find_mission(found, ~walls, arguments.radius)
+    mission = find_mission(map_file, ~walls, arguments.radius)
     if mission is None:
         raise SpecError(
             f"{path}: no free area is {2 * arguments.radius:g} m wide; lower --radius, or correct "
@@ -129,8 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     out: Path = arguments.out
     world, campaign = out / f"{path.stem}.world", out / "campaign.yaml"
-    x_min, y_min, x_max, y_max = bounds_of(found, ~walls)
-    free_m2 = float(np.count_nonzero(~walls)) * found.resolution_m**2
+    x_min, y_min, x_max, y_max = bounds_of(map_file, ~walls)
+    free_m2 = float(np.count_nonzero(~walls)) * map_file.resolution_m**2
     text = _CAMPAIGN.format(
         source=path.name,
         name="map_" + re.sub(r"[^A-Za-z0-9_]", "_", path.stem),
@@ -145,20 +144,21 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with disk_errors(out):
         make_directory(out)
-        content = world_text(found, rectangles, arguments.height, path.name)
+        content = world_text(map_file, rectangles, arguments.height, path.name)
         replace_file(world, content.encode("utf-8"))
         replace_file(campaign, text.encode("utf-8"))
     rows, columns = walls.shape
-    x_m, y_m, yaw_rad = found.origin
+    x_m, y_m, yaw_rad = map_file.origin
     print(f"{world}\n{campaign}")
     print(
-        f"{columns} x {rows} cells of {found.resolution_m:g} m; "
-        f"{100 * found.occupied.mean():.1f} % occupied, {100 * found.unknown.mean():.1f} % unknown"
+        f"{columns} x {rows} cells of {map_file.resolution_m:g} m; "
+        f"{100 * map_file.occupied.mean():.1f} % occupied, "
+        f"{100 * map_file.unknown.mean():.1f} % unknown"
     )
     print(f"{boxes} boxes, {free_m2:.0f} m² of free area")
     if yaw_rad == 0.0:
         print(
-            f"bounds {x_m:g} {y_m:g} {x_m + columns * found.resolution_m:g} "
-            f"{y_m + rows * found.resolution_m:g}"
+            f"bounds {x_m:g} {y_m:g} {x_m + columns * map_file.resolution_m:g} "
+            f"{y_m + rows * map_file.resolution_m:g}"
         )
     return 0
