@@ -35,7 +35,6 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
     parser.add_argument(
         "--out",
@@ -107,7 +106,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import the table, and return the exit status 0."""
     mapped, metrics = _metrics(arguments.metric)
     columns = Columns(
         world=arguments.world,
@@ -149,22 +147,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
     known = {outcome.value: outcome for outcome in Outcome}
-    found = {}
+    outcomes = {}
     for text in texts:
         word, _, name = text.rpartition("=")
         if not word:
             raise SpecError(f"{option} {text!r}: use the form NAME=OUTCOME")
         if name not in known:
             raise SpecError(f"{option} {text!r}: {unknown_name('outcome', name, known)}")
-        found[word] = known[name]
-    return found
+        outcomes[word] = known[name]
+    return outcomes
 
 
 def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
     """Return the names of the metrics by column, and the metrics that this package does not
     define."""
     mapped: Dict[str, str] = {}
-    own = []
+    new_metrics = []
     for text in texts:
         column, _, named = text.rpartition("=") if "=" in text else (text, "", text)
         name, _, better = named.partition(":")
@@ -186,7 +184,7 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
             )
         if better not in ("", *BETTER):
             raise SpecError(f"--metric {text!r}: {better!r} is invalid; use {', '.join(BETTER)}")
-        own.append(
+        new_metrics.append(
             Metric(
                 name=name,
                 better=better or "neither",
@@ -196,4 +194,4 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
                 description=f"as imported from {column}",
             )
         )
-    return mapped, own
+    return mapped, new_metrics

@@ -1,9 +1,7 @@
 """Import trials that were run by other software, for the commands report, compare and gate.
 
-:func:`read_trials` reads a text table with one row per trial and reports errors with their line.
-:func:`write_imported` writes the trials as a results directory. The directory contains
-``manifest.json``, which lists the imported file, and ``results.sqlite``. It contains neither
-recordings nor a campaign that can be run.
+The results directory that :func:`write_imported` creates contains neither recordings nor a campaign
+that can be run.
 """
 
 import collections
@@ -34,20 +32,18 @@ SYNONYMS: Mapping[str, Outcome] = {
     **dict.fromkeys(("collision",), Outcome.COLLIDED),
     **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
 }
-"""Words in a column of outcomes, in lower case, that are accepted in addition to the names of the
-outcomes."""
+"""Words, in lower case, that are accepted in addition to the names of the outcomes."""
 
 MOST_BYTES = 20_000_000
 """Largest size (bytes) of a table. Its trials need up to 50 times this size in memory."""
 
 LONGEST_NAME = 255
-"""Largest number of characters in the name of a world or planner, which is the limit for file
-names."""
+"""Largest length of the name of a world or planner, the limit for file names."""
 FINITE = (-1e12, 1e12)
 """Bounds of a metric that declares none, so that its sums are finite."""
 _TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
-"""Columns of this package's CSV files that are ignored by the import."""
+"""Columns of this package's CSV files that are ignored."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,6 @@ class Columns:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial that was read from a row of a table."""
-
     world: str
     planner: str
     repetition: int
@@ -89,11 +83,8 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class TrialTable:
-    """All trials of a file.
-
-    ``ignored`` are the names of the columns that are not imported. ``copies`` are the numbers of
-    the lines that repeat all cells of an earlier line.
-    """
+    """All trials of a file. ``copies`` are the numbers of the lines that repeat all cells of an
+    earlier line."""
 
     rows: Tuple[TrialRow, ...]
     ignored: Tuple[str, ...]
@@ -101,8 +92,7 @@ class TrialTable:
 
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
-    """Read a table of trials. Raises ``ResultsError`` with the path and line if the table is
-    invalid."""
+    """Raise ``ResultsError`` with the path and line if the table is invalid."""
     header, lines = _lines(path, columns)
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
@@ -112,8 +102,7 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
 
 
 def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
-    """Return the names of the columns. Also return the line number and the cells of each row after
-    the header."""
+    """Return the names of the columns, and the line number and the cells of each row."""
     text = read_text(path, ResultsError, MOST_BYTES)
     header = list(columns.header)
     cells = _cells(path, text, columns.delimiter)
@@ -140,8 +129,6 @@ def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[st
 
 
 class _Reader:
-    """A reader of rows that keeps track of the trials that were already read."""
-
     def __init__(self, path: Path, header: Sequence[str], columns: Columns) -> None:
         self._path, self._header, self._columns = path, list(header), columns
         needed = [columns.world, *columns.flags, *columns.metrics]
@@ -168,8 +155,7 @@ class _Reader:
         self.copies: List[int] = []
 
     def row(self, number: int, cells: Sequence[str]) -> TrialRow:
-        """Return the trial in ``cells``, which are the cells of line ``number``. Raises
-        ``ResultsError`` for an invalid cell."""
+        """Raise ``ResultsError`` for an invalid cell of line ``number``."""
         where = f"{self._path}:{number}"
         if len(cells) != len(self._header):
             raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
@@ -198,13 +184,16 @@ class _Reader:
     def _outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
         flags = self._columns.flags
         if flags:
-            found = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
-            if len(found) != 1:
+            flagged = [
+                outcome for name, outcome in flags.items() if _flag(where, name, values[name])
+            ]
+            if len(flagged) != 1:
                 names = ", ".join(flags)
                 raise ResultsError(
-                    f"{where}: {len(found)} of {names} are 1; exactly one of these columns must be"
+                    f"{where}: {len(flagged)} of {names} are 1; exactly one of these columns must "
+                    "be"
                 )
-            return found[0]
+            return flagged[0]
         word = values[self._columns.outcome]
         if word.lower() not in self._words:
             raise ResultsError(
@@ -214,8 +203,8 @@ class _Reader:
         return self._words[word.lower()]
 
     def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
-        """Return the repetition in ``text``. Without it, return the number of previous rows with
-        the same world and planner."""
+        """Return the repetition in ``text`` or, without it, the number of previous rows with the
+        same world and planner."""
         if text is None:
             repetition = self._counted[world, planner]
             self._counted[world, planner] += 1
@@ -276,10 +265,10 @@ def write_imported(
     """Create the results directory ``out`` atomically from the trials that were read from
     ``source``.
 
-    ``metrics`` are the metrics that this package does not define. ``world_files`` is a directory
-    with the file ``NAME.world`` of each world. Hashes of these files are stored, so that results
-    for the same worlds can be compared. Raises ``ResultsError`` if ``out`` exists and is not empty,
-    or if the file of a world is missing.
+    ``metrics`` are those that this package does not define. ``world_files`` is a directory with the
+    file ``NAME.world`` of each world, whose hashes are stored so that results for the same worlds
+    can be compared. Raise ``ResultsError`` if ``out`` exists and is not empty, or if the file of a
+    world is missing.
     """
     directory = CampaignDirectory(out)
     if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
@@ -316,27 +305,27 @@ def _fill(
 
 
 def _worlds(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]:
-    found = []
+    records = []
     for index, name in enumerate(dict.fromkeys(row.world for row in table.rows)):
         path = Path(f"{name}.world") if files is None else files.absolute() / f"{name}.world"
         if files is not None and Path(name).name != name:
             raise ResultsError(f"{files}: world {name!r} is not the name of a file")
         sha256 = "" if files is None else file_sha256(path)
-        found.append(WorldRecord(index, name, path, sha256))
-    return tuple(found)
+        records.append(WorldRecord(index, name, path, sha256))
+    return tuple(records)
 
 
 def _records(
     table: TrialTable, worlds: Sequence[WorldRecord]
 ) -> Tuple[Tuple[TrialRecord, ...], Tuple[AttemptRecord, ...]]:
     """Return the trials, sorted by world as in a campaign, and the attempts that were invalid."""
-    places: Dict[str, int] = {world.name: world.world_index for world in worlds}
-    rows = sorted(table.rows, key=lambda row: (places[row.world], row.repetition))
+    indices: Dict[str, int] = {world.name: world.world_index for world in worlds}
+    rows = sorted(table.rows, key=lambda row: (indices[row.world], row.repetition))
     records = tuple(
         TrialRecord(
             trial=index,
             world=row.world,
-            world_index=places[row.world],
+            world_index=indices[row.world],
             planner=row.planner,
             repetition=row.repetition,
             seed=0,
@@ -350,8 +339,10 @@ def _records(
         for index, row in enumerate(rows)
     )
     attempts = tuple(
-        AttemptRecord(one.trial, 1, one.detail or "invalid, as imported", 0.0, one.finished_at)
-        for one in records
-        if not one.outcome.valid
+        AttemptRecord(
+            record.trial, 1, record.detail or "invalid, as imported", 0.0, record.finished_at
+        )
+        for record in records
+        if not record.outcome.valid
     )
     return records, attempts
