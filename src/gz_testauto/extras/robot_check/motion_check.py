@@ -1,8 +1,5 @@
-"""Measurement of how a robot follows velocity commands in a simulator.
-
-The robot drives on a plane without obstacles: straight, on the spot, and in a curve. Wheels that
-slide, a limited torque or wrong sizes of the drive make its motion differ from the commands.
-"""
+"""Measurement of how a robot follows velocity commands in a simulator, on a plane without
+obstacles."""
 
 import math
 from dataclasses import dataclass
@@ -24,15 +21,14 @@ SETTLING_S, MEASURED_S, PERIOD_S = 2.0, 4.0, 0.1
 TOLERANCE = 0.1
 """Largest relative difference between a commanded and a measured speed."""
 
-CORRECTABLE = (0.3, 3.0)
+CORRECTABLE = (0.3, 3.0)  # other ratios have another cause than wrong sizes
 """Smallest and largest ratio of a measured to a commanded speed that other sizes of the drive can
-correct. Other ratios have another cause."""
+correct."""
 
 
 @dataclass(frozen=True)
 class MeasuredMotion:
-    """The mean speed along the heading (m/s) and the mean yaw rate (rad/s) of a robot after a
-    command."""
+    """The mean speed along the heading (m/s) and the mean yaw rate (rad/s) after a command."""
 
     command: Twist2D
     linear_mps: float
@@ -44,9 +40,9 @@ def measure_motions(
     robot: RobotModel,
     limits: Tuple[float, float] = (math.inf, math.inf),
 ) -> List[MeasuredMotion]:
-    """Return the motions of a robot after the commands to drive straight, to turn on the spot, and
-    to drive a curve. ``limits`` are the largest speed (m/s) and yaw rate (rad/s). Raises
-    ``SimulatorError`` if the simulator cannot simulate the robot."""
+    """Return the motions after the commands to drive straight, to turn on the spot, and to drive a
+    curve. ``limits`` are the largest speed (m/s) and yaw rate (rad/s). Raise ``SimulatorError`` if
+    the simulator cannot simulate the robot."""
     speed, yaw_rate = min(SPEED_MPS, limits[0]), min(YAW_RATE_RADPS, limits[1])
     commands = (Twist2D(speed, 0.0), Twist2D(0.0, yaw_rate), Twist2D(speed, yaw_rate))
     return [_measured(simulator, robot, command) for command in commands]

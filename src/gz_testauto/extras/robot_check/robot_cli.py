@@ -50,7 +50,6 @@ MARGIN = 1.3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "model",
         type=input_path,
@@ -76,7 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was read from the model; return 1 if planners cannot drive the robot."""
     robot, limits = _read(arguments.model, arguments.lidar)
     scan = scan_own_body(robot)
     problems = list(_problems(robot))
@@ -150,7 +148,7 @@ def _facts(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Dict[str, Any]:
             "rays_on_the_robot": scan.count,
             "rays_by_shape": dict(scan.rays),
         }
-    facts["sensors"] = [_sensor(one) for one in robot.sensors]
+    facts["sensors"] = [_sensor(sensor) for sensor in robot.sensors]
     if robot.imu is not None:
         imu = robot.imu
         facts["imu"] = {
@@ -203,7 +201,6 @@ def _pose(pose: Pose) -> Dict[str, Any]:
 
 
 def _lines(facts: Dict[str, Any]) -> Iterator[str]:
-    """Yield the properties of a robot as lines of text."""
     yield _line("model", facts["model"])
     drive = facts["drive"]
     yield _line("drive", "none" if drive is None else drive["plugin"])
@@ -233,10 +230,11 @@ def _lines(facts: Dict[str, Any]) -> Iterator[str]:
     yield _line("mass", f"{facts['mass_kg']:.4g} kg in {facts['links']} links")
     if "motion" in facts:
         yield _line("motion", f"in {facts['motion']['simulator']}, on a plane")
-        for one in facts["motion"]["commands"]:
-            commanded = f"{one['linear_mps']:.3g} m/s, {one['angular_radps']:.3g} rad/s"
+        for motion in facts["motion"]["commands"]:
+            commanded = f"{motion['linear_mps']:.3g} m/s, {motion['angular_radps']:.3g} rad/s"
             speed, yaw_rate = (
-                round(one[f"measured_{kind}"], 3) + 0.0 for kind in ("linear_mps", "angular_radps")
+                round(motion[f"measured_{kind}"], 3) + 0.0
+                for kind in ("linear_mps", "angular_radps")
             )
             yield _line("", f"{commanded:<21} measured {speed:.3f} m/s, {yaw_rate:.3f} rad/s")
 
@@ -282,14 +280,14 @@ def _picture(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Any:
     hits = np.empty((0, 2))
     points = [corners]
     if robot.lidar is not None and scan is not None:
-        mount, found = robot.lidar.mount, np.isfinite(scan.ranges_m)
-        angles, ranges_m = scan.angles_rad, np.where(found, scan.ranges_m, 0.0)
+        mount, is_hit = robot.lidar.mount, np.isfinite(scan.ranges_m)
+        angles, ranges_m = scan.angles_rad, np.where(is_hit, scan.ranges_m, 0.0)
         flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))], axis=1)
         directions = (flat @ mount.rotation.T)[:, :2]
         sensor = np.asarray(mount.position[:2])
-        hits = sensor + directions[found] * ranges_m[found, None]
+        hits = sensor + directions[is_hit] * ranges_m[is_hit, None]
         points += [hits, sensor[None]]
-    half_m = MARGIN * max(float(np.abs(one).max()) for one in points if one.size)
+    half_m = MARGIN * max(float(np.abs(group).max()) for group in points if group.size)
     scale = IMAGE_PX / 2 / half_m
 
     def pixels(points_m: np.ndarray) -> List[Tuple[float, float]]:
@@ -299,9 +297,9 @@ def _picture(robot: RobotModel, scan: Optional[OwnBodyScan]) -> Any:
     draw = ImageDraw.Draw(image)
     draw.polygon(pixels(corners), fill="#d9e6f2", outline="#1f4e79")
     if robot.lidar is not None and scan is not None:
-        ends = sensor + directions * np.where(found, ranges_m, 2 * half_m)[:, None]
+        ends = sensor + directions * np.where(is_hit, ranges_m, 2 * half_m)[:, None]
         for (start, end), hit in zip(
-            (pixels(np.stack([sensor, one])) for one in ends), found.tolist()
+            (pixels(np.stack([sensor, ray_end])) for ray_end in ends), is_hit.tolist()
         ):
             draw.line([start, end], fill="#c00000" if hit else "#b7d7a8")
         for x, y in pixels(sensor[None]):
