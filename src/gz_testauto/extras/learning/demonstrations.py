@@ -77,15 +77,15 @@ def record(
     period_s = prepared.bed.spec.control_period_s
     executor = LockstepExecutor(prepared.bed, start_simulator)
     executor.open()
-    witnesses: List[_Witness] = []
+    recorders: List[_CommandRecorder] = []
     reached: List[bool] = []
     try:
         for trial in trials:
-            witness = _Witness(make_planner(plugin, **parameters), prepared.interface())
-            loaded = executor.load_trial(trial, planner=witness)
+            recorder = _CommandRecorder(make_planner(plugin, **parameters), prepared.interface())
+            loaded = executor.load_trial(trial, planner=recorder)
             with contextlib.closing(loaded.actors):
                 result = run_trial(loaded.simulation, loaded.robots, period_s, lambda: False)
-            witnesses.append(witness)
+            recorders.append(recorder)
             reached.append(result.outcome.success)
             report(trial.world.name, result.outcome)
     finally:
@@ -93,26 +93,28 @@ def record(
     size = prepared.interface().encoder.size
     return Demonstrations(
         observations=np.array(
-            [shown for witness in witnesses for shown in witness.shown], dtype=np.float32
+            [vector for recorder in recorders for vector in recorder.vectors], dtype=np.float32
         ).reshape(-1, size),
-        actions=np.array([done for witness in witnesses for done in witness.done]).reshape(
+        actions=np.array([action for recorder in recorders for action in recorder.actions]).reshape(
             -1, ACTIONS
         ),
-        episodes=np.repeat(np.arange(len(witnesses)), [len(witness.done) for witness in witnesses]),
+        episodes=np.repeat(
+            np.arange(len(recorders)), [len(recorder.actions) for recorder in recorders]
+        ),
         worlds=np.array(worlds, dtype=np.int64),
         reached=np.array(reached),
     )
 
 
-class _Witness(LocalPlanner):
+class _CommandRecorder(LocalPlanner):
     """A planner that returns the commands of another planner, and records the vectors that a policy
-    would receive (``shown``) and the actions of the commands (``done``)."""
+    would receive and the actions of the commands."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
         self.wants_objects = planner.wants_objects or interface.encoder.wants_objects
-        self.shown: List[np.ndarray] = []
-        self.done: List[List[float]] = []
+        self.vectors: List[np.ndarray] = []
+        self.actions: List[List[float]] = []
 
     def begin(self, task: Task) -> None:
         self._planner.begin(task)
@@ -121,8 +123,8 @@ class _Witness(LocalPlanner):
     def plan(self, observation: Observation) -> Twist2D:
         command = self._planner.plan(observation)
         if all(map(math.isfinite, command)):  # otherwise the planner has failed
-            self.shown.append(self._interface.encode(observation))
-            self.done.append(self._interface.action(command))
+            self.vectors.append(self._interface.encode(observation))
+            self.actions.append(self._interface.action(command))
         return command
 
 
@@ -130,13 +132,13 @@ def cloned(demonstrations: Demonstrations) -> LinearPolicy:
     """Return the linear policy that fits the actions of the successful episodes with the least
     squared error. Raise ``SpecError`` if no episode reached its goal."""
     kept = demonstrations.reached[demonstrations.episodes]
-    shown = demonstrations.observations[kept].astype(float)
-    if len(shown) < 2:
+    vectors = demonstrations.observations[kept].astype(float)
+    if len(vectors) < 2:
         raise SpecError(
             "no policy can be fitted, since no demonstrated episode reached its goal; record a "
             "planner that reaches its goals"
         )
-    table = np.column_stack([shown, np.ones(len(shown))])
-    wanted = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
-    weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)
-    return LinearPolicy(weights.T.ravel(), shown.shape[1])
+    table = np.column_stack([vectors, np.ones(len(vectors))])
+    targets = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
+    weights, *_ = np.linalg.lstsq(table, targets, rcond=None)
+    return LinearPolicy(weights.T.ravel(), vectors.shape[1])

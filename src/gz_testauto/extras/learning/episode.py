@@ -189,17 +189,18 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
             write_atomically(file, json.dumps(inputs, indent=1, sort_keys=True).encode())
 
 
-def _hardness(world: WorldRecord, by: str) -> float:
-    figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
+def _hardness(world: WorldRecord, criterion: str) -> float:
+    figures = world.shortest_path_m if criterion == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
-            f"environment.curriculum: the {by} of world {world.name} ({world.path}) is unknown; "
-            "generate the worlds with worlds.base and worlds.obstacles, or remove the curriculum"
+            f"environment.curriculum: the {criterion} of world {world.name} ({world.path}) is "
+            "unknown; generate the worlds with worlds.base and worlds.obstacles, or remove the "
+            "curriculum"
         )
     if isinstance(figures, float):
         return figures
-    value: Optional[float] = getattr(figures, by)
-    if by == "density":
+    value: Optional[float] = getattr(figures, criterion)
+    if criterion == "density":
         return 0.0 if value is None else value
     return -math.inf if value is None else -value  # a world without a gap is easiest
 
@@ -237,9 +238,9 @@ class EpisodeRunner:
 class Agent:
     """A robot of an episode whose commands the caller computes.
 
-    ``shown`` is the current observation vector of the policy. ``goal_is_new`` is True at the start,
-    and after a step in which the robot reached a goal and received the next. A policy with memory
-    must be reset then.
+    ``vector`` is the current observation vector of the policy. ``goal_is_new`` is True at the
+    start, and after a step in which the robot reached a goal and received the next. A policy with
+    memory must be reset then.
     """
 
     def __init__(
@@ -305,7 +306,7 @@ class Agent:
         if self.goal_is_new:
             self._begin_task()
         else:
-            self.shown = self._interface.encode(self._observation)
+            self.vector = self._interface.encode(self._observation)
         return reward
 
     def result(self) -> TrialResult:
@@ -322,7 +323,7 @@ class Agent:
         task = self._robot.task
         self._interface.begin(task)
         self._rules.begin(task)
-        self.shown = self._interface.encode(self._observation)
+        self.vector = self._interface.encode(self._observation)
 
 
 class Episode:

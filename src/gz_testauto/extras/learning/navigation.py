@@ -76,7 +76,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         super().reset(seed=seed)
         trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)
-        return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
+        return self._episode.agents[0].vector, self._episode.info(self._episode.agents[0])
 
     def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
         """Execute one control period. Raise ``ValueError`` for an action with a wrong shape or
@@ -90,7 +90,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         info = episode.info(agent)
         if episode.has_ended:
             episode.close()
-        return agent.shown, reward, agent.terminated, agent.truncated, info
+        return agent.vector, reward, agent.terminated, agent.truncated, info
 
     def close(self) -> None:
         self._episode = None

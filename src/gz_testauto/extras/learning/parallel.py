@@ -78,7 +78,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         self.agents = list(self.possible_agents)
         agents = dict(zip(self.agents, episode.agents))
         return (
-            {name: agent.shown for name, agent in agents.items()},
+            {name: agent.vector for name, agent in agents.items()},
             {name: episode.info(agent) for name, agent in agents.items()},
         )
 
@@ -109,7 +109,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         if episode.has_ended:
             episode.close()
         return (
-            {name: agent.shown for name, agent in stepped.items()},
+            {name: agent.vector for name, agent in stepped.items()},
             {name: rewards[name] for name in stepped},
             {name: agent.terminated for name, agent in stepped.items()},
             {name: agent.truncated for name, agent in stepped.items()},

@@ -133,7 +133,7 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
         for agent, active in zip(agents, was_active):
             dones.append(has_ended or (active and agent.verdict is not None))
             truncated = active and (has_failed or agent.truncated)
-            infos.append({"terminal_observation": agent.shown, "TimeLimit.truncated": truncated})
+            infos.append({"terminal_observation": agent.vector, "TimeLimit.truncated": truncated})
         if has_ended and not has_failed:
             self._failures = 0
             self.rewards.append(self._reward / self.num_envs)
@@ -145,7 +145,7 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
 
     def _observations(self) -> np.ndarray:
         agents = self._episode.agents
-        return np.array([agent.shown * np.float32(agent.verdict is None) for agent in agents])
+        return np.array([agent.vector * np.float32(agent.verdict is None) for agent in agents])
 
     def _begin(self) -> Episode:
         self._reward = 0.0

@@ -169,8 +169,8 @@ class _OnnxPolicy(Policy):
             )
         self._input = model_input.name
 
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        batch = np.asarray(shown, dtype=np.float32)[None]
+    def act(self, vector: np.ndarray) -> np.ndarray:
+        batch = np.asarray(vector, dtype=np.float32)[None]
         return _action(self._session.run(None, {self._input: batch})[0])
 
 
@@ -215,8 +215,8 @@ class _StableBaselinesPolicy(Policy):
                 "-1 to 1"
             )
 
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        return _action(self._model.predict(shown, deterministic=True)[0])
+    def act(self, vector: np.ndarray) -> np.ndarray:
+        return _action(self._model.predict(vector, deterministic=True)[0])
 
 
 def _action(output: Any) -> np.ndarray:

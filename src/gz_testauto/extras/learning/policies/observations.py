@@ -119,8 +119,8 @@ class PlanAhead(ObservationTerm):
     def encode(self, observation: Observation) -> np.ndarray:
         pose = observation.pose
         x, y = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
-        left = min(1.0, self._follower.remaining_m / self._range_m)
-        return np.array([*_toward(x, y, self._lookahead_m), left])
+        remaining = min(1.0, self._follower.remaining_m / self._range_m)
+        return np.array([*_toward(x, y, self._lookahead_m), remaining])
 
 
 class Goal(ObservationTerm):
@@ -175,7 +175,8 @@ class NearestObjects(ObservationTerm):
             in_base_frame(pose, *tracked.path[0, :2].tolist()) for tracked in observation.objects
         ]
         seen = [
-            (math.hypot(*at), at, tracked) for at, tracked in zip(positions_m, observation.objects)
+            (math.hypot(*position_m), position_m, tracked)
+            for position_m, tracked in zip(positions_m, observation.objects)
         ]
         near = [entry for entry in seen if entry[0] <= self._range_m]
         near.sort(key=lambda entry: (entry[0], entry[2].name))

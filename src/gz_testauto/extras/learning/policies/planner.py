@@ -62,13 +62,13 @@ class PolicyInterface:
         limits = self._limits
         if not limits.can_reverse:
             forward = 0.5 * (forward + 1.0)
-        wanted = Twist2D(forward * limits.max_linear_mps, turn * limits.max_angular_radps)
+        desired = Twist2D(forward * limits.max_linear_mps, turn * limits.max_angular_radps)
         measured = observation.twist
         if self._filter is not None:
-            before = self._limiter.previous(measured)
-            permitted = self._limiter.permitted(wanted, measured)
-            wanted = self._filter.apply(permitted, before, observation)
-        return self._limiter.apply(wanted, measured)
+            previous = self._limiter.previous(measured)
+            permitted = self._limiter.permitted(desired, measured)
+            desired = self._filter.apply(permitted, previous, observation)
+        return self._limiter.apply(desired, measured)
 
     def action(self, command: Twist2D) -> List[float]:
         """Return the action (2,) that results in a velocity command."""

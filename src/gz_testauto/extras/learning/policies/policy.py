@@ -16,8 +16,8 @@ class Policy(abc.ABC):
     """A policy without memory."""
 
     @abc.abstractmethod
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        """Return the action (2,) for the observation vector ``shown`` (n,)."""
+    def act(self, vector: np.ndarray) -> np.ndarray:
+        """Return the action (2,) for the observation vector (n,)."""
 
 
 class NetworkPolicy(Policy):
@@ -47,8 +47,8 @@ class NetworkPolicy(Policy):
         layers = np.split(weights, np.cumsum(counts)[:-1])
         self._layers = [layer.reshape(shape) for layer, shape in zip(layers, shapes)]
 
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        numbers = np.asarray(shown, dtype=float)
+    def act(self, vector: np.ndarray) -> np.ndarray:
+        numbers = np.asarray(vector, dtype=float)
         *hidden, last = self._layers
         for layer in hidden:
             numbers = np.tanh(matrix_product(layer[:, :-1], numbers) + layer[:, -1])
@@ -61,8 +61,8 @@ class LinearPolicy(NetworkPolicy):
 
     kind = "linear"
 
-    def act(self, shown: np.ndarray) -> np.ndarray:
-        numbers = np.asarray(shown, dtype=float)
+    def act(self, vector: np.ndarray) -> np.ndarray:
+        numbers = np.asarray(vector, dtype=float)
         for layer in self._layers:
             sums = [math.fsum((row[:-1] * numbers).tolist()) for row in layer]
             numbers = np.tanh(sums + layer[:, -1])

@@ -80,8 +80,8 @@ class SafetyFilter:
         stop_m = speed * task.control_period_s + speed**2 / (2 * braking)
         self._reach_m = max(BEYOND_M + stop_m, value_for_robot(PASSAGE_M, speed, braking))
 
-    def apply(self, command: Twist2D, before: Twist2D, observation: Observation) -> Twist2D:
-        """Return ``command`` or its replacement. ``before`` is the previous command. Each
+    def apply(self, command: Twist2D, previous: Twist2D, observation: Observation) -> Twist2D:
+        """Return ``command`` or its replacement. ``previous`` is the previous command. Each
         observation of a task must be passed once, in the order of time."""
         points_m, predicted_m = self._motion.predict(observation, self._ahead_s)
         # No command could avoid predicted positions at the current outline, and the positions
@@ -91,7 +91,7 @@ class SafetyFilter:
         goal = self._task.goal
         needed_m = observation.pose.distance_to(goal.x_m, goal.y_m)
         if self._escape.try_to_end(points_m, needed_m):
-            nearest = self._nearest_safe(command, before, obstacles_m)
+            nearest = self._nearest_safe(command, previous, obstacles_m)
             drives = abs(nearest.linear_mps) > STANDSTILL or nearest is command
             if drives or not self._can_turn_in_place:
                 return nearest
@@ -99,7 +99,7 @@ class SafetyFilter:
         return self._escape.command(points_m, command.angular_radps)
 
     def _nearest_safe(
-        self, command: Twist2D, before: Twist2D, obstacles_m: Sequence[np.ndarray]
+        self, command: Twist2D, previous: Twist2D, obstacles_m: Sequence[np.ndarray]
     ) -> Twist2D:
         """Return the safe command that leads to an exit and is nearest to ``command``, or a
         replacement if there is none."""
@@ -107,7 +107,7 @@ class SafetyFilter:
         desired = np.array([command])
         if self._check(desired, obstacles_m)[1] is not None:
             return command
-        window = dynamic_window(before, limits, self._period_s, SAMPLES)
+        window = dynamic_window(previous, limits, self._period_s, SAMPLES)
         if limits.wheelbase_m > 0.0:
             rate = window[:, 0] * math.tan(limits.max_steer_rad) / limits.wheelbase_m
             window[:, 1] = np.clip(window[:, 1], -rate, rate)
@@ -120,7 +120,7 @@ class SafetyFilter:
         dead_ends = window[safe]
         if len(dead_ends) == 0:
             return Twist2D(0.0, 0.0)
-        if before.linear_mps > STANDSTILL:
+        if previous.linear_mps > STANDSTILL:
             dead_ends = dead_ends[dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9]
         return Twist2D(*dead_ends[0].tolist())
 
