@@ -36,9 +36,9 @@ def failure_tree(table: FeatureTable) -> Tuple[LeafRow, ...]:
         random_state=0,  # features with an equal split are tried in a random order
     )
     tree.fit(first.values, first.failed.astype(float))
-    place = tree.apply(second.values)
+    nodes = tree.apply(second.values)
     return tuple(
-        _leaf(second.rows(place == node), conditions) for node, conditions in _leaves(tree, table)
+        _leaf(second.rows(nodes == node), conditions) for node, conditions in _leaves(tree, table)
     )
 
 

@@ -76,8 +76,8 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
     names = [world.name for world in results.worlds]
     if len(results.trials) >= results.planned:
         return set(names)
-    places = max(len(names) * len(results.planners), 1)
-    expected = max(results.planned // places, 1) * len(planners)
+    cells = max(len(names) * len(results.planners), 1)
+    expected = max(results.planned // cells, 1) * len(planners)
     ended: Dict[str, int] = {}
     for record in results.trials:
         if record.planner in planners:

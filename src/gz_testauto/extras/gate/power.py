@@ -126,8 +126,8 @@ class Pilot:
     def with_difference(self, difference: float) -> "Pilot":
         """Return a pilot that contains each difference with both signs, shifted by ``difference``
         and limited to the possible range."""
-        both = np.concatenate([self.differences, -self.differences])
-        return Pilot(np.clip(both + difference, *DIFFERENCE) if difference else both)
+        symmetric = np.concatenate([self.differences, -self.differences])
+        return Pilot(np.clip(symmetric + difference, *DIFFERENCE) if difference else symmetric)
 
     def power(self, worlds: int, alpha: float) -> float:
         """Return the probability that the report's test with repetitions detects the difference."""
@@ -229,8 +229,8 @@ def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, f
         above, below = (anytime.capital_over_time(side(values, 0.0, DIFFERENCE)) for side in sides)
         return np.maximum(above, below)
 
-    at = _first_over(worlds, source, capital, -math.log(alpha / 2.0))
-    return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
+    decided_after = _first_over(worlds, source, capital, -math.log(alpha / 2.0))
+    return float(np.minimum(decided_after, worlds).mean()), float(np.mean(decided_after <= worlds))
 
 
 def _worlds_to_pass(worlds: int, source: Source, margin: float, alpha: float) -> np.ndarray:

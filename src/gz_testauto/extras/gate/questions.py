@@ -221,8 +221,10 @@ class _Question:
             limit=_signed(self.sign, limit),
             unit=self.unit,
             more_worlds=more,
-            lost=tuple(world for world, by in self._beyond(self.against) if by < 0.0),
-            won=tuple(world for world, by in self._beyond(self.ahead) if by > 0.0),
+            lost=tuple(
+                world for world, difference in self._beyond(self.against) if difference < 0.0
+            ),
+            won=tuple(world for world, difference in self._beyond(self.ahead) if difference > 0.0),
             failed=self.failed,
             fixed=fixed,
         )
@@ -259,7 +261,7 @@ def _required_success(pair: GatePair, least: float) -> _Question:
 
 
 def _success_margin(pair: GatePair, margin: float) -> _Question:
-    mine, theirs = (
+    rates, baseline_rates = (
         [rate(trials[world]) for world in pair.worlds]
         for trials in (pair.trials, pair.baseline_trials)
     )
@@ -268,7 +270,7 @@ def _success_margin(pair: GatePair, margin: float) -> _Question:
         pair,
         f"the success rate of {pair.planner}",
         f"at most {100 * margin:g} percentage points lower than that of {pair.baseline}",
-        dict(zip(pair.worlds, rounding.differences(mine, theirs))),
+        dict(zip(pair.worlds, rounding.differences(rates, baseline_rates))),
         bounded_mean.DIFFERENCE,
         -margin,
     )

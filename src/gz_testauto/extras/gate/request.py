@@ -226,14 +226,14 @@ def _against(
     """Select planners of two campaigns to compare. The names of the planners are those in
     tables."""
     assert options.baseline is not None
-    mine, theirs, base = campaign.results, other.results, options.baseline_planner
-    _require_planners(mine, directory, options.planner)
-    _require_planners(theirs, options.baseline, filter(None, [base]))
-    run = _planners_with_trials(theirs)
+    new_results, baseline_results, base = campaign.results, other.results, options.baseline_planner
+    _require_planners(new_results, directory, options.planner)
+    _require_planners(baseline_results, options.baseline, filter(None, [base]))
+    run = _planners_with_trials(baseline_results)
     if base:
         run = _require_trials(base, run, options.baseline)
     matched, missing = _match(
-        options.planner or mine.planners, _planners_with_trials(mine), run, options
+        options.planner or new_results.planners, _planners_with_trials(new_results), run, options
     )
     across = pair_campaigns([campaign, other], options.ignore_differences)
     if across.sides[1].left_out:
@@ -248,7 +248,7 @@ def _against(
     sides = _both_sides(across, (campaign, other), matched, options)
     comparable, not_comparable = _comparable_metrics(campaign, other, options)
     gate = GateEvaluation(
-        mine.name,
+        new_results.name,
         comparable,
         not_judged=(*missing, *not_comparable),
         notes=(*across.sides[1].notes, *_declared_differences(across, names, options)),
@@ -259,14 +259,14 @@ def _against(
 
 
 def _pairs(
-    mine: GateSide, theirs: GateSide, names: Sequence[Tuple[str, str]]
+    side: GateSide, baseline_side: GateSide, names: Sequence[Tuple[str, str]]
 ) -> Tuple[GatePair, ...]:
     return tuple(
         GatePair(
             planner,
-            mine.valid_trials(planner),
+            side.valid_trials(planner),
             baseline,
-            theirs.valid_trials(baseline) if baseline else {},
+            baseline_side.valid_trials(baseline) if baseline else {},
         )
         for planner, baseline in names
     )

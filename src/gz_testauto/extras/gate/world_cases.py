@@ -42,12 +42,14 @@ def _case(planner: str, world: str, baseline: str, trials: Trials) -> Case:
     if not valid:
         return title, "error", "invalid", f"{title}: all trials are invalid", lines
     text = f"{planner} {_reached(valid)}"
-    theirs = [record for record in trials.get((baseline, world), ()) if record.outcome.valid]
-    if theirs:
-        text += f", {baseline} {_reached(theirs)}"
+    baseline_records = [
+        record for record in trials.get((baseline, world), ()) if record.outcome.valid
+    ]
+    if baseline_records:
+        text += f", {baseline} {_reached(baseline_records)}"
     if all(record.completed for record in valid):
         return title, "", "", text, ()
-    lost = bool(theirs) and _share(theirs) > _share(valid)
+    lost = bool(baseline_records) and _share(baseline_records) > _share(valid)
     return title, "failure", "lost" if lost else "failed", text, lines
 
 

@@ -185,17 +185,17 @@ class Group:
         if waits:
             self._until_s += context.duration_s
         if self._target is not None:
-            left = self._target - center
-            left_m = float(np.hypot(*left))
+            to_target = self._target - center
+            left_m = float(np.hypot(*to_target))
             if left_m <= ARRIVED_M:
                 self._target, self._until_s = None, context.time_s + pause_s
             elif context.time_s > self._until_s:  # the path is blocked
                 self._target, self._until_s = None, context.time_s
         if self._target is None and context.time_s >= self._until_s - 1e-9:
             self._draw(center, context.time_s, speed_mps)
-        left = np.zeros(2) if waits or self._target is None else self._target - center
-        left_m = float(np.hypot(*left))
-        self.heading = left / left_m if left_m > 0.0 else np.zeros(2)
+        to_target = np.zeros(2) if waits or self._target is None else self._target - center
+        left_m = float(np.hypot(*to_target))
+        self.heading = to_target / left_m if left_m > 0.0 else np.zeros(2)
 
     def _draw(self, center: np.ndarray, time_s: float, speed_mps: float) -> None:
         here = (float(center[0]), float(center[1]))

@@ -262,10 +262,10 @@ class Pedestrian(SocialForce):
         here = np.array(self.pose.position[:2])
         speed_mps = min(speed_mps, self.speed_mps)
         if group.talking:
-            place = group.starts[group.members.index(self.name)]
-            offset = np.array(place[:2]) - here
+            start = group.starts[group.members.index(self.name)]
+            offset = np.array(start[:2]) - here
             desired = offset / max(PLACE_S, float(np.hypot(*offset)) / speed_mps)
-            self._walk(context, desired, speed_mps, extra, rest_yaw_rad=place.yaw_rad)
+            self._walk(context, desired, speed_mps, extra, rest_yaw_rad=start.yaw_rad)
             return
         velocity = np.array(self.linear_mps[:2])
         force = group_force(here, group.others(self.name), velocity, group.heading)

@@ -234,21 +234,21 @@ def social_metrics(people: Sequence[str], groups: Sequence[Sequence[str]]) -> Tu
             "",
         ),
     ]
-    several = tuple(tuple(group) for group in groups if len(group) > 1)
-    if several:
+    larger_groups = tuple(tuple(group) for group in groups if len(group) > 1)
+    if larger_groups:
         rows += [
             (
                 "group_intrusion_share",
                 "lower",
                 "share of the time in the space of a group of people",
-                functools.partial(_group_intrusion, several),
+                functools.partial(_group_intrusion, larger_groups),
                 "",
             ),
             (
                 "group_distance_min_m",
                 "higher",
                 "smallest distance to the space of a group of people",
-                functools.partial(_group_gap, several),
+                functools.partial(_group_gap, larger_groups),
                 "m",
             ),
         ]

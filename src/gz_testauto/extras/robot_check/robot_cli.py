@@ -260,11 +260,11 @@ def _sensor_lines(kind: str, sensor: Optional[Dict[str, Any]]) -> Iterator[str]:
     if "topic" in sensor:
         yield _line("  topic", f"{sensor['topic']}, frame {sensor['frame']}")
     pose = Pose(tuple(sensor["position_m"]), tuple(sensor["quaternion"]))
-    place = ", ".join(f"{axis} {value:.3g}" for axis, value in zip("xyz", pose.position))
+    position = ", ".join(f"{axis} {value:.3g}" for axis, value in zip("xyz", pose.position))
     ahead, up = pose.rotation[:, 0], pose.rotation[:, 2]
     facing = math.degrees(math.atan2(ahead[1], ahead[0]))
     tilt = math.degrees(math.acos(min(1.0, max(-1.0, float(up[2])))))
-    yield _line("  pose", f"{place} m, x axis at {facing:.3g}°, tilt {tilt:.3g}°")
+    yield _line("  pose", f"{position} m, x axis at {facing:.3g}°, tilt {tilt:.3g}°")
 
 
 def _line(name: str, text: str) -> str:

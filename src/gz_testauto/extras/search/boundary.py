@@ -173,10 +173,10 @@ def run_adaptively(
             planned[value] = planned.get(value, 0) + number
             outcomes[value] = run_level(value, planned[value])
         outcomes = dict(sorted(outcomes.items()))
-        left = budget - sum(planned.values())
+        remaining = budget - sum(planned.values())
         added = {}
         for rate in rates:
             if not added:
                 compared = FailureRates(outcomes, rate)
-                added = compared.next_trials(left, planned, most, midpoint)
+                added = compared.next_trials(remaining, planned, most, midpoint)
     return outcomes

@@ -129,11 +129,11 @@ def run(arguments: argparse.Namespace) -> int:
         task = RepeatTask(campaign.spec)
         with StopSignals(on_first=announce_stop) as stop, contextlib.closing(task):
             running = run_repeats(task, repeats, journal, arguments.workers)
-            for done, (repeat, answer, cause) in enumerate(running, 1):
+            for finished, (repeat, answer, cause) in enumerate(running, 1):
                 if answer is None:
                     causes.append(f"{repeat.label}: {cause}")
                 word = cause if answer is None else answer.word
-                line = f"[{done}/{len(repeats)}] {repeat.label}: {word}"
+                line = f"[{finished}/{len(repeats)}] {repeat.label}: {word}"
                 print(escape_text(line), file=sys.stderr, flush=True)
                 if stop():
                     running.close()
@@ -177,9 +177,9 @@ def _chosen(
         and (kind == ALL or not ended[trial.index].completed)
     ]
     if not chosen:
-        what = "finished" if kind == ALL else "failed"
+        state = "finished" if kind == ALL else "failed"
         raise ResultsError(
-            f"no selected trial has {what}, so there is nothing to repeat; use --trials {ALL}, or "
+            f"no selected trial has {state}, so there is nothing to repeat; use --trials {ALL}, or "
             "other planners or worlds"
         )
     return chosen

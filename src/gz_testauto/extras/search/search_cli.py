@@ -146,8 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
         screened = [world.name for world in plan.chosen(list(worlds.values()))]
         if screened and not stop():
             plain = [world.name for world in results.worlds[: plan.plain]]
-            both = TrialSelection(only=(*plain, *screened))
-            results = run_trials(spec, arguments.out, arguments, both, stop)
+            plain_and_screened = TrialSelection(only=(*plain, *screened))
+            results = run_trials(spec, arguments.out, arguments, plain_and_screened, stop)
         metric = target.metric_name
         findings = [
             FoundTrial(
@@ -264,8 +264,10 @@ def _print(
         world, planner = escape_text(best.world), escape_text(best.planner)
         console.print(f"next: gz_testauto {verb} {arguments.out} {world} {planner}")
     else:
-        wanted = escape_text(arguments.wanted)
-        console.print(f"no trial found for {wanted}; raise --budget, or make the worlds harder")
+        target_text = escape_text(arguments.wanted)
+        console.print(
+            f"no trial found for {target_text}; raise --budget, or make the worlds harder"
+        )
 
 
 def _shown(value: Optional[float], factor: float) -> str:

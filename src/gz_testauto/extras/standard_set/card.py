@@ -269,14 +269,16 @@ def card_of(
     versions: Dict[str, str] = {}
     first = ""
     for name, run in runs.items():
-        now = versions_of(run.loaded.manifest.content)
-        if versions and now != versions:
-            changed = sorted(key for key in {*now, *versions} if now.get(key) != versions.get(key))
+        current = versions_of(run.loaded.manifest.content)
+        if versions and current != versions:
+            changed = sorted(
+                key for key in {*current, *versions} if current.get(key) != versions.get(key)
+            )
             raise ResultsError(
                 f"{run.directory}: class {name} was run with another version of {changed[0]} than "
                 f"class {first}; specify a new directory with --out"
             )
-        versions, first = now, first or name
+        versions, first = current, first or name
     loaded = next(iter(runs.values())).loaded
     return ScoreCard(
         FORMAT,

@@ -222,11 +222,11 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
     if worlds:
         print("different: no trial ran, because worlds or their files have changed")
         return EXIT_DIFFERENT
-    again = runner.card(planner, list(card.classes), out)
-    if again is None:
+    repeated = runner.card(planner, list(card.classes), out)
+    if repeated is None:
         return None
-    inputs += differing_versions(card, again)
-    trials = differing_trials(card, again)
+    inputs += differing_versions(card, repeated)
+    trials = differing_trials(card, repeated)
     _print_lines([*dict.fromkeys(inputs), *summarized(trials)])
     compared = sum(len(result.trials) for result in card.classes.values())
     bits = (
@@ -234,10 +234,10 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
         if trials
         else f"all {compared} trials have the same bits"
     )
-    if again.digest == card.digest:
+    if repeated.digest == card.digest:
         print(f"equal: {card.id_of(standard)}, {bits}")
         return 0
-    print(f"different: {again.id_of(standard)} instead of {card.id_of(standard)}, {bits}")
+    print(f"different: {repeated.id_of(standard)} instead of {card.id_of(standard)}, {bits}")
     return EXIT_DIFFERENT
 
 

@@ -43,42 +43,43 @@ def differing_class(
     return lines
 
 
-def differing_versions(card: ScoreCard, again: ScoreCard) -> List[str]:
-    now, stored, absent = again.versions, card.versions, "not installed"
+def differing_versions(card: ScoreCard, repeated: ScoreCard) -> List[str]:
+    current, stored, absent = repeated.versions, card.versions, "not installed"
     return [
-        f"version of {name} is {now.get(name, absent)}, was {stored.get(name, absent)} in the card"
-        for name in sorted({*now, *stored})
-        if now.get(name) != stored.get(name)
+        f"version of {name} is {current.get(name, absent)}, was {stored.get(name, absent)} in the "
+        "card"
+        for name in sorted({*current, *stored})
+        if current.get(name) != stored.get(name)
     ]
 
 
 def differing_planner(
     stored: PlannerIdentity, planner: BuiltinPlannerSpec, inputs: Mapping[str, str]
 ) -> List[str]:
-    before, now = _flat(stored), _flat(planner_identity(planner, inputs))
+    expected, current = _flat(stored), _flat(planner_identity(planner, inputs))
     return [
         f"planner {stored.name}: {line} in the card"
-        for line in list_differences(before, comparable(before, now))
+        for line in list_differences(expected, comparable(expected, current))
     ]
 
 
-def differing_trials(card: ScoreCard, again: ScoreCard) -> List[str]:
+def differing_trials(card: ScoreCard, repeated: ScoreCard) -> List[str]:
     """Return a line for each trial with another outcome, other bits or other metrics."""
     lines = []
     for name, result in card.classes.items():
-        current = again.classes[name].trials
-        for world, before in result.trials.items():
-            now = current.get(world)
-            if now == before:
+        current = repeated.classes[name].trials
+        for world, expected in result.trials.items():
+            actual = current.get(world)
+            if actual == expected:
                 continue
-            if now is None:
+            if actual is None:
                 text = "did not run"
-            elif now.outcome is not before.outcome:
-                text = f"{now.outcome.value}, was {before.outcome.value} in the card"
-            elif now.bits != before.bits:
-                text = f"{now.outcome.value} in both, but the trajectory differs"
+            elif actual.outcome is not expected.outcome:
+                text = f"{actual.outcome.value}, was {expected.outcome.value} in the card"
+            elif actual.bits != expected.bits:
+                text = f"{actual.outcome.value} in both, but the trajectory differs"
             else:
-                text = f"{now.outcome.value} in both, but the metrics differ"
+                text = f"{actual.outcome.value} in both, but the metrics differ"
             lines.append(f"trial {name} {world}: {text}")
     return lines
 

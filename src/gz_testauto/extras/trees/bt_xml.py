@@ -154,10 +154,10 @@ class _TreeReader:
         if tag in _DECORATORS:
             return self._decorator(element, tag, name)
         if tag == "SubTree":
-            wanted = element.get("ID", "")
-            if wanted not in self._trees:
-                raise self._error(element, unknown_name("tree", wanted, self._trees))
-            return self._tree(wanted, self._trees[wanted])
+            tree_id = element.get("ID", "")
+            if tree_id not in self._trees:
+                raise self._error(element, unknown_name("tree", tree_id, self._trees))
+            return self._tree(tree_id, self._trees[tree_id])
         return self._leaf(element, tag, name)
 
     def _composite(self, element: Element, tag: str, name: str) -> Behaviour:
@@ -217,16 +217,16 @@ class _TreeReader:
         if tag in _CONSTANT_LEAVES:
             leaf: Behaviour = _CONSTANT_LEAVES[tag](name)
             return leaf
-        wanted = element.get("ID", "") if tag in _LEAF_TAGS else tag
-        if wanted not in self._leaves:
-            raise self._error(element, unknown_name("node", wanted, [*KNOWN, *self._leaves]))
+        leaf_id = element.get("ID", "") if tag in _LEAF_TAGS else tag
+        if leaf_id not in self._leaves:
+            raise self._error(element, unknown_name("node", leaf_id, [*KNOWN, *self._leaves]))
         if _elements(element):
-            raise self._error(element, f"{wanted} is a leaf and cannot have children")
+            raise self._error(element, f"{leaf_id} is a leaf and cannot have children")
         attributes = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
         try:
-            return self._leaves[wanted](name, **attributes)
+            return self._leaves[leaf_id](name, **attributes)
         except (TypeError, ValueError) as error:
-            raise self._error(element, f"{wanted}: {error}") from error
+            raise self._error(element, f"{leaf_id}: {error}") from error
 
     def _number(
         self, element: Element, key: str, default: Optional[int] = None, least: int = -(2**31)

@@ -195,7 +195,7 @@ class TuningResult:
                 _text(figures.clearance_m, 2),
                 mark,
             )
-        both = self.finalists[0].reached_worlds
+        reached_worlds = self.finalists[0].reached_worlds
         numbers = {tuning.name(number): number for number in range(len(tuning.candidates))}
         values = [
             indented(f"{figures.name}: {describe(tuning.candidates[numbers[figures.name]])}")
@@ -209,8 +209,8 @@ class TuningResult:
             indented(
                 f"{len(self.training.trials)} of the {self.full_grid} trials of a full grid. These "
                 "figures selected the candidates, so they are too good. Time and least clearance: "
-                f"means over the {both} worlds in which all of these reached the goal. *: no other "
-                "row is better in success, time and clearance together."
+                f"means over the {reached_worlds} worlds in which all of these reached the goal. "
+                "*: no other row is better in success, time and clearance together."
             ),
             "",
             table,
