@@ -1,1 +1,1 @@
-"""Results of a campaign in one file with checksums, for other machines and archives."""
+"""Conversion of an occupancy map into a world and a campaign."""
