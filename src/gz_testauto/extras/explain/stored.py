@@ -120,7 +120,8 @@ class ExplanationFile:
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return None without an explanation. Raise ``ResultsError`` if the file is damaged."""
+    """Return the section, or None without an explanation. Raise ``ResultsError`` if the file is
+    damaged."""
     path = directory / EXPLANATION
     if not os.path.exists(path):
         return None

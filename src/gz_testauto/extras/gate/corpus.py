@@ -260,7 +260,6 @@ def corpus_lines(judged: JudgedCorpus) -> List[str]:
 
 
 def corpus_document(judged: JudgedCorpus) -> Dict[str, Any]:
-    """Return the object for JSON."""
     return {
         "directory": judged.directory,
         "worlds": [

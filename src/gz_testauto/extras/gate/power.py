@@ -200,6 +200,7 @@ def fixed_gate_power(worlds: int, source: Source, margin: float, alpha: float) -
     """Return the probability that the gate passes the first planner if it is evaluated once, after
     ``worlds`` worlds."""
     values = np.sort(source.draw(np.random.default_rng(SEED), (TESTED, worlds)), axis=1)
+    # The test depends on the values but not on their order, so it is computed once for equal rows.
     rows, times = np.unique(values, axis=0, return_counts=True)
     passed = [one_sided_p_values(row, -margin, DIFFERENCE)[0] <= alpha for row in rows]
     return float(np.average(passed, weights=times))

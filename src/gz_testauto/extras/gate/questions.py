@@ -203,7 +203,7 @@ class _Question:
             if known and not passed and not failed:
                 more = max(min(known) - len(values), 1)
         verdict = Verdict.PASSED if passed else Verdict.UNDECIDED
-        step = -1 if self.sign < 0.0 else 1
+        step = -1 if self.sign < 0.0 else 1  # the sign of negated values exchanges the bounds
         low, high = (_signed(self.sign, end) for end in ends[::step])
         first, second = errors[::step]
         return QuestionVerdict(

@@ -86,8 +86,11 @@ def evaluate_results(
 
 
 def evaluate_gate(directory: Path, options: GateOptions) -> GateEvaluation:
-    """Raise ``SpecError`` if no question is defined or a planner is unknown. Raise ``ResultsError``
-    if a directory contains no results, or if the campaigns are not comparable."""
+    """Evaluate the questions about the campaign in ``directory``.
+
+    Raise ``SpecError`` if no question is defined or a planner is unknown, and ``ResultsError`` if a
+    directory contains no results, or if the campaigns are not comparable.
+    """
     options = _complete(options)
     campaign = _load(directory, "new")
     if options.worlds is not None and options.worlds > len(campaign.results.worlds):
@@ -155,10 +158,9 @@ def _require_fixed_worlds(gate: GateEvaluation, results: CampaignResults) -> Non
 
 
 def _load(directory: Path, label: str) -> LoadedCampaign:
-    """Raise ``ResultsError`` if the trials were selected, since they do not represent all
-    worlds."""
+    """Read a results directory. Raise ``ResultsError`` if its trials were selected."""
     campaign = load_campaign(directory, label)
-    if campaign.results.selection:
+    if campaign.results.selection:  # these do not represent all worlds
         raise ResultsError(
             f"{directory}: contains only {campaign.results.selection}, which do not represent all "
             "worlds, so a gate cannot be evaluated; run the complete campaign first"

@@ -92,7 +92,7 @@ class TrialTable:
 
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
-    """Raise ``ResultsError`` with the path and line if the table is invalid."""
+    """Read a table of trials. Raise ``ResultsError`` with the path and line if it is invalid."""
     header, lines = _lines(path, columns)
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
@@ -155,7 +155,7 @@ class _Reader:
         self.copies: List[int] = []
 
     def row(self, number: int, cells: Sequence[str]) -> TrialRow:
-        """Raise ``ResultsError`` for an invalid cell of line ``number``."""
+        """Return the trial in line ``number``. Raise ``ResultsError`` for an invalid cell."""
         where = f"{self._path}:{number}"
         if len(cells) != len(self._header):
             raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")

@@ -53,7 +53,7 @@ class Demonstrations:
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Raise ``SpecError`` for a file that cannot be read."""
+        """Read a file. Raise ``SpecError`` if it cannot be read."""
         try:
             arrays = read_arrays(path, MOST_UNPACKED_BYTES)
             return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})

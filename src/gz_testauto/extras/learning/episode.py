@@ -62,8 +62,7 @@ class PreparedEnvironment:
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
         """Return ``environment`` if it is already prepared, or prepare the environment in this YAML
-        file. Generated worlds are stored in the folder ``worlds``; the default is a folder next to
-        the file, with the name of the file."""
+        file. The default of ``worlds``, the folder of generated worlds, is next to the file."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -98,6 +97,7 @@ class PreparedEnvironment:
         if curriculum is None:
             return range(count)
         grown = min(1.0, curriculum.share + (1.0 - curriculum.share) * steps / curriculum.steps)
+        # Rounding errors must not add a world.
         return self._from_easy_to_hard[: max(1, math.ceil(grown * count - 1e-9))]
 
     def _sorted(self) -> Sequence[int]:

@@ -109,12 +109,12 @@ def vector_env(
     ``environment`` and ``worlds`` are those of :class:`NavigationEnv`. ``autoreset`` specifies what
     follows the last step of an episode: with ``NextStep`` the next step starts another episode,
     with ``SameStep`` the same step does, and ``Disabled`` waits for
-    ``reset(options={"reset_mask": ...})``. ``options`` are those of ``AsyncVectorEnv``.
+    ``reset(options={"reset_mask": ...})``. ``options`` are those of ``AsyncVectorEnv``. Raise
+    ``SpecError`` for an invalid argument or file.
 
-    Observations are in shared memory, one row for each environment, and a step returns a copy. To
-    get the buffer itself, for example to move it to a GPU, set ``copy=False`` and finish reading
-    the buffer before the next step. ``reset(seed=s)`` seeds environment ``i`` with ``s + i``.
-    Raises ``SpecError`` for an invalid argument or file.
+    Observations are in shared memory, one row for each environment. With ``copy=False``, a step
+    returns this buffer, which must be read before the next step. ``reset(seed=s)`` seeds
+    environment ``i`` with ``s + i``.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be at least 1")

@@ -158,7 +158,7 @@ class LearnersEnv(VecEnv):  # type: ignore[misc]
 
     def _fail(self, error: GzTestautoError) -> None:
         LOGGER.warning("an episode has no result: %s", error)
-        self._runner.close()
+        self._runner.close()  # the next episode starts a new simulator
         self._failures += 1
         if self._failures == MOST_FAILURES:
             raise SimulatorError(

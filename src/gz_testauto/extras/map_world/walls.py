@@ -138,7 +138,7 @@ def find_mission(map_file: MapFile, free: np.ndarray, radius_m: float) -> Option
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
-    padded = np.pad(free, 1)
+    padded = np.pad(free, 1)  # the cells outside of the map are not free
     clear = ndimage.distance_transform_edt(padded)[1:-1, 1:-1] * map_file.resolution_m > radius_m
     areas, count = ndimage.label(clear)
     if not count:

@@ -88,7 +88,7 @@ def formation(center: Pose2D, count: int, reach_m: float, talking: bool) -> List
         offsets = [(0.0, (index - (count - 1) / 2) * apart_m) for index in range(count)]
         positions_m = center.apply(np.array(offsets)).tolist()
         return [Pose2D(x_m, y_m, center.yaw_rad) for x_m, y_m in positions_m]
-    radius_m = apart_m / (2.0 * math.sin(math.pi / count))
+    radius_m = apart_m / (2.0 * math.sin(math.pi / count))  # apart_m is the chord of neighbors
     poses = []
     for index in range(count):
         angle_rad = center.yaw_rad + 2.0 * math.pi * index / count

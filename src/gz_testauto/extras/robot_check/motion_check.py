@@ -61,7 +61,7 @@ def _measured(simulator: Simulator, robot: RobotModel, command: Twist2D) -> Meas
         snapshot = simulation.step(PERIOD_S)
         after = snapshot.models[robot.name].pose
         change_rad = math.remainder(after.yaw_rad - before.yaw_rad, 2 * math.pi)
-        heading_rad = before.yaw_rad + change_rad / 2
+        heading_rad = before.yaw_rad + change_rad / 2  # the mean heading of the step
         x_m, y_m = (after.position[axis] - before.position[axis] for axis in (0, 1))
         traveled_m += x_m * math.cos(heading_rad) + y_m * math.sin(heading_rad)
         turned_rad += change_rad

@@ -64,10 +64,12 @@ class FailureRates:
         self._values = list(outcomes)
         self._failures = np.array([sum(failed) for failed in outcomes.values()])
         self._trials = np.array([len(failed) for failed in outcomes.values()])
+        # Each row is a hypothesis: the values with a failure rate of at least ``rate``.
         levels = np.arange(len(outcomes))
         increasing = levels >= np.arange(len(outcomes) + 1)[:, np.newaxis]
         is_above = np.concatenate([increasing, ~increasing])
         capitals = np.array([_log_capitals(failed, rate) for failed in outcomes.values()])
+        # Trials at different values are independent, so their capitals are multiplied.
         capital = is_above @ capitals[:, 0] + ~is_above @ capitals[:, 1]
         possible = is_above[capital < REJECTED]
         self.is_monotone = bool(len(possible))
@@ -111,6 +113,7 @@ class FailureRates:
             gaps = sorted(zip(inside, inside[1:]), key=lambda gap: gap[0] - gap[1])
             middle = midpoint(*gaps[0]) if gaps else None
             chosen = [] if middle is None else [middle]
+        # One trial at each value in turn, so that all values have a share of the last trials.
         trials = [
             value
             for turn in range(ROUND)
@@ -132,7 +135,7 @@ class FailureRates:
         def pooled(start: int, end: int) -> float:
             return float(failures[start:end].sum() / max(trials[start:end].sum(), 1))
 
-        rates = [
+        rates = [  # the max-min formula of isotonic regression
             max(
                 min(pooled(start, end) for end in range(level + 1, size + 1))
                 for start in range(level + 1)

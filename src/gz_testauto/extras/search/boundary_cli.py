@@ -5,13 +5,12 @@ obstacles. First, 5 trials run at each of 9 values. The others run, 10 at a time
 which the failure rate can be above or below 50 %, or another share (--rate). If there is none, a
 value in the middle of the remaining gap is added. The result is the gap between the values with a
 failure rate that is surely below, and surely above. The failure rate must increase only, or
-decrease only, with the value; no other form is assumed. If it does not, the command states so. It
-stops before the budget if no trial can narrow the gap.
+decrease only, with the value; otherwise, the command reports that it does not. The command stops
+before the budget if no trial can narrow the gap.
 
-All trials are independent, since worlds and random numbers differ at each value. DIR contains an
-ordinary results directory for each value, boundary.json, and the figure boundary.png if matplotlib
-is installed. If the command is interrupted or killed, the same command continues and has the same
-result. A larger --budget adds trials.
+Worlds and random numbers differ at each value, so all trials are independent. DIR contains an
+ordinary results directory for each value, boundary.json, and boundary.png if matplotlib is
+installed. After a stop or a kill, the same command continues. A larger --budget adds trials.
 
 Exit status 0: finished. 1: some trials are invalid. 2: an error; finished trials are stored. 130,
 143: stopped by Ctrl-C, by SIGTERM.

@@ -54,7 +54,8 @@ class FoundTrial:
 
 
 def searched_campaign(spec: CampaignSpec, plan: SearchPlan) -> BuiltinCampaignSpec:
-    """Raise ``SpecError`` if the campaign has no random obstacles, or a stack."""
+    """Return the campaign that a search runs. Raise ``SpecError`` if it has no random obstacles, or
+    a stack."""
     spec = spec.without_stack("search with planners of this package or of plug-ins")
     if spec.worlds.obstacles is None or spec.worlds.base is None:
         raise SpecError(

@@ -57,7 +57,7 @@ class StoredAnswer(NamedTuple):
     where: str
 
     def parse(self, shape: Type[Shape]) -> Shape:
-        """Raise ``ResultsError`` if the answer is damaged."""
+        """Return the answer as ``shape``. Raise ``ResultsError`` if it is damaged."""
         return parse_entry(shape, _line(self.answer), self.where, ResultsError, REMEDY)
 
 
@@ -71,8 +71,8 @@ class StoredJournal(NamedTuple):
 
 
 def read_journal(path: Path) -> Optional[StoredJournal]:
-    """Return None if the file does not exist or has no complete line. Raise ``ResultsError`` with
-    the line that is damaged."""
+    """Return a journal, or None if the file does not exist or has no complete line. Raise
+    ``ResultsError`` with the line that is damaged."""
     if not os.path.exists(path):
         return None
     content = read_input(path, ResultsError)
@@ -119,7 +119,7 @@ class Journal:
         return None if stored is None else stored.parse(shape)
 
     def add(self, key: str, answer: Mapping[str, Any]) -> None:
-        """Store an answer on the disk."""
+        """Store an answer, and write it to the disk."""
         self._answers[key] = StoredAnswer(answer, str(self.path))
         with disk_errors(self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)

@@ -34,7 +34,7 @@ STEP = "step_s"
 
 
 class Perturbation:
-    """A function of a trial and a number: the result of the repeat with this number.
+    """A function of a trial and a number, from 0: the result of the repeat with this number.
 
     The changes depend only on the random numbers of the trial and on the number. The simulators run
     until :meth:`close`. Raises ``SpecError`` for a campaign with a stack.
@@ -51,7 +51,7 @@ class Perturbation:
                 at_exit.callback(runner.close)
 
     def run(self, trial: Trial, number: int) -> Optional[MeasuredTrial]:
-        """Return the result of a repeat, counted from 0, or None if its scene is invalid."""
+        """Return the result of a repeat, or None if its scene is invalid."""
         random = seeds.child_generator(trial.numbers.seed, seeds.PERTURBATION, number)
         if self._world is None or self._world[0] != trial.world.sha256:
             self._world = trial.world.sha256, EditedWorld(trial.world.path, self._pattern)

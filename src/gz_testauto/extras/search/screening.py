@@ -34,8 +34,8 @@ class SearchPlan:
 
     @classmethod
     def of_budget(cls, budget: int, planners: int, strategy: str) -> "SearchPlan":
-        """Raise ``SpecError`` if ``budget`` simulations are too few for a plain and a screened
-        world."""
+        """Return the plan for at most ``budget`` simulations. Raise ``SpecError`` if these are too
+        few for a plain and a screened world."""
         worlds = budget // planners
         least = 1 if strategy == RANDOM else 2
         if worlds < least:

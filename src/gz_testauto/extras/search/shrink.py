@@ -207,7 +207,7 @@ class RepeatableFailureTest(FailureTest):
         self._runner, self._failed = runner, failed
 
     def trial(self, candidate: Candidate) -> MeasuredTrial:
-        """Raise the errors of :meth:`TrialRunner.run`."""
+        """Run the trial of a candidate. Raise the errors of :meth:`TrialRunner.run`."""
         record = self._runner.record(self.content(candidate))
         return self._runner.execute(candidate.trial(self._failed, record))
 

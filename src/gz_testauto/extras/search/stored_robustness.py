@@ -63,7 +63,8 @@ def read_counts(directory: Path, results: CampaignResults) -> Dict[int, RepeatCo
 
 
 def section(directory: Path, results: CampaignResults) -> Optional[Section]:
-    """Return None if no trial was repeated. Raise ``ResultsError`` if a file is damaged."""
+    """Return the section, or None if no trial was repeated. Raise ``ResultsError`` if a file is
+    damaged."""
     counts = read_counts(directory, results)
     if not counts:
         return None

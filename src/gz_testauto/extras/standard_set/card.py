@@ -215,7 +215,7 @@ def card_bytes(card: ScoreCard, standard: StandardSet) -> bytes:
     content = _as_json(card)
     classes = content.pop("classes")
     head = json.dumps({"id": card.id_of(standard), **content}, indent=1, ensure_ascii=False)
-    return (
+    return (  # the head without its closing brace
         head[:-2] + ',\n "classes": {\n' + ",\n".join(_class_lines(classes)) + "\n }\n}\n"
     ).encode()
 
@@ -233,8 +233,8 @@ def _class_lines(classes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read_card(path: Path, standard: StandardSet) -> ScoreCard:
-    """Raise ``ResultsError`` if the file is not a card, is damaged, or is a card of another version
-    of the set."""
+    """Read a card. Raise ``ResultsError`` if the file is not a card, is damaged, or is a card of
+    another version of the set."""
     content = read_json_object(path, ResultsError)
     if "set_version" not in content or "id" not in content:
         raise ResultsError(
@@ -265,7 +265,8 @@ def card_of(
     count: Optional[int],
     about: Mapping[str, Any],
 ) -> ScoreCard:
-    """Raise ``ResultsError`` if the campaigns have different versions of software."""
+    """Return the card of a planner. Raise ``ResultsError`` if the campaigns of its classes have
+    different versions of software."""
     versions: Dict[str, str] = {}
     first = ""
     for name, run in runs.items():

@@ -242,7 +242,8 @@ def _verify(arguments: argparse.Namespace, stop: StopSignals) -> Optional[int]:
 
 
 def _planner(arguments: argparse.Namespace, identity: PlannerIdentity) -> BuiltinPlannerSpec:
-    """Raise ``ResultsError`` if the card does not contain the files of the planner's parameters."""
+    """Return the planner of the card. Raise ``ResultsError`` if the card does not contain the files
+    of its parameters."""
     planners = read_planners(arguments.planners)
     for text, planner in zip(arguments.planners, planners):
         if planner.name != identity.name:

@@ -1,8 +1,8 @@
 """Read and write behavior trees in the XML format of BehaviorTree.CPP 4.
 
 Composites and decorators have the names and semantics of BehaviorTree.CPP; ``RandomSequence`` and
-``RandomSelector`` are additional. The caller provides the leaves by their ID: ``<GoTo
-x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated times in ms.
+``RandomSelector`` are additional. The caller provides the leaves by their ID:
+``<GoTo x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equivalent. Times are simulated in ms.
 Ports with ``{...}`` and scripts are rejected, since blackboards are not supported.
 """
 

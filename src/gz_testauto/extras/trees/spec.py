@@ -22,7 +22,8 @@ class TreeSpec(PlacedActorSpec):
     """The XML file of the behavior tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """Raise ``MissingDependencyError`` if py_trees 2.2 or later is not installed."""
+        """Return the actor and its start. Raise ``MissingDependencyError`` if py_trees 2.2 or later
+        is not installed."""
         _require_py_trees()
         from gz_testauto.extras.trees.actor import TreeActor  # requires py_trees
 

@@ -136,8 +136,11 @@ class Parameter:
 def parameters_to_tune(
     space: SpaceSpec, entry: PlannerSpec, spec: CampaignSpec
 ) -> Tuple[Parameter, ...]:
-    """Raise ``SpecError`` with the file and line if a parameter or launch argument is unknown, a
-    limit is not allowed, or a parameter has no range and no declared limits."""
+    """Return the parameters of the planner ``entry`` that ``space`` contains.
+
+    Raise ``SpecError`` with the file and line if a parameter or launch argument is unknown, a limit
+    is not allowed, or a parameter has no range and no declared limits.
+    """
     parameters = []
     for name, parameter_spec in space.parameters.items():
         with space.locating("parameters", "parameters"):

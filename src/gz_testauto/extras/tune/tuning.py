@@ -89,7 +89,7 @@ class Tuning:
 
 
 def plan_of(spec: CampaignSpec, budget: int, worlds: int) -> RacePlan:
-    """Raise ``SpecError`` if the budget is too small."""
+    """Return the plan of the race. Raise ``SpecError`` if the budget is too small."""
     least = least_plan(worlds)
     needed = least.trials * spec.repetitions
     if budget < needed:

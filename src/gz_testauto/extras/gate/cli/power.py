@@ -171,7 +171,6 @@ def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
 
 
 def _percent(chance: float) -> str:
-    """Return a probability as text."""
     if chance > 0.99:  # never 100 %, since an estimate is not certain
         return "more than 99 %"
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"

@@ -77,7 +77,7 @@ def write_policy(path: Path, policy: NetworkPolicy, card: PolicyCard) -> None:
 
 
 def read_card(path: Path) -> PolicyCard:
-    """Raise ``SpecError`` for a file that is missing or damaged."""
+    """Read only the card of a policy. Raise ``SpecError`` for a file that is missing or damaged."""
     if not path.exists():
         raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
@@ -95,8 +95,8 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """Raise ``SpecError`` for a file that is missing, damaged or does not match its card, and
-    ``MissingDependencyError`` if a library for its format is missing."""
+    """Read a policy and its card. Raise ``SpecError`` for a file that is missing, damaged or does
+    not match its card, and ``MissingDependencyError`` if a library for its format is missing."""
     card = read_card(path)
     size = ObservationEncoder(card.terms).size
     if path.suffix == OWN:

@@ -53,17 +53,16 @@ class SafetyFilterSpec(Spec):
 
 
 class SafetyFilter:
-    """A filter of the commands of one robot.
+    """A filter of the commands of one robot (``docs/learning.md``).
 
     A command is safe if the outline of the robot, on the arc of the command, can stop before it is
-    within the margin of a point. Without a scan, all commands are safe.
+    within the margin of a point. Without a scan, all commands are safe. A command leads to an exit
+    if the robot, on the rest of its arc, reaches a place where it can turn in place.
 
-    A command leads to an exit if the robot, on the rest of its arc, reaches a place where it can
-    turn in place. A command that is unsafe or leads to no exit is replaced by the nearest safe
-    command of the dynamic window that leads to an exit. If there is none, a moving robot brakes as
-    much as it can, and a standing robot receives the nearest safe command. If the replacement has
-    no forward speed, the robot turns in place until the path ahead is free. A robot with car-like
-    steering cannot turn in place, so its commands only have to be safe.
+    A command that is unsafe or leads to no exit is replaced by the nearest safe command of the
+    dynamic window that leads to an exit. If there is none, a moving robot brakes as much as it can,
+    and a standing robot receives the nearest safe command. If the replacement has no forward speed,
+    the robot turns in place until the path ahead is free.
     """
 
     def __init__(self, spec: SafetyFilterSpec) -> None:
