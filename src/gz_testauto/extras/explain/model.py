@@ -1,8 +1,8 @@
 """The logistic regression of failure on features, and what it requires of the data.
 
 All requested features are in one model: none is selected by its result, which would make intervals
-too narrow. Each feature is divided by its standard deviation over the trials, so its odds ratio is
-that of one standard deviation. Several planners have one intercept each and common coefficients.
+too narrow. Each odds ratio is that of one standard deviation over the trials. Several planners have
+one intercept each and common coefficients.
 
 The interval of a coefficient is that of the profile likelihood, wherever its deviance is at most
 the quantile of a squared t distribution, whose degrees of freedom are the number of worlds minus
@@ -10,12 +10,7 @@ that of coefficients. The deviance is divided by the ratio of the variance over 
 (:mod:`gz_testauto.analysis.logistic`) to that of the likelihood, if it is above 1: R. E. Chandler
 and S. Bate, Biometrika 94 (2007) 167–183. The likelihood without a penalty underestimates the upper
 end of no effect, and Firth's penalized one (G. Heinze and M. Schemper, Statistics in Medicine 21
-(2002) 2409–2419) the lower end of none; the stated interval contains both. p-values belong to the
-same deviances, and are adjusted over all features by Holm's method.
-
-A note states where one odds ratio does not describe a feature: products of the feature and the
-planners, or its square, have an effect by the likelihood-ratio test and by Wald's, with the same
-correction.
+(2002) 2409–2419) the lower end of none; the stated interval contains both.
 """
 
 import math
@@ -261,8 +256,8 @@ def _separation_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
 
 
 def _misfit_notes(design: np.ndarray, table: FeatureTable) -> List[str]:
-    """Return a note for each feature whose effect differs between the planners, or whose square has
-    an effect."""
+    """Return a note for each feature that one odds ratio does not describe: its effect differs
+    between the planners, or its square has an effect."""
     planner_columns = _intercepts(table)[:, 1:]
     texts: List[str] = []
     p_values: List[float] = []

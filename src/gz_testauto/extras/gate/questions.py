@@ -79,11 +79,11 @@ class QuestionVerdict:
     ``baseline`` is empty for a required rate. ``value`` is the estimate, ``low`` and ``high`` are
     its one-sided bounds with the confidence ``levels``, in the unit of the metric (rates for
     success). A difference is the planner's value minus the baseline's. ``more_worlds`` estimates
-    how many more worlds like the present ones are needed; it is None if no number is sufficient.
+    how many more worlds like the present ones are needed, or is None if no number is sufficient.
     ``lost`` are the worlds in which the planner is worse than its baseline (for a required rate: in
     which it fails), and ``won`` those in which it is better. ``failed`` are the worlds without a
     value because one of the two planners never reached the goal. ``fixed`` is true if the verdict
-    is valid only for a number of worlds that was declared.
+    is valid only for the declared number of worlds.
     """
 
     question: str

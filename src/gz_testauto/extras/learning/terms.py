@@ -1,8 +1,4 @@
-"""The reward of a policy and additional terminations of episodes, which consist of terms.
-
-Packages register terms under ``gz_testauto.rewards`` and ``gz_testauto.terminations``. Their
-parameters are the keyword arguments of the constructor, each with a default value.
-"""
+"""The reward of a policy and additional terminations of episodes, which consist of terms."""
 
 import abc
 import math
@@ -55,7 +51,8 @@ class Transition:
 
 
 class RewardTerm(abc.ABC):
-    """A reward term: a number for each control period, which is multiplied by ``weight``."""
+    """A reward term: a number for each control period, which is multiplied by ``weight``. Its
+    parameters are the keyword arguments of the constructor, each with a default value."""
 
     def __init__(self, weight: float = 1.0) -> None:
         self.weight = weight

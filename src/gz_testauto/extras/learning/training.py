@@ -1,9 +1,4 @@
-"""Training of a policy by PPO of Stable-Baselines3 (pip extra ``train``).
-
-The random numbers of an iteration depend only on the seed and its number, and its first episode
-starts with it. The state between two iterations is therefore only the network with its optimizer
-(``checkpoint.pt``), and a continued training has the same policy.
-"""
+"""Training of a policy by PPO of Stable-Baselines3 (pip extra ``train``)."""
 
 import collections
 import io
@@ -249,6 +244,9 @@ class Training:
         try:
             for number in range(self.finished, self.iterations):
                 environment.steps = number * self._periods
+                # The first episode of an iteration starts with it, and its random numbers depend
+                # only on the seed and its number. So the checkpoint, the network with its
+                # optimizer, is the complete state, and a continued training has the same policy.
                 model.set_random_seed(_drawn_seed(self._seed, ITERATION, number))
                 model.learn(self._periods)
                 rewards = environment.rewards

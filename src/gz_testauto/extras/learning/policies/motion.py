@@ -1,7 +1,7 @@
 """Velocities of moving objects, estimated from successive scans.
 
-The center of each small segment of a scan is tracked. Only scans and poses of the robot are used,
-so a policy with these velocities has the same input as a planner that receives only the scan.
+Only scans and poses of the robot are used, so a policy with these velocities has the same input as
+a planner that receives only the scan.
 """
 
 import math
@@ -38,7 +38,8 @@ FASTEST_MPS = 3.0
 
 
 class ScanMotion:
-    """An estimator of the velocities of scan points."""
+    """An estimator of the velocities of scan points, which tracks the center of each small
+    segment."""
 
     def __init__(self) -> None:
         self._tracks: List[_Track] = []

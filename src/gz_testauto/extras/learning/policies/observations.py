@@ -57,9 +57,7 @@ class LidarSectors(ObservationTerm):
     The proximity is 1 at the robot's footprint, and 0 at a distance of ``range_m`` from it and
     beyond. The sectors cover the angle ``field_rad`` around the robot's origin, with straight ahead
     in the middle, and are counted counter-clockwise. Each point of a moving object also counts at
-    its predicted positions after the times ``ahead_s``
-    (:mod:`~gz_testauto.extras.learning.policies.motion`), relative to the current pose of the
-    robot.
+    its predicted positions after the times ``ahead_s``, relative to the current pose of the robot.
     """
 
     def __init__(

@@ -1,10 +1,9 @@
 """A learned policy as a planner, and the conversion between policy and robot.
 
-A policy returns an action of two numbers: forward speed and yaw rate, each from -1 to 1. The
-forward speed ranges from rest, or from the largest reverse speed if the robot can reverse, to the
-largest speed. A positive yaw rate turns left. Both are limited to the change of speed that the
-robot can execute within one control period. A safety filter (:mod:`~.safety`) can replace the
-resulting command.
+An action is forward speed and yaw rate, each from -1 to 1. The smallest forward speed is rest, or
+the largest reverse speed if the robot can reverse. A positive yaw rate turns left. Both are limited
+to the change of speed that the robot can execute within one control period. A safety filter
+(:mod:`~.safety`) can replace the resulting command.
 """
 
 import hashlib
