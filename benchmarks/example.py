@@ -32,7 +32,7 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
-def print_figures(figures, as_json):
+def print_figures(figures, as_json=False):
     """Print one value per line, or all values as JSON."""
     if as_json:
         print(json.dumps(figures, indent=2))

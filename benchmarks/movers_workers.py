@@ -1,15 +1,13 @@
-#!/usr/bin/env python3
 """Compare the results of campaigns with actors or sensors on several workers, and after SIGKILL.
 
     python3 benchmarks/movers_workers.py [--simulator gazebo] [--cases head_on,pile_up_20]
         [--worlds N] [--seconds S] [--workers 1,2,4]
 
 Each campaign has actors that meet, DynaBARN's obstacles, walkers, people in groups, or all kinds of
-sensors with noise and delays. It runs with 1, 2, 4 workers. Then it runs with 2 workers, all of its
-processes receive SIGKILL after two trials, and the campaign is continued. Prints for each case the
-number of trials, the outcomes, the longest time for which actors overlapped, and how many of the
-results have the same bits: outcomes and arrays of all recordings, except wall times. The case
-``same_start`` must be rejected. With ``--seconds``, trials end after S seconds of simulated time.
+sensors with noise and delays. It runs with each number of workers. Then it runs with 2 workers, all
+of its processes receive SIGKILL after two trials, and the campaign is continued. The outcomes and
+the arrays of all recordings, except wall times, must have the same bits. The case ``same_start``
+must be rejected. With ``--seconds``, trials end after S seconds of simulated time.
 """
 
 import argparse
@@ -26,13 +24,12 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from dynabarn import campaign as dynabarn
+from example import ROOT, numbers
 from same_bits import DESCRIPTIONS, WALL
 
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 
-ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT_S = 900.0
 REJECTED = "overlap at the start"
 
@@ -70,26 +67,59 @@ MEETINGS = {
 
 def campaigns(worlds):
     """Return the campaign of each case as data."""
-    medium = dynabarn("medium", 60, worlds, "embedded", ["fgm", "dki_sst"])
-    found = {
-        name: {**medium, "name": name, "planners": ["fgm"], "actors": actors}
+    dynabarn = create_dynabarn(worlds)
+    meetings = {
+        name: {**dynabarn, "name": name, "planners": ["fgm"], "actors": actors}
         for name, actors in MEETINGS.items()
     }
-    found["dynabarn"] = medium
+    return {
+        **meetings,
+        "dynabarn": dynabarn,
+        "walkers": create_walkers(worlds),
+        "people": create_people(worlds),
+        "sensors": create_sensors(worlds),
+    }
+
+
+def create_dynabarn(worlds):
+    """Return a campaign with cylinders of 1 m on random polynomials, as in DynaBARN."""
+    names = [f"medium_{number:02d}" for number in range(worlds)]
+    actors = {"count": 10, "order": [1, 3], "mean_speed_mps": [0.5, 1.0]}
+    return {
+        "name": "dynabarn_medium",
+        "seed": 60,
+        "simulator": "embedded",
+        "worlds": {
+            "directory": str(ROOT / "worlds"),
+            "files": [{"file": "plain.world", "name": name} for name in names],
+        },
+        "robot": {
+            "model": str(ROOT / "models" / "jackal_sized" / "model.sdf"),
+            "start": {"x_m": -11.0, "y_m": 0.0},
+            "max_linear_mps": 1.5,
+            "max_angular_radps": 2.0,
+            "max_linear_accel_mps2": 2.0,
+        },
+        "goal": {"x_m": 11.0, "y_m": 0.0},
+        "planners": ["fgm", "dki_sst"],
+        "tracking": {"prediction": "constant_velocity"},
+        "limits": {"timeout_s": 90.0},
+        "actors": [{"name": "mover", "behavior": "polynomial", **actors}],
+    }
+
+
+def create_walkers(worlds):
     file = ROOT / "config" / "walkers_campaign.yaml"
-    walkers = yaml.safe_load(file.read_text())
-    walkers["worlds"].update(
+    data = yaml.safe_load(file.read_text())
+    data["worlds"].update(
         base=str(ROOT / "worlds" / "arena.world"),
-        obstacles=str(file.parent / walkers["worlds"]["obstacles"]),
+        obstacles=str(file.parent / data["worlds"]["obstacles"]),
         count=worlds,
     )
-    found["walkers"] = walkers
-    found["people"] = people(worlds)
-    found["sensors"] = sensors(worlds)
-    return found
+    return data
 
 
-def sensors(worlds):
+def create_sensors(worlds):
     """Return a campaign with a planner that reads all kinds of sensors, and a merged lidar."""
     data = yaml.safe_load((ROOT / "config" / "sensors_campaign.yaml").read_text())
     data["worlds"].update(base=str(ROOT / "worlds" / "room.world"), count=worlds)
@@ -103,10 +133,8 @@ def sensors(worlds):
     return data
 
 
-def people(worlds):
-    """Return the campaign with twenty people in groups, with one planner and few worlds."""
-    file = ROOT / "config" / "people" / "people_campaign.yaml"
-    data = yaml.safe_load(file.read_text())
+def create_people(worlds):
+    data = yaml.safe_load((ROOT / "config" / "people" / "people_campaign.yaml").read_text())
     data["worlds"].update(base=str(ROOT / "worlds" / "arena.world"), count=worlds)
     return {**data, "planners": ["fgm_improved"]}
 
@@ -124,7 +152,7 @@ def start(file, out, simulator, workers):
 
 
 def finish(process):
-    """Wait for a campaign. Return its status, and the text on standard error."""
+    """Return the exit status of a campaign, and the text on standard error."""
     try:
         _, errors = process.communicate(timeout=TIMEOUT_S)
     except BaseException:
@@ -134,8 +162,8 @@ def finish(process):
 
 
 def kill_after(process, out, trials):
-    """Kill all processes of a campaign when its results contain the given number of trials. Return
-    whether the campaign was still running."""
+    """Kill all processes of a campaign after this number of trials. Return whether the campaign
+    was still running."""
     deadline_s = time.monotonic() + TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline_s:
         if len(list((out / "trajectories").glob("*.npz"))) >= trials:
@@ -153,7 +181,7 @@ def digest(out):
     sums, outcomes, overlap_s = hashlib.sha256(), collections.Counter(), 0.0
     with ResultStore.read(CampaignDirectory(out)) as store:
         records = store.results().trials
-        for record in sorted(records, key=lambda one: one.trial):
+        for record in sorted(records, key=lambda record: record.trial):
             outcomes[record.outcome.value] += 1
             overlap_s = max(overlap_s, (record.metrics or {}).get("objects_overlap_s") or 0.0)
             sums.update(f"{record.trial} {record.outcome.value} {record.detail}".encode())
@@ -166,47 +194,52 @@ def digest(out):
 
 
 def main():
-    """Run the cases."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulator", default="embedded")
     parser.add_argument("--worlds", type=int, default=4)
     parser.add_argument("--cases", default="")
     parser.add_argument("--seconds", type=float)
-    parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--workers", type=numbers, default=[1, 2, 4])
     options = parser.parse_args()
-    wrong = False
-    known = campaigns(options.worlds)
-    workers = [int(count) for count in options.workers.split(",")]
-    for name in options.cases.split(",") if options.cases else known:
+    cases = campaigns(options.worlds)
+    passed = True
+    for name in options.cases.split(",") if options.cases else cases:
         with tempfile.TemporaryDirectory(prefix="movers-") as scratch:
             file = Path(scratch) / "campaign.yaml"
             if options.seconds:
-                known[name].setdefault("limits", {})["timeout_s"] = options.seconds
-            file.write_text(yaml.safe_dump(known[name]))
-            status, errors = finish(start(file, Path(scratch) / "1", options.simulator, 1))
-            if name == "same_start":
-                rejected = REJECTED in " ".join(errors.split()) and status == 2
-                print(f"{name:12} {'rejected' if rejected else 'NOT REJECTED'}", flush=True)
-                wrong |= not rejected
-                continue
-            folders = [Path(scratch) / str(count) for count in workers]
-            for count, out in list(zip(workers, folders))[1:]:
-                status, errors = finish(start(file, out, options.simulator, count))
-            killed = Path(scratch) / "killed"
-            was_killed = kill_after(start(file, killed, options.simulator, 2), killed, 2)
-            status, errors = finish(start(file, killed, options.simulator, 2))
-            found = [digest(out) for out in (*folders, killed)]
-            sums = [one[0] for one in found]
-            same = sums.count(sums[0])
-            outcomes = ", ".join(f"{key} {number}" for key, number in sorted(found[0][1].items()))
-            print(
-                f"{name:12} {sum(found[0][1].values()):3} trials: {outcomes}; overlap up to "
-                f"{found[0][2]:.1f} s; same bits {same} of {len(sums)}"
-                f"{'' if was_killed else ', but it ended before the kill'}",
-                flush=True,
-            )
-            wrong |= same < len(sums) or not was_killed
-    return int(wrong)
+                cases[name].setdefault("limits", {})["timeout_s"] = options.seconds
+            file.write_text(yaml.safe_dump(cases[name]))
+            check = check_rejection if name == "same_start" else check_bits
+            passed &= check(name, file, options)
+    return int(not passed)
+
+
+def check_rejection(name, file, options):
+    """Return whether a campaign is rejected since its actors overlap at the start."""
+    status, errors = finish(start(file, file.parent / "1", options.simulator, 1))
+    rejected = REJECTED in " ".join(errors.split()) and status == 2
+    print(f"{name:12} {'rejected' if rejected else 'NOT REJECTED'}", flush=True)
+    return rejected
+
+
+def check_bits(name, file, options):
+    """Return whether all results of a campaign have the same bits."""
+    folders = [file.parent / str(count) for count in options.workers]
+    for count, out in zip(options.workers, folders):
+        finish(start(file, out, options.simulator, count))
+    killed = file.parent / "killed"
+    was_killed = kill_after(start(file, killed, options.simulator, 2), killed, 2)
+    finish(start(file, killed, options.simulator, 2))
+    digests, counts, overlaps_s = zip(*map(digest, (*folders, killed)))
+    same = digests.count(digests[0])
+    outcomes = ", ".join(f"{key} {number}" for key, number in sorted(counts[0].items()))
+    print(
+        f"{name:12} {sum(counts[0].values()):3} trials: {outcomes}; overlap up to "
+        f"{overlaps_s[0]:.1f} s; same bits {same} of {len(digests)}"
+        f"{'' if was_killed else ', but it finished before the kill'}",
+        flush=True,
+    )
+    return same == len(digests) and was_killed
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Synthetic recordings of robots on analytic paths, with the exact values of metrics.
 
 The curvature is linear along the path (a line, a circle, a clothoid), and the speed is constant or
-oscillates. Tests and ``benchmarks/metrics_on_paper.py`` compare metrics with the exact values, at
-any speed and sampling rate.
+oscillates. Tests compare metrics with the exact values, at any speed and sampling rate.
 """
 
 import math

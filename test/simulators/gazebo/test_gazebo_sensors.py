@@ -20,7 +20,6 @@ SPHERE = "<sphere><radius>0.5</radius></sphere>"
 
 
 def test_ranges_of_all_sensors_agree_within_a_millimeter(tmp_path):
-    """``benchmarks/sensor_agreement.py`` compares more robots and worlds."""
     world = scenes.write_world(
         tmp_path,
         scenes.model("tilted", "<box><size>1 2 1.5</size></box>", "3 -1 0.7 0.2 0.3 0.4"),
