@@ -77,7 +77,7 @@ def repeat(source: CampaignDirectory, out: Path, count: int) -> int:
             if one.world == old.name:
                 file = f"{name}--{one.planner}--{one.repetition}.npz"
                 if one.trajectory:
-                    (there.trajectories / file).symlink_to(source.trajectories / one.trajectory)
+                    shutil.copy(source.trajectories / one.trajectory, there.trajectories / file)
                 trials.append(
                     dataclasses.replace(
                         one,
