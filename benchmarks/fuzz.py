@@ -4,7 +4,7 @@ Valid worlds, meshes, height maps, robots, models, obstacle specifications, camp
 maps, results directories, tables, recordings, bags, roads, environments, policies and packages are
 damaged by a few edits each, which hypothesis draws from a seed. The groups ``services`` and
 ``services-gazebo`` send requests with extreme values to a running simulator node, which must still
-step after each of them (``service_requests.py``, 100 requests per case). Every case
+step after each of them (``test/ros/service_requests.py``, 100 requests per case). Every case
 runs in a separate process, forked from one that has imported everything, with 20 s of CPU time and
 3 GB of address space in addition to those of the imports. The limit is CPU time, not wall time, so
 that the load of the machine has no influence.

@@ -44,6 +44,7 @@ from gz_testauto.extras.simulator_comparison.terrain.kinds import ImageTerrain
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.road import RoadSpec
 
+sys.path.insert(0, str(ROOT / "test" / "ros"))
 sys.path.insert(0, str(ROOT / "test" / "extras" / "simulator_comparison"))
 from bags import READ, as_bag
 from synthetic import drive

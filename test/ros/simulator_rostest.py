@@ -17,15 +17,13 @@ from gz_testauto.srv import LoadScene, LoadSceneRequest
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan
+from service_requests import check_many_responses
 from std_msgs.msg import ColorRGBA
 from std_srvs.srv import Empty
 
 from gz_testauto import srv as own
 from gz_testauto.base import resources
 from gz_testauto.ros.simulator import interface
-
-sys.path.append(str(resources.share_directory() / "benchmarks"))
-from service_requests import check_many_responses
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"

@@ -13,6 +13,7 @@ from gazebo_msgs import srv as gazebo
 from graph import Heard, assert_registered_as_declared, await_true, require_gazebo, service
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.srv import LoadScene, LoadSceneRequest
+from service_requests import check_many_responses
 from visualization_msgs.msg import MarkerArray
 
 from gz_testauto import srv
@@ -23,9 +24,6 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.multiply import multiply
-
-sys.path.append(str(resources.share_directory() / "benchmarks"))
-from service_requests import check_many_responses
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ARENA = resources.share_directory() / "worlds" / "arena.world"
