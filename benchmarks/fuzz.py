@@ -6,14 +6,9 @@ damaged by a few edits each, which hypothesis draws from a seed. The groups ``se
 ``services-gazebo`` send requests with extreme values to a running simulator node, which must still
 step after each of them (``test/ros/service_requests.py``, 100 requests per case). Every case
 runs in a separate process, forked from one that has imported everything, with 20 s of CPU time and
-3 GB of address space in addition to those of the imports. The limit is CPU time, not wall time, so
-that the load of the machine has no influence.
+3 GB of address space in addition to those of the imports.
 
     python3 benchmarks/fuzz.py [--cases 10000] [--seed 1] [--groups map,report] [--keep DIR]
-                               [--seconds 600 --tally FILE]
-
-To distribute the cases over several runs, use ``--seconds``, which ends a run early, and
-``--tally``, which adds the counts to those in a file. Use another seed for each run.
 
 =========  ======================================================================================
 ok         exit status 0
@@ -31,7 +26,6 @@ exit status is then 1.
 import argparse
 import contextlib
 import io
-import json
 import os
 import resource
 import shutil
@@ -52,8 +46,7 @@ from rich.table import Table
 CPU_S = 20
 WALL_S = 300
 ROUND = 400
-"""Number of cases of one round. A round has cases of all groups, so that a run that ends early has
-cases of each group."""
+"""Number of cases of one round, which has cases of all groups."""
 MEMORY_BYTES = 3 * 2**30
 VERDICTS = ("ok", "refused", "traceback", "hang", "memory", "crash")
 BAD = VERDICTS[2:]
@@ -103,8 +96,8 @@ def run_in_child(call, output):
 
 def wait_for(child, began_s):
     while True:
-        done, status, usage = os.wait4(child, os.WNOHANG)
-        if done:
+        pid, status, usage = os.wait4(child, os.WNOHANG)
+        if pid:
             return status, usage
         if time.monotonic() - began_s > WALL_S:
             os.kill(child, signal.SIGKILL)
@@ -126,23 +119,16 @@ def verdict_of(status, output_text, cpu_s):
     return "ok" if code in (0, 1) else "traceback"
 
 
-class TimeIsUp(BaseException):
-    """Exception that ends the run. Hypothesis does not catch it, since it is not an
-    ``Exception``."""
-
-
 class Tally:
     """Counts of the results of cases, with a directory for the files of cases that failed."""
 
-    def __init__(self, scratch, keep, until_s):
-        self.scratch, self.keep, self.until_s = scratch, keep, until_s
+    def __init__(self, scratch, keep):
+        self.scratch, self.keep = scratch, keep
         self.counts, self.cpu_s, self.memory = Counter(), Counter(), Counter()
         self.slowest, self.cases = Counter(), Counter()
         self.faults = Counter()
 
     def add(self, group, make, edits):
-        if time.monotonic() > self.until_s:
-            raise TimeIsUp
         number = self.cases[group]
         self.cases[group] += 1
         directory = self.scratch / f"{group}-{number:05d}"
@@ -167,22 +153,8 @@ class Tally:
     def total(self):
         return [sum(column) for column in zip(*map(self.of, self.cases))]
 
-    def add_to(self, path):
-        """Add the counts in a file to this tally, and write the sums to the file."""
-        before = json.loads(path.read_text()) if path.exists() else {}
-        for name in ("counts", "cpu_s", "cases", "faults"):
-            getattr(self, name).update(before.get(name, {}))
-        for name in ("memory", "slowest"):
-            mine = getattr(self, name)
-            for group, value in before.get(name, {}).items():
-                mine[group] = max(mine[group], value)
-        names = ("counts", "cpu_s", "cases", "faults", "memory", "slowest")
-        path.write_text(json.dumps({name: getattr(self, name) for name in names}))
-
 
 def run_group(group, cases, seed_, tally):
-    strategy, make = group.edits, group.make
-
     @seed(seed_)
     @settings(
         max_examples=cases,
@@ -191,11 +163,11 @@ def run_group(group, cases, seed_, tally):
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(strategy)
-    def one_case(edits):
-        tally.add(group.name, make, edits)
+    @given(group.edits)
+    def add_case(edits):
+        tally.add(group.name, group.make, edits)
 
-    one_case()
+    add_case()
 
 
 def show(tally, seconds):
@@ -203,23 +175,14 @@ def show(tally, seconds):
     table.add_column("group")
     for heading in ("cases", *VERDICTS, "slowest s CPU", "most MB"):
         table.add_column(heading, justify="right")
-    for group, cases in tally.cases.items():
-        table.add_row(
-            group,
-            str(cases),
-            *map(str, tally.of(group)),
-            f"{tally.slowest[group]:.1f}",
-            f"{tally.memory[group] / 1e6:.0f}",
-        )
-    most = max(tally.memory.values()) / 1e6
-    slowest = max(tally.slowest.values())
-    table.add_row(
-        "all",
-        str(sum(tally.cases.values())),
-        *map(str, tally.total()),
-        f"{slowest:.1f}",
-        f"{most:.0f}",
-    )
+    rows = [
+        (group, cases, tally.of(group), tally.slowest[group], tally.memory[group])
+        for group, cases in tally.cases.items()
+    ]
+    slowest_s, most = max(tally.slowest.values()), max(tally.memory.values())
+    rows.append(("all", sum(tally.cases.values()), tally.total(), slowest_s, most))
+    for group, cases, counts, cpu_s, memory in rows:
+        table.add_row(group, *map(str, (cases, *counts)), f"{cpu_s:.1f}", f"{memory / 1e6:.0f}")
     console = Console(width=110, highlight=False, markup=False)
     console.print(table)
     console.print(f"{seconds:.0f} s, of which {sum(tally.cpu_s.values()):.0f} s CPU in the cases")
@@ -227,7 +190,7 @@ def show(tally, seconds):
         console.print(f"{times} x {fault}")
 
 
-def parsed():
+def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -235,34 +198,25 @@ def parsed():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--groups", default=",".join(group.name for group in ALL_GROUPS))
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
-    parser.add_argument("--seconds", type=float, default=1e9, help="of wall time, then stop")
-    parser.add_argument("--tally", type=Path, help="JSON to which the figures are added")
-    return parser.parse_args()
-
-
-def main():
-    arguments = parsed()
-    chosen = [group for group in ALL_GROUPS if group.name in arguments.groups.split(",")]
-    shares = sum(group.share for group in chosen)
+    arguments = parser.parse_args()
+    groups = [group for group in ALL_GROUPS if group.name in arguments.groups.split(",")]
+    shares = sum(group.share for group in groups)
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gz_testauto_fuzz_") as scratch:
         seeds = Path(scratch) / "seeds"
         write_seeds(seeds)
         write_extra_seeds(seeds)
-        warm_up(seeds, chosen)
-        tally = Tally(Path(scratch), arguments.keep, began_s + arguments.seconds)
+        warm_up(seeds, groups)
+        tally = Tally(Path(scratch), arguments.keep)
         rounds = -(-arguments.cases // ROUND)
-        with contextlib.suppress(TimeIsUp):
-            for turn in range(rounds):
-                for group in chosen:
-                    share = arguments.cases * group.share / shares
-                    cases = round(share * (turn + 1) / rounds) - round(share * turn / rounds)
-                    if cases:
-                        run_group(group, cases, f"{arguments.seed} {turn}", tally)
-                done = dict(zip(VERDICTS, tally.total()))
-                print(f"{sum(tally.cases.values())} cases: {done}", file=sys.stderr, flush=True)
-    if arguments.tally is not None:
-        tally.add_to(arguments.tally)
+        for turn in range(rounds):
+            for group in groups:
+                share = arguments.cases * group.share / shares
+                cases = round(share * (turn + 1) / rounds) - round(share * turn / rounds)
+                if cases:
+                    run_group(group, cases, f"{arguments.seed} {turn}", tally)
+            counts = dict(zip(VERDICTS, tally.total()))
+            print(f"{sum(tally.cases.values())} cases: {counts}", file=sys.stderr, flush=True)
     show(tally, time.monotonic() - began_s)
     return 1 if any(tally.total()[-len(BAD) :]) else 0
 

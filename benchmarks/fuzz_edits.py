@@ -53,8 +53,8 @@ text_edits = st.one_of(
 
 def edited(content, edits):
     """Return the content after the edits."""
-    for kind, where, what in edits:
-        content = _EDITS[kind](content, where, what)
+    for kind, where, parameter in edits:
+        content = _EDITS[kind](content, where, parameter)
     return content
 
 
@@ -91,18 +91,18 @@ def _word(content, where, token):
 
 
 def _replaced(pattern, content, where, text):
-    found = list(re.finditer(pattern, content))
-    if not found:
+    matches = list(re.finditer(pattern, content))
+    if not matches:
         return content
-    chosen = found[int(where * len(found))]
-    return content[: chosen.start()] + text + content[chosen.end() :]
+    match = matches[int(where * len(matches))]
+    return content[: match.start()] + text + content[match.end() :]
 
 
-def _swap(content, where, other):
+def _swap(content, first, second):
     lines = content.splitlines(True)
     if lines:
-        one, two = int(where * len(lines)), int(other * len(lines))
-        lines[one], lines[two] = lines[two], lines[one]
+        i, j = int(first * len(lines)), int(second * len(lines))
+        lines[i], lines[j] = lines[j], lines[i]
     return b"".join(lines)
 
 
@@ -113,8 +113,8 @@ def _lines(content, where, count):
     return b"".join([*lines[:place], *again, *lines[place + (0 if count % 2 else count) :]])
 
 
-def _nest(content, where, what):
-    token, times = what
+def _nest(content, where, nest):
+    token, times = nest
     return _insert(content, where, token * times)
 
 

@@ -1,9 +1,5 @@
 """Further groups of inputs of the fuzzer: those of the extras, packages of ROS, and requests to
-the services of the nodes.
-
-The valid files come from the tests of the extras. A group whose library is not installed is
-omitted.
-"""
+the services of the nodes. The valid files come from the tests of the extras."""
 
 import importlib.util
 import os
@@ -11,24 +7,25 @@ import shutil
 import sys
 
 import numpy as np
-from fuzz_edits import byte_edits, edit_archive, text_edits
+from fuzz_edits import archive_edits, byte_edits, edit_archive
 from fuzz_groups import (
     CAMPAIGN,
+    FOLDER_CAMPAIGN,
     ROOT,
-    TREE,
     Group,
-    _results,
     copied,
     damage,
     damaged_results,
     few,
     guarded,
+    reader,
+    result_edits,
+    run_text,
     verb,
 )
 from hypothesis import strategies as st
 from PIL import Image
 
-from gz_testauto.actors.bodies import read_body
 from gz_testauto.base.registry import Registry
 from gz_testauto.base.ros_packages import ros_packages
 from gz_testauto.extras.learning.demonstrations import Demonstrations
@@ -64,11 +61,6 @@ PACKAGE = """<?xml version="1.0"?>
 <maintainer email="a@example.org">a</maintainer><license>MIT</license>
 <export><gz_testauto planners="gz_testauto.planners.straight:StraightPlanner"/></export></package>
 """
-URDF = """<?xml version="1.0"?>
-<robot name="thing"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
-ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.5 0.4 0.3"/></geometry>
-</collision></link></robot>
-"""
 HEIGHTS = """<?xml version="1.0"?>
 <sdf version="1.6"><world name="default"><model name="hills"><static>1</static><link name="l">
 <collision name="c"><geometry><heightmap><uri>hills.png</uri><size>8 8 1</size><pos>0 0 0</pos>
@@ -82,10 +74,8 @@ def write_extra_seeds(seeds):
     """Write valid input files of the extras into the directory of the core's files."""
     (seeds / "trials.csv").write_text(TABLE)
     (seeds / "environment.yaml").write_text(CAMPAIGN + ENVIRONMENT)
-    (seeds / "walker.xml").write_text(TREE)
     (seeds / "neighbor").mkdir()
     (seeds / "neighbor" / "package.xml").write_text(PACKAGE)
-    (seeds / "thing.urdf").write_text(URDF)
     (seeds / "hills.world").write_text(HEIGHTS)
     hills = np.maximum(0, 40 - 10 * np.hypot(*np.mgrid[-8:9, -8:9])).astype(np.uint8)
     Image.fromarray(hills).save(seeds / "hills.png")
@@ -106,117 +96,62 @@ def write_extra_seeds(seeds):
     Demonstrations(**arrays).write(seeds / "shown.npz")
 
 
+def recording(directory, edits):
+    name, changes = edits
+    copied(directory, "channels")
+    damage(directory / "channels" / name, changes)
+    channels = ("imu", "odometry")
+    files = {channel: str(directory / "channels" / f"{channel}.csv") for channel in channels}
+    spec = RecordingSpec.model_validate({"imu": {}, "odometry": {}, "cases": {"straight": [files]}})
+    return guarded(lambda: read_recordings(spec))
+
+
+def read_bag(path):
+    keys = {name: READ[name] for name in ("imu", "odometry")}
+    read_recordings(RecordingSpec.model_validate({**keys, "cases": {"straight": [str(path)]}}))
+
+
+def read_road(path):
+    text = f"{{opendrive: {path.name}, route: [1.0.-1, 2.0.-1]}}"
+    return parse(text, RoadSpec, path.parent / "campaign.yaml")
+
+
+def read_package(path):
+    os.environ["ROS_PACKAGE_PATH"] = str(path.parents[1])
+    ros_packages()
+    Registry("planner", {}).names()
+
+
+def read_terrain(path):
+    axis = np.linspace(-1.0, 1.0, 9)
+    keys = {"kind": "image", "name": "hills", "image": str(path), "relief_m": 0.5}
+    spec = ImageTerrain.model_validate(keys)
+    return spec.relief(*np.meshgrid(axis, axis), np.random.default_rng(1))
+
+
+def archive(name, read):
+    """Return the function of a group that damages an archive or one of its members."""
+
+    def make(directory, edits):
+        kind, changes = edits
+        copied(directory, name)
+        (edit_archive if kind == "archive" else damage)(directory / name, changes)
+        return guarded(lambda: read(directory / name))
+
+    return make
+
+
 def table(directory, edits):
     copied(directory, "trials.csv")
     damage(directory / "trials.csv", edits)
     return verb("import", directory / "trials.csv", "--out", directory / "out")
 
 
-def recording(directory, edits):
-    name, changes = edits
-    copied(directory, "channels")
-    damage(directory / "channels" / name, changes)
-    files = {channel: str(directory / "channels" / f"{channel}.csv") for channel in
-             ("imu", "odometry")}  # fmt: skip
-    spec = RecordingSpec.model_validate({"imu": {}, "odometry": {}, "cases": {"straight": [files]}})
-    return guarded(lambda: read_recordings(spec))
-
-
-def bag(directory, edits):
-    copied(directory, "drive.bag")
-    damage(directory / "drive.bag", edits)
-    keys = {name: READ[name] for name in ("imu", "odometry")}
-    spec = RecordingSpec.model_validate(
-        {**keys, "cases": {"straight": [str(directory / "drive.bag")]}}
-    )
-    return guarded(lambda: read_recordings(spec))
-
-
-def bench(directory, edits):
-    copied(directory, "bench.yaml")
-    damage(directory / "bench.yaml", edits)
-    return guarded(lambda: load(directory / "bench.yaml", BenchSpec))
-
-
-def road(directory, edits):
-    copied(directory, "town.xodr")
-    damage(directory / "town.xodr", edits)
-    text = "{opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}"
-    return guarded(lambda: parse(text, RoadSpec, directory / "campaign.yaml"))
-
-
-def descriptor(directory, edits):
-    copied(directory, "models.yaml")
-    damage(directory / "models.yaml", edits)
-    return guarded(lambda: load_descriptor(directory / "models.yaml"))
-
-
-def environment(directory, edits):
-    copied(directory, "room.world", "spec.yaml", "environment.yaml")
-    damage(directory / "environment.yaml", edits)
-    return guarded(lambda: load(directory / "environment.yaml", EnvironmentCampaignSpec))
-
-
-def policy(directory, edits):
-    kind, changes = edits
-    copied(directory, "policy.npz")
-    if kind == "archive":
-        edit_archive(directory / "policy.npz", changes)
-    else:
-        damage(directory / "policy.npz", changes)
-    return guarded(lambda: read_policy(directory / "policy.npz"))
-
-
-def demonstrations(directory, edits):
-    kind, changes = edits
-    copied(directory, "shown.npz")
-    if kind == "archive":
-        edit_archive(directory / "shown.npz", changes)
-    else:
-        damage(directory / "shown.npz", changes)
-    return guarded(lambda: Demonstrations.read(directory / "shown.npz"))
-
-
 def height_map(directory, edits):
     """Run a campaign on the height map. The verb map does not read its image: it is ground."""
-    copied(directory, "hills.world", "hills.png")
-    damage(directory / "hills.png", edits)
-    (directory / "worlds").mkdir()
-    for name in ("hills.world", "hills.png"):
-        shutil.move(str(directory / name), str(directory / "worlds"))
-    text = CAMPAIGN.replace("{base: room.world, obstacles: spec.yaml, count: 2}",
-                            "{directory: worlds}")  # fmt: skip
-    (directory / "campaign.yaml").write_text(text)
-    return verb("run", directory / "campaign.yaml", "--out", directory / "out", "--workers", "1",
-                "--planners", "straight")  # fmt: skip
-
-
-def terrain_image(directory, edits):
-    copied(directory, "hills.png")
-    damage(directory / "hills.png", edits)
-    axis = np.linspace(-1.0, 1.0, 9)
-    spec = ImageTerrain.model_validate(
-        {"kind": "image", "name": "hills", "image": str(directory / "hills.png"), "relief_m": 0.5}
-    )
-    return guarded(lambda: spec.relief(*np.meshgrid(axis, axis), np.random.default_rng(1)))
-
-
-def package(directory, edits):
-    copied(directory, "neighbor")
-    damage(directory / "neighbor" / "package.xml", edits)
-
-    def names():
-        os.environ["ROS_PACKAGE_PATH"] = str(directory)
-        ros_packages()
-        Registry("planner", {}).names()
-
-    return guarded(names)
-
-
-def urdf(directory, edits):
-    copied(directory, "thing.urdf")
-    damage(directory / "thing.urdf", edits)
-    return guarded(lambda: read_body(directory / "thing.urdf"))
+    copied(directory, "hills.world", "hills.png", folder="worlds")
+    damage(directory / "worlds" / "hills.png", edits)
+    return run_text(directory, FOLDER_CAMPAIGN)
 
 
 def services(simulator):
@@ -237,9 +172,9 @@ def services(simulator):
 
 
 def compare(directory, edits):
-    one = damaged_results(directory, edits)
-    shutil.copytree(directory.parent / "seeds" / "results", directory / "other", dirs_exist_ok=True)
-    return verb("compare", one, directory / "other")
+    damaged = damaged_results(directory, edits)
+    copied(directory, "results", folder="other")
+    return verb("compare", damaged, directory / "other" / "results")
 
 
 def gate(directory, edits):
@@ -249,28 +184,25 @@ def gate(directory, edits):
 
 _bytes = st.lists(byte_edits, min_size=1, max_size=3)
 _archives = st.one_of(
-    st.tuples(st.just("bytes"), _bytes),
-    st.tuples(
-        st.just("archive"),
-        st.tuples(st.floats(0, 1, exclude_max=True), st.sampled_from((0, 8)),
-                  st.lists(text_edits, max_size=2), st.booleans()),
-    ),
-)  # fmt: skip
+    st.tuples(st.just("bytes"), _bytes), st.tuples(st.just("archive"), archive_edits)
+)
 EXTRA_GROUPS = (
     Group("table", 6, table, few, ([],)),
     Group("recording", 6, recording, st.tuples(st.sampled_from(CHANNELS), few), (("imu.csv", []),)),
-    Group("bag", 6, bag, _bytes, ([],)),
-    Group("bench", 4, bench, few, ([],)),
-    Group("opendrive", 6, road, few, ([],)),
-    Group("descriptor", 3, descriptor, few, ([],)),
-    Group("environment", 4, environment, few, ([],)),
-    Group("policy", 5, policy, _archives, (("bytes", []),)),
-    Group("demonstrations", 3, demonstrations, _archives, (("bytes", []),)),
+    Group("bag", 6, reader("drive.bag", read_bag), _bytes, ([],)),
+    Group("bench", 4, reader("bench.yaml", lambda path: load(path, BenchSpec)), few, ([],)),
+    Group("opendrive", 6, reader("town.xodr", read_road), few, ([],)),
+    Group("descriptor", 3, reader("models.yaml", load_descriptor), few, ([],)),
+    Group("environment", 4, reader("environment.yaml",
+          lambda path: load(path, EnvironmentCampaignSpec), "room.world", "spec.yaml"), few, ([],)),
+    Group("policy", 5, archive("policy.npz", read_policy), _archives, (("bytes", []),)),
+    Group("demonstrations", 3, archive("shown.npz", Demonstrations.read), _archives,
+          (("bytes", []),)),
     Group("height-map", 4, height_map, _bytes, ([],)),
-    Group("terrain", 3, terrain_image, _bytes, ([],)),
-    Group("package.xml", 3, package, few, ([],)),
-    Group("compare", 3, compare, _results, ()),
-    Group("gate", 4, gate, _results, ()),  # undecided without damage
+    Group("terrain", 3, reader("hills.png", read_terrain), _bytes, ([],)),
+    Group("package.xml", 3, reader("neighbor/package.xml", read_package), few, ([],)),
+    Group("compare", 3, compare, result_edits, ()),
+    Group("gate", 4, gate, result_edits, ()),  # undecided without damage
     *(
         Group(name, 0.1, services(simulator), st.integers(0, 2**32), ())
         for name, simulator in (("services", "embedded"), ("services-gazebo", "gazebo"))

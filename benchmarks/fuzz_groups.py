@@ -1,8 +1,5 @@
-"""Groups of inputs of the fuzzer, and the commands that read them.
-
-Creates the valid files in a directory. Each group defines what is copied and edited, and which
-command is called, in this process.
-"""
+"""Groups of inputs of the fuzzer: the valid files, and the commands that read them in this
+process."""
 
 import shutil
 from pathlib import Path
@@ -68,6 +65,9 @@ control_period_s: 0.1
 limits: {timeout_s: 1.0, stuck_window_s: 10.0}
 metrics: {safety_distance_m: 1.0}
 """
+FOLDER_CAMPAIGN = CAMPAIGN.replace(
+    "{base: room.world, obstacles: spec.yaml, count: 2}", "{directory: worlds}"
+)
 ACTORS = """
 actors:
   - {name: walker, behavior: wander, count: 2, region: {rectangle: {x_m: [-3, 3], y_m: [-2, 2]}},
@@ -154,8 +154,7 @@ def write_seeds(seeds):
     (seeds / "thing" / "model.sdf").write_text(MODEL)
     (seeds / "thing" / "model.config").write_text(CONFIG)
     for mesh in MESHES:
-        name = f"{Path(mesh).stem}{Path(mesh).suffix[1:]}.world"
-        (seeds / name).write_text(WORLD.format(thing="thing", mesh=mesh))
+        (seeds / world_of(mesh)).write_text(WORLD.format(thing="thing", mesh=mesh))
     (seeds / "spec.yaml").write_text(SPEC)
     (seeds / "campaign.yaml").write_text(CAMPAIGN)
     (seeds / "start.launch").write_text(LAUNCH)
@@ -164,19 +163,19 @@ def write_seeds(seeds):
     (seeds / "plain.pgm").write_text(f"P2\n# plain\n20 20\n255\n{plain}\n")
     text = (seeds / "binary.yaml").read_text().replace("binary.pgm", "plain.pgm")
     (seeds / "plain.yaml").write_text(text)
-    _must(["multiply", seeds / "room.world", "--spec", seeds / "spec.yaml", "--count", "2",
-           "--out", seeds / "worlds"])  # fmt: skip
-    _must(["run", seeds / "campaign.yaml", "--out", seeds / "results", "--workers", "1"])
+    multiplied = verb("multiply", seeds / "room.world", "--spec", seeds / "spec.yaml", "--count", 2,
+                      "--out", seeds / "worlds")()  # fmt: skip
+    assert multiplied == run(seeds, seeds / "results")() == 0
 
 
-def _must(arguments):
-    status = command.main([str(argument) for argument in arguments])
-    assert status == 0, arguments
+def world_of(mesh):
+    """Return the name of the world with a mesh."""
+    return f"{mesh.replace('.', '')}.world"
 
 
 def warm_up(seeds, groups):
-    """Import all modules and compile functions that are compiled on first use, before the first
-    fork. Raise ``SystemExit`` if a command rejects valid files."""
+    """Import modules and compile functions before the first fork. Raise ``SystemExit`` if a command
+    rejects valid files."""
     scratch = seeds.parent / "warm"
     for group in groups:
         for edits in group.whole:
@@ -207,113 +206,98 @@ def guarded(call) -> Callable[[], int]:
     return run
 
 
-def copied(directory, *names):
+def copied(directory, *names, folder=""):
+    """Copy valid files into the directory of a case, or into a folder of it."""
     seeds = directory.parent / "seeds"
     if not seeds.is_dir():  # while warming up
         seeds = directory.parents[1] / "seeds"
+    (directory / folder).mkdir(exist_ok=True)
     for name in names:
         source = seeds / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, directory / name)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, directory / folder / name)
 
 
 def damage(path, edits):
     path.write_bytes(edited(path.read_bytes(), edits))
 
 
-def map_of(directory, edits):
-    world, changes = edits
+def reader(name, read, *others):
+    """Return the function of a group that damages the file ``name`` and calls ``read`` with its
+    path. The files ``others`` are copied, too."""
+
+    def make(directory, edits):
+        copied(directory, Path(name).parts[0], *others)
+        damage(directory / name, edits)
+        return guarded(lambda: read(directory / name))
+
+    return make
+
+
+def map_world(directory, world, name, edits):
     copied(directory, "thing", *MESHES, world)
-    damage(directory / world, changes)
+    damage(directory / name, edits)
     return verb("map", directory / world, "--resolution", "0.1", "--out", directory / "maps")
 
 
-def mesh(directory, edits):
-    name, changes = edits
-    world = f"{Path(name).stem}{Path(name).suffix[1:]}.world"
-    copied(directory, "thing", name, world)
-    damage(directory / name, changes)
-    return verb("map", directory / world, "--resolution", "0.1", "--out", directory / "maps")
-
-
-def model(directory, edits):
-    name, changes = edits
-    copied(directory, "thing", *MESHES, "partobj.world")
-    damage(directory / "thing" / name, changes)
-    return verb("map", directory / "partobj.world", "--resolution", "0.1", "--out", directory / "m")
-
-
-def multiply_world(directory, edits):
-    world, changes = edits
+def multiply(directory, world, name, edits):
     copied(directory, "thing", *MESHES, "spec.yaml", world)
-    damage(directory / world, changes)
+    damage(directory / name, edits)
     return verb("multiply", directory / world, "--spec", directory / "spec.yaml", "--count", "2",
                 "--out", directory / "out")  # fmt: skip
 
 
-def multiply_spec(directory, edits):
-    copied(directory, "room.world", "spec.yaml")
-    damage(directory / "spec.yaml", edits)
-    return verb("multiply", directory / "room.world", "--spec", directory / "spec.yaml", "--count",
-                "2", "--out", directory / "out")  # fmt: skip
-
-
-def campaign(directory, edits):
-    copied(directory, "room.world", "spec.yaml", "campaign.yaml")
-    damage(directory / "campaign.yaml", edits)
-    return guarded(lambda: _enter(directory / "campaign.yaml", directory / "out"))
-
-
-def actors(directory, edits):
-    name, damaged = edits
-    copied(directory, "room.world", "spec.yaml")
-    (directory / "campaign.yaml").write_text(CAMPAIGN + ACTORS)
-    (directory / "walker.xml").write_text(TREE)
-    damage(directory / name, damaged)
-    return verb("run", directory / "campaign.yaml", "--out", directory / "out", "--workers", "1",
-                "--planners", "straight")  # fmt: skip
-
-
-def _enter(path, out):
+def prepare(path):
     """Execute all steps of the verb ``run`` before the start of a simulator."""
     spec = load(path, CampaignSpec)
     if (spec.worlds.count or 0) > MOST_WORLDS:
         return
-    directory = CampaignDirectory(out)
+    directory = CampaignDirectory(path.parent / "out")
     with directory.locked():
         prepared, store = open_or_create_campaign(spec, directory)
         with store:
-            check_trials(prepared, prepared.trials)
+            check_trials(prepared.bed, prepared.trials)
+
+
+def prepare_text(directory, text):
+    (directory / "campaign.yaml").write_text(text)
+    return guarded(lambda: prepare(directory / "campaign.yaml"))
+
+
+def run_text(directory, text):
+    (directory / "campaign.yaml").write_text(text)
+    return run(directory, directory / "out", "--planners", "straight")
+
+
+def run(directory, out, *options):
+    return verb("run", directory / "campaign.yaml", "--out", out, "--workers", "1", *options)
+
+
+def actors(directory, edits):
+    name, changes = edits
+    copied(directory, "room.world", "spec.yaml")
+    (directory / "campaign.yaml").write_text(CAMPAIGN + ACTORS)
+    (directory / "walker.xml").write_text(TREE)
+    damage(directory / name, changes)
+    return run(directory, directory / "out", "--planners", "straight")
 
 
 def run_world(directory, edits):
-    copied(directory, "thing", *MESHES, "partobj.world")
-    (directory / "worlds").mkdir()
-    shutil.move(str(directory / "partobj.world"), str(directory / "worlds"))
-    for name in ("thing", *MESHES):
-        shutil.move(str(directory / name), str(directory / "worlds"))
+    copied(directory, "thing", *MESHES, "partobj.world", folder="worlds")
     damage(directory / "worlds" / "partobj.world", edits)
-    text = CAMPAIGN.replace("{base: room.world, obstacles: spec.yaml, count: 2}",
-                            "{directory: worlds}")  # fmt: skip
-    (directory / "campaign.yaml").write_text(text)
-    return verb("run", directory / "campaign.yaml", "--out", directory / "out", "--workers", "1",
-                "--planners", "straight")  # fmt: skip
+    return run_text(directory, FOLDER_CAMPAIGN)
 
 
 def robot(directory, edits):
     copied(directory, "room.world", "robot.sdf", "spec.yaml")
     damage(directory / "robot.sdf", edits)
-    text = CAMPAIGN.replace("package://gz_testauto/models/wheelchair/model.sdf", "robot.sdf")
-    (directory / "campaign.yaml").write_text(text)
-    return guarded(lambda: _enter(directory / "campaign.yaml", directory / "out"))
+    model = "package://gz_testauto/models/wheelchair/model.sdf"
+    return prepare_text(directory, CAMPAIGN.replace(model, "robot.sdf"))
 
 
 def worlds_json(directory, edits):
     copied(directory, "worlds")
     damage(directory / "worlds" / "worlds.json", edits)
-    text = CAMPAIGN.replace("{base: room.world, obstacles: spec.yaml, count: 2}",
-                            "{directory: worlds}")  # fmt: skip
-    (directory / "campaign.yaml").write_text(text)
-    return guarded(lambda: _enter(directory / "campaign.yaml", directory / "out"))
+    return prepare_text(directory, FOLDER_CAMPAIGN)
 
 
 def launch(directory, edits):
@@ -340,37 +324,33 @@ def static_map(directory, edits):
 
 
 def damaged_results(directory, edits):
-    kind, what = edits
+    kind, changes = edits
     copied(directory, "results")
     results = directory / "results"
     if kind == "sql":
-        for statement in what:
+        for statement in changes:
             execute(results / "results.sqlite", statement)
     elif kind == "npz":
         for path in sorted((results / "trajectories").glob("*.npz")):
-            edit_archive(path, what)
+            edit_archive(path, changes)
     elif kind == "bytes":
-        name, changes = what
+        name, file_edits = changes
         for path in sorted(results.glob(name)):
-            damage(path, changes)
+            damage(path, file_edits)
     return results
 
 
 def report(directory, edits):
-    edits, how = edits
+    edits, output = edits
     results = damaged_results(directory, edits)
     options = {"csv": ["--csv", "-"], "json": ["--json"], "plots": ["--plots", directory / "p"]}
-    return verb("report", results, *options.get(how, []))
-
-
-def replay(directory, edits):
-    return verb("replay", damaged_results(directory, edits), "0", "straight")
+    return verb("report", results, *options.get(output, []))
 
 
 def resume(directory, edits):
     results = damaged_results(directory, edits)
     copied(directory, "room.world", "spec.yaml", "campaign.yaml")
-    return verb("run", directory / "campaign.yaml", "--out", results, "--workers", "1")
+    return run(directory, results)
 
 
 class Group(NamedTuple):
@@ -386,7 +366,7 @@ class Group(NamedTuple):
 
 few = st.lists(text_edits, min_size=1, max_size=2)
 _worlds = st.sampled_from(("room.world", "partobj.world"))
-_results = st.one_of(
+result_edits = st.one_of(
     st.tuples(st.just("sql"), st.lists(statements, min_size=1, max_size=3)),
     st.tuples(st.just("npz"), archive_edits),
     st.tuples(
@@ -403,15 +383,19 @@ _results = st.one_of(
 )
 _NOTHING = ("none", None)
 GROUPS = (
-    Group("map", 22, map_of, st.tuples(_worlds, few), (("room.world", []), ("partobj.world", []))),
-    Group("mesh", 14, mesh, st.tuples(st.sampled_from(MESHES), few),
-          tuple((name, []) for name in MESHES)),
-    Group("model", 6, model, st.tuples(st.sampled_from(("model.sdf", "model.config")), few),
-          (("model.sdf", []),)),
-    Group("multiply-world", 10, multiply_world, st.tuples(_worlds, few),
-          (("room.world", []), ("partobj.world", []))),
-    Group("multiply-spec", 12, multiply_spec, few, ([],)),
-    Group("campaign", 10, campaign, few, ([],)),
+    Group("map", 22, lambda directory, edits: map_world(directory, edits[0], *edits),
+          st.tuples(_worlds, few), (("room.world", []), ("partobj.world", []))),
+    Group("mesh", 14, lambda directory, edits: map_world(directory, world_of(edits[0]), *edits),
+          st.tuples(st.sampled_from(MESHES), few), tuple((name, []) for name in MESHES)),
+    Group("model", 6, lambda directory, edits: map_world(directory, "partobj.world", *edits),
+          st.tuples(st.sampled_from(("thing/model.sdf", "thing/model.config")), few),
+          (("thing/model.sdf", []),)),
+    Group("multiply-world", 10, lambda directory, edits: multiply(directory, edits[0], *edits),
+          st.tuples(_worlds, few), (("room.world", []), ("partobj.world", []))),
+    Group("multiply-spec", 12,
+          lambda directory, edits: multiply(directory, "room.world", "spec.yaml", edits), few,
+          ([],)),
+    Group("campaign", 10, reader("campaign.yaml", prepare, "room.world", "spec.yaml"), few, ([],)),
     Group("actors", 8, actors, st.tuples(st.sampled_from(("campaign.yaml", "walker.xml")), few),
           (("campaign.yaml", []),)),
     Group("robot", 6, robot, few, ([],)),
@@ -422,9 +406,10 @@ GROUPS = (
           st.tuples(st.sampled_from(("binary", "plain")), st.sampled_from(("yaml", "pgm")), few),
           (("binary", "yaml", []), ("plain", "pgm", []))),
     Group("report", 12, report,
-          st.tuples(_results, st.sampled_from(("table", "table", "csv", "json", "json"))),
+          st.tuples(result_edits, st.sampled_from(("table", "table", "csv", "json", "json"))),
           ((_NOTHING, "table"), (_NOTHING, "csv"), (_NOTHING, "json"))),
-    Group("plots", 1, report, st.tuples(_results, st.just("plots")), ((_NOTHING, "plots"),)),
-    Group("replay", 4, replay, _results, (_NOTHING,)),
-    Group("resume", 3, resume, _results, (_NOTHING,)),
+    Group("plots", 1, report, st.tuples(result_edits, st.just("plots")), ((_NOTHING, "plots"),)),
+    Group("replay", 4, lambda *case: verb("replay", damaged_results(*case), "0", "straight"),
+          result_edits, (_NOTHING,)),
+    Group("resume", 3, resume, result_edits, (_NOTHING,)),
 )  # fmt: skip
