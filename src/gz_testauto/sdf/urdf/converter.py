@@ -3,7 +3,7 @@
 Links that fixed joints connect are merged (their masses, shapes and sensors move to the parent
 link), except for joints with ``preserveFixedJoint`` or ``disableFixedJointLumping``. As in Gazebo,
 a link without mass is not simulated, with all links that it carries. The rules are those of
-sdformat 9 (``parser_urdf.cc``), and ``benchmarks/urdf_conversion.py`` compares both conversions.
+sdformat 9 (``parser_urdf.cc``), and ``test/sdf/urdf`` compares both conversions.
 """
 
 import logging
