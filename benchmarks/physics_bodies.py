@@ -1,8 +1,6 @@
 """Scenes for checks of physics, and checks of single bodies: fall, rolling and sliding.
 
-Slopes are simulated by tilted gravity, never by a tilted floor, so that results do not depend on
-how an engine detects contacts with tilted shapes. Bodies roll without slip, or slide by Coulomb's
-law.
+Slopes are simulated by tilted gravity, so that results do not depend on contacts of tilted shapes.
 """
 
 import math
@@ -28,8 +26,8 @@ FLOOR = """<model name="floor"><static>1</static><link name="link"><collision na
 
 
 class PhysicsResult(NamedTuple):
-    """A measured value and the exact value, in the unit of the check. ``scale`` is the denominator
-    of the deviation if the exact value is 0."""
+    """A measured value and the exact value. ``scale`` is the denominator of the deviation if the
+    exact value is 0."""
 
     value: float
     exact: float
@@ -37,8 +35,7 @@ class PhysicsResult(NamedTuple):
 
 
 def surface(mu: float) -> str:
-    """Return the ``<surface>`` of a collision with the friction coefficient ``mu`` in every
-    direction."""
+    """Return the ``<surface>`` of a collision with this friction coefficient."""
     return f"<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>"
 
 
@@ -111,11 +108,11 @@ def free_fall(loader: PhysicsSceneLoader) -> PhysicsResult:
 def rolling_ball(loader: PhysicsSceneLoader) -> PhysicsResult:
     """Return the acceleration (m/s²) of a ball that rolls down a slope without slip."""
     shape = f"<sphere><radius>{BALL_RADIUS_M}</radius></sphere>"
-    about = 0.4 * BALL_KG * BALL_RADIUS_M**2
-    ball = body("ball", shape, (0.0, 0.0, BALL_RADIUS_M), BALL_KG, (about,) * 3, mu=1.0)
+    moment = 0.4 * BALL_KG * BALL_RADIUS_M**2
+    ball = body("ball", shape, (0.0, 0.0, BALL_RADIUS_M), BALL_KG, (moment,) * 3, mu=1.0)
     simulation = loader.load(ball, gravity=slope(BALL_SLOPE_RAD))
     exact = 5 / 7 * GRAVITY_MPS2 * math.sin(BALL_SLOPE_RAD)
-    return PhysicsResult(_acceleration_mps2(_places_m(simulation, "ball")), exact)
+    return PhysicsResult(_acceleration_mps2(_positions_m(simulation, "ball")), exact)
 
 
 def _with_box(loader: PhysicsSceneLoader, gravity: Vector) -> Simulation:
@@ -124,29 +121,29 @@ def _with_box(loader: PhysicsSceneLoader, gravity: Vector) -> Simulation:
     return loader.load(body("box", shape, (0.0, 0.0, 0.1), 10.0, moments, MU), gravity=gravity)
 
 
-def _places_m(simulation: Simulation, model: str) -> List[float]:
+def _positions_m(simulation: Simulation, model: str) -> List[float]:
     """Return the x coordinates of a model at three equally spaced times."""
     return [float(simulation.step(INTERVAL_S).models[model].pose.position[0]) for _ in range(3)]
 
 
-def _acceleration_mps2(places_m: List[float]) -> float:
-    first, second, third = places_m
+def _acceleration_mps2(positions_m: List[float]) -> float:
+    first, second, third = positions_m
     return (third - 2 * second + first) / INTERVAL_S**2
 
 
 def sliding_box(loader: PhysicsSceneLoader) -> PhysicsResult:
     """Return the acceleration (m/s²) of a box on a slope above the angle of friction."""
     angle = math.atan(MU) + SLOPE_OFFSET_RAD
-    places_m = _places_m(_with_box(loader, slope(angle)), "box")
+    positions_m = _positions_m(_with_box(loader, slope(angle)), "box")
     exact = GRAVITY_MPS2 * (math.sin(angle) - MU * math.cos(angle))
-    return PhysicsResult(_acceleration_mps2(places_m), exact)
+    return PhysicsResult(_acceleration_mps2(positions_m), exact)
 
 
 def sticking_box(loader: PhysicsSceneLoader) -> PhysicsResult:
     """Return the distance (m) that a box creeps in one second on a slope below the angle of
     friction. The scale is the distance of a frictionless box."""
     angle = math.atan(MU) - SLOPE_OFFSET_RAD
-    first, _, third = _places_m(_with_box(loader, slope(angle)), "box")
+    first, _, third = _positions_m(_with_box(loader, slope(angle)), "box")
     return PhysicsResult(third - first, 0.0, GRAVITY_MPS2 * math.sin(angle) / 2)
 
 

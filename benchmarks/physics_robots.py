@@ -37,9 +37,8 @@ ARM_M, ARM_RADPS = 0.5, 2.0
 
 @dataclass(frozen=True)
 class WheelContacts:
-    """Contacts of a robot on level ground: positions of the wheels and of the center of mass (m) in
-    its frame, its mass (kg), and the width of a wheel (m). A wheel touches along a line across the
-    robot, or in one point if the width is 0."""
+    """Contacts of a robot on level ground. A wheel touches along a line across the robot, or in one
+    point if its width is 0."""
 
     wheels_m: Tuple[Tuple[float, float], ...]
     center_m: Tuple[float, float]
@@ -93,12 +92,12 @@ def circle_radius(loader: PhysicsSceneLoader) -> PhysicsResult:
     simulation = loader.load(robot=robot)
     simulation.drive(Twist2D(SPEED_MPS, TURN_RADPS))
     simulation.step(STARTING_S)
-    places = np.array(
+    positions = np.array(
         [simulation.step(PERIOD_S).models[robot.name].pose.position[:2] for _ in range(60)]
     )
     # x² + y² = 2 a x + 2 b y + c
-    system = np.column_stack([2 * places, np.ones(len(places))])
-    (a, b, c), *_ = np.linalg.lstsq(system, (places**2).sum(axis=1), rcond=None)
+    system = np.column_stack([2 * positions, np.ones(len(positions))])
+    (a, b, c), *_ = np.linalg.lstsq(system, (positions**2).sum(axis=1), rcond=None)
     return PhysicsResult(math.sqrt(c + a * a + b * b), SPEED_MPS / TURN_RADPS)
 
 
@@ -127,15 +126,14 @@ def locked_wheels(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def sliding_twist(weight: WheelContacts, command: Twist2D) -> Tuple[float, float, float]:
-    """Return the steady forward and leftward speed (m/s) and yaw rate (rad/s), in its own frame, of
-    a robot whose wheels keep the commanded rates and slide by Coulomb's law.
+    """Return the steady forward and leftward speed (m/s) and yaw rate (rad/s) of a robot whose
+    wheels keep the commanded rates and slide by Coulomb's law.
 
     The motion minimizes the power that is lost to friction (J. C. Alexander, J. H. Maddocks, "On
     the kinematics of wheeled mobile robots", Int. J. of Robotics Research 8(5), 1989). With equal
     loads in points at (±a, ±b) the yaw rate is b²/(a² + b²) of the commanded one. Wheels with a
-    width touch along lines. The distribution of a rigid cylinder's load along its line is not
-    determined; here it is even. With a command of 0.5 rad/s the Husky's yaw rate is 0.2450, with
-    contact on the rims only 0.2409, and with points in the middle 0.2472.
+    width touch along lines with an even load. With a command of 0.5 rad/s the Husky's yaw rate is
+    0.2450, with contact on the rims only 0.2409, and with points in the middle 0.2472.
     """
     nodes, shares = np.polynomial.legendre.leggauss(LINE_POINTS if weight.width_m > 0 else 1)
     x, y = np.array(weight.wheels_m).T[:, :, None]  # of wheels (w, 1); below of points (w, n)
@@ -150,9 +148,8 @@ def sliding_twist(weight: WheelContacts, command: Twist2D) -> Tuple[float, float
 
     start = (command.linear_mps, 0.0, command.angular_radps / 2)
     options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000}
-    found = minimize(power, start, method="Nelder-Mead", options=options)
-    forward, leftward, turn = found.x.tolist()
-    return (forward, leftward, turn)
+    forward, leftward, turn = minimize(power, start, method="Nelder-Mead", options=options).x
+    return (float(forward), float(leftward), float(turn))
 
 
 def _turned_rad(simulation: Simulation, name: str, duration_s: float) -> float:
@@ -180,11 +177,7 @@ def pitch_on_step(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 def _pose_on_step(pitch_rad: float) -> Pose:
     """Return the pose with the rear axle over the floor and the front axle over the step, with a
-    small gap below both.
-
-    The axles are one wheel radius above the ground; the model's origin is below the middle between
-    them. So the middle between the axles is half a step higher than on level ground.
-    """
+    small gap below both. The model's origin is below the middle between the axles."""
     down = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, -pitch_rad, 0.0).apply((0.0, 0.0, -WHEEL_RADIUS_M))
     x, _, z = (float(part) for part in down)
     height_m = WHEEL_RADIUS_M + STEP_M / 2 + SPAWN_GAP_M

@@ -96,7 +96,7 @@ def test_wheel_loads_balance_the_weight_of_a_husky():
 @pytest.mark.parametrize(("at_5_ms", "converged"), [(0.249, True), (0.12, False), (None, None)])
 def test_check_with_different_values_at_two_steps_is_not_converged(at_5_ms, converged):
     outcome = PhysicsCheckResult(
-        "e", "skid_turn", "rad/s", "", 0.001, 0.25, 0.277, other_step_s=0.005, other_value=at_5_ms
+        "e", "skid_turn", "rad/s", 0.001, 0.25, 0.277, other_step_s=0.005, other_value=at_5_ms
     )
     assert outcome.converged is converged
     assert outcome.deviation == pytest.approx(0.25 / 0.277 - 1)
@@ -107,14 +107,9 @@ def test_unsupported_physics_check_is_reported_and_others_are_measured():
         raise SimulatorError("there is no ground here")
 
     checks = [
-        PhysicsCheck("no", "", "m", "", impossible, converges=True),
+        PhysicsCheck("no", "m", "", impossible, converges=True),
         PhysicsCheck(
-            "yes",
-            "",
-            "m",
-            "",
-            lambda loader: PhysicsResult(loader.step_s, 0.0, 2.0),
-            converges=True,
+            "yes", "m", "", lambda loader: PhysicsResult(loader.step_s, 0.0, 2.0), converges=True
         ),
     ]
     refused, measured = check_physics("e", "embedded", {}, checks, (0.002, 0.004))
