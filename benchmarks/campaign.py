@@ -1,12 +1,11 @@
 """Measure the wall time of a whole campaign in Gazebo, compared with a freely running gzserver.
 
-The time includes everything that `gz_testauto run` does between its first line and its table:
-starting and replacing simulators, stepping, planning, recording, computing metrics and writing. For
+The time includes everything that `gz_testauto run` does between its first line and its table. For
 comparison, the same gzserver runs the same worlds, robot and subscribed sensors at an unlimited
-rate without velocity commands (see gazebo_lockstep.py). Both are measured alternately in one run.
-Prints wall time per simulated second of both and their ratio, for each number of workers.
+rate (see gazebo_lockstep.py). Both are measured alternately. Prints wall time per simulated second
+of both and their ratio, for each number of workers.
 
-    python3 benchmarks/campaign.py [--turns 3] [--worlds 4] [--workers 1,2] [--json]
+    python3 benchmarks/campaign.py [--turns 3] [--worlds 4] [--workers 1,2]
 """
 
 import argparse
@@ -54,21 +53,21 @@ def measure(arguments, directory):
             out = Path(directory) / f"{turn}-{workers}"
             wall_s, simulated_s = run_once(spec, workers, out)
             worlds = sorted((out / "worlds").glob("*.world"))
-            chosen = worlds[:: max(1, len(worlds) // FREE_WORLDS)][:FREE_WORLDS]
-            seen = [run_freely(world, robot, FREE_S) for world in chosen]
-            free.extend(seen)
+            sample = worlds[:: max(1, len(worlds) // FREE_WORLDS)][:FREE_WORLDS]
+            free += [run_freely(world, robot, FREE_S) for world in sample]
             locked[workers].append(wall_s / simulated_s)
             print(
                 f"turn {turn}, workers {workers}: {wall_s:.1f} s for {simulated_s:.0f} simulated s",
                 f"({locked[workers][-1]:.4f}), free",
-                *(f"{one:.4f}" for one in seen),
+                *(f"{value:.4f}" for value in free[-len(sample) :]),
                 file=sys.stderr,
             )
     figures = {"turns": arguments.turns, "trials_per_turn": 2 * arguments.worlds}
     figures["free_wall_s_per_simulated_s"] = round(statistics.median(free), 4)
-    for workers, seen in locked.items():
-        figures[f"campaign_wall_s_per_simulated_s_{workers}"] = round(statistics.median(seen), 4)
-        figures[f"ratio_{workers}"] = round(statistics.median(seen) / statistics.median(free), 3)
+    for workers, values in locked.items():
+        median = statistics.median(values)
+        figures[f"campaign_wall_s_per_simulated_s_{workers}"] = round(median, 4)
+        figures[f"ratio_{workers}"] = round(median / statistics.median(free), 3)
     return figures
 
 
@@ -77,11 +76,9 @@ def main():
     parser.add_argument("--turns", type=int, default=3, help="turns of each kind (default 3)")
     parser.add_argument("--worlds", type=int, default=4, help="worlds per turn (default 4)")
     parser.add_argument("--workers", type=numbers, default=[1, 2], help="numbers (default 1,2)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        figures = measure(arguments, directory)
-    print_figures(figures, arguments.json)
+        print_figures(measure(arguments, directory))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""The example campaign, and functions that print results, for the other benchmarks."""
+"""The campaigns of the other benchmarks, and functions that print results."""
 
-import json
 from pathlib import Path
 
-import shapely
+import yaml
 
 from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.spec.campaign import CampaignSpec
@@ -13,18 +12,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def example_campaign(simulator, worlds, seed):
-    """Return the example campaign for a simulator with ``count`` worlds of another seed."""
+    """Return the example campaign for a simulator with this number of worlds."""
     spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
     source = spec.worlds.model_copy(update={"count": worlds})
     return spec.model_copy(update={"worlds": source, "seed": seed})
 
 
-def obstacle_outlines(shapes, robot):
-    """Return the outlines of the shapes that obstruct a robot on the ground."""
-    low, high = robot.height_m
-    return shapely.union_all(
-        [shape.footprint(max(low, 0.0) + 0.03, high) for shape in shapes if not shape.is_ground]
-    )
+def write_smoke_campaign(folder, worlds, timeout_s=30.0, max_attempts=3):
+    """Write the smoke campaign with this number of worlds and limits, and return its path."""
+    data = yaml.safe_load((ROOT / "config" / "smoke_campaign.yaml").read_text())
+    data["worlds"].update(base=str(ROOT / "worlds" / "room.world"), count=worlds)
+    data["limits"].update(timeout_s=timeout_s, max_attempts=max_attempts)
+    path = folder / "campaign.yaml"
+    path.write_text(yaml.safe_dump(data))
+    return path
 
 
 def numbers(text):
@@ -32,10 +33,7 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
-def print_figures(figures, as_json=False):
-    """Print one value per line, or all values as JSON."""
-    if as_json:
-        print(json.dumps(figures, indent=2))
-        return
+def print_figures(figures):
+    """Print one value per line."""
     for name, value in figures.items():
         print(f"{name:44} {value}")

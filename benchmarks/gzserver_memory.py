@@ -1,9 +1,8 @@
 """Measure the memory of gzserver over the trials of a campaign.
 
 Gazebo 11 keeps a part of each robot that it deletes, so that gzserver grows with each trial. The
-simulator replaces the server after ``trials_per_server`` trials (25). Runs short trials, samples
-the resident memory of gzserver, and prints the largest value. The exit status
-is 1 if the largest value exceeds ``--most-mb``.
+simulator replaces the server after ``trials_per_server`` trials (25). Runs short trials, and prints
+the largest resident memory of gzserver. The exit status is 1 if it exceeds ``--most-mb``.
 
     python3 benchmarks/gzserver_memory.py [--worlds 30] [--most-mb 1500]
 """
@@ -17,23 +16,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from example import ROOT
-
-MARK = "GZ_TESTAUTO_MEMORY"
+from example import write_smoke_campaign
+from kill_storm import MARK, marked
 
 
 def server_memory_mb(mark):
     """Return the resident memory (MB) of each gzserver with ``mark`` in its environment."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            marked = f"{MARK}={mark}".encode() in (folder / "environ").read_bytes()
-            parts = (folder / "cmdline").read_bytes().split(b"\0")
-            is_server = any(part.rpartition(b"/")[2].startswith(b"gzserver") for part in parts)
-            if marked and is_server and not parts[0].endswith((b"/sh", b"python3")):
-                pages = int((folder / "statm").read_text().split()[1])
-                found[int(folder.name)] = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return found
+    memory_mb = {}
+    for pid, command in marked(mark).items():
+        program, *words = command.split()
+        is_server = any(Path(word).name.startswith("gzserver") for word in (program, *words))
+        if is_server and not program.endswith(("/sh", "python3")):
+            with contextlib.suppress(OSError):
+                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                memory_mb[pid] = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return memory_mb
 
 
 def main():
@@ -42,11 +39,7 @@ def main():
     parser.add_argument("--most-mb", type=float, default=1500.0, help="largest allowed memory")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        text = (ROOT / "config" / "smoke_campaign.yaml").read_text()
-        text = text.replace("\n  count: 2\n", f"\n  count: {arguments.worlds}\n")
-        text = text.replace("timeout_s: 30.0", "timeout_s: 1.0").replace("../", f"{ROOT}/")
-        campaign = Path(place) / "campaign.yaml"
-        campaign.write_text(text)
+        campaign = write_smoke_campaign(Path(place), arguments.worlds, timeout_s=1.0)
         out = Path(place) / "out"
         command = ["gz_testauto", "run", str(campaign), "--out", str(out)]
         command += ["--workers", "1", "--simulator", "gazebo"]

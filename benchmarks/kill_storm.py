@@ -1,14 +1,13 @@
 """Kill processes of a campaign at random, continue it, and check the results.
 
-Runs a campaign without kills, and the same campaign with kills: at random moments, drawn from a
-seed, KILL, TERM or INT is sent to the runner, a worker, a gzserver or the process that watches it.
-Whenever the command has ended, it is repeated. If the campaign is finished before all kills, it
-runs in another directory. Then each result is compared with that without kills, byte by byte: rows
-of the database without wall times, and every array of every recording without cycle times and wall
-time. Prints lost, doubled, different and invalid trials, and remaining processes and files.
+Runs the smoke campaign without kills, and again with kills: at random moments, drawn from a seed,
+KILL, TERM or INT is sent to the runner, a worker, a gzserver or the process that watches it. After
+the command has stopped, it is repeated. If the campaign is finished before all kills, it runs in
+another directory. Then each result is compared with that without kills, byte by byte, except wall
+times. Prints lost, doubled, different and invalid trials, and remaining processes and files.
 
-    python3 benchmarks/kill_storm.py [--campaign FILE] [--simulator embedded] [--worlds 20]
-                                     [--kills 60] [--json]
+    python3 benchmarks/kill_storm.py [--simulator embedded] [--worlds 20] [--kills 60]
+                                     [--every 3,8] [--seed 0] [--out DIR]
 """
 
 import argparse
@@ -26,16 +25,15 @@ import uuid
 from pathlib import Path
 
 import numpy as np
-from example import ROOT, numbers, print_figures
+from example import numbers, print_figures, write_smoke_campaign
 
-from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.loader import load
 
-SIGNALS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
-MARK = "GZ_TESTAUTO_KILL_STORM"
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+"""The signals, as often as they are listed."""
+MARK = "GZ_TESTAUTO_BENCHMARK"
+"""Environment variable that marks the processes of a campaign."""
 ROLES = (
     ("worker", "multiprocessing.spawn"),
     ("tracker", "multiprocessing.resource_tracker"),
@@ -47,7 +45,7 @@ WALL_METRICS = ("cycle_", "real_time_factor")
 WAIT_FOR_ROLE_S = 3.0
 """Wall time (s) of waiting for a process of the drawn role. A resource tracker that was killed
 starts again only with the runner."""
-LEFT_S = 30.0
+EXIT_TIMEOUT_S = 30.0
 """Wall time (s) within which all child processes must exit after the runner."""
 
 
@@ -76,14 +74,14 @@ class Storm:
     def run_with_kills(self):
         """Kill and continue the campaign until all kills are done. Return the directories, each
         with a finished campaign."""
-        done = []
+        directories = []
         while self._kills_left > 0:
-            out = self._place / f"killed-{len(done)}"
+            out = self._place / f"killed-{len(directories)}"
             while self._run_once(out) not in (0, 1):
                 if sum(self.statuses.values()) > 5 * self._arguments.kills + 5:
-                    raise SystemExit(f"no end after {sum(self.statuses.values())} starts")
-            done.append(out)
-        return done
+                    raise SystemExit(f"not finished after {sum(self.statuses.values())} starts")
+            directories.append(out)
+        return directories
 
     @property
     def files_left(self):
@@ -92,8 +90,10 @@ class Storm:
         return sorted(set(self._files()) - self._undisturbed_files)
 
     def _files(self):
-        places = (self._temporary.iterdir(), (self._home / ".gazebo").glob("server-*"))
-        return [str(path) for found in places for path in found]
+        return [
+            *map(str, self._temporary.iterdir()),
+            *map(str, self._home.glob(".gazebo/server-*")),
+        ]
 
     @property
     def _kills_left(self):
@@ -103,7 +103,7 @@ class Storm:
         mark = uuid.uuid4().hex
         status = self._run_and_kill(out, mark)
         self.statuses[status] += 1
-        self.processes_left += wait_until_gone(mark)
+        self.processes_left += wait_until_gone(mark, EXIT_TIMEOUT_S).items()
         print(f"{sum(self.killed.values())} kills, status {status}", file=sys.stderr, flush=True)
         return status
 
@@ -131,13 +131,13 @@ class Storm:
         while runner.poll() is None:
             if time.monotonic() - drawn_s > WAIT_FOR_ROLE_S:
                 role = self._generator.choice(roles)
-                name = self._generator.choice(self._arguments.signals)
+                number = signal.Signals(self._generator.choice(SIGNALS))
                 drawn_s = time.monotonic()
-            found = processes_of(role, runner, mark)
-            if found:
+            pids = processes_of(role, runner, mark)
+            if pids:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(self._generator.choice(found)), SIGNALS[name])
-                    self.killed[f"{role} {name}"] += 1
+                    os.kill(int(self._generator.choice(pids)), number)
+                    self.killed[f"{role} {number.name[3:]}"] += 1
                 return
             time.sleep(0.1)
 
@@ -146,36 +146,42 @@ def processes_of(role, runner, mark):
     """Return the process numbers of a role."""
     if role == "runner":
         return [runner.pid]
-    found = dict(marked(mark))
-    return [pid for pid in found if pid != runner.pid and role_of(found[pid]) == role]
+    commands = marked(mark)
+    return [pid for pid in commands if pid != runner.pid and role_of(commands[pid]) == role]
 
 
 def role_of(command):
     """Return the role of a process by its command line; empty for none of :data:`ROLES`."""
-    return next((role for role, word in ROLES if word in command), "")
+    return next((role for role, text in ROLES if text in command), "")
 
 
 def marked(mark):
-    """Return process number and command line of all running processes with ``mark`` in their
-    environment."""
+    """Return the command lines of all running processes with ``mark`` in their environment, by
+    process number."""
+    commands = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-                yield int(folder.name), command.decode(errors="replace")
+                commands[int(folder.name)] = command.decode(errors="replace").strip()
+    return {pid: command for pid, command in commands.items() if command}
 
 
-def wait_until_gone(mark):
-    """Return the processes with ``mark`` that still run after the timeout."""
-    deadline_s = time.monotonic() + LEFT_S
-    while list(marked(mark)) and time.monotonic() < deadline_s:
+def wait_until_gone(mark, timeout_s, ignored=()):
+    """Return the processes with ``mark`` that still run after the timeout. Do not wait for those
+    whose command line contains a text of ``ignored``."""
+    deadline_s = time.monotonic() + timeout_s
+    while time.monotonic() < deadline_s:
+        commands = marked(mark).values()
+        if all(any(text in command for text in ignored) for command in commands):
+            break
         time.sleep(0.2)
-    return list(marked(mark))
+    return marked(mark)
 
 
-def what_is_in(out):
-    """Return the rows of a directory's database by trial, without wall times, and all
-    trajectories."""
+def read_results(out):
+    """Return the results in a directory, its rows by trial without wall times, and the errors of
+    the database."""
     directory = CampaignDirectory(out)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -193,16 +199,14 @@ def what_is_in(out):
     return results, rows, damage
 
 
-def same_arrays(one, other):
-    """Return whether two recordings have the same bytes except wall times."""
-    with np.load(one) as here, np.load(other) as there:
-        return set(here.files) == set(there.files) and all(
-            here[name].dtype == there[name].dtype
-            and here[name].shape == there[name].shape
-            and here[name].tobytes() == there[name].tobytes()
-            for name in here.files
+def read_arrays(path):
+    """Return type, shape and bytes of the arrays of a recording, except wall times."""
+    with np.load(path) as arrays:
+        return {
+            name: (arrays[name].dtype, arrays[name].shape, arrays[name].tobytes())
+            for name in arrays.files
             if name not in WALL_TIMES
-        )
+        }
 
 
 def causes(attempts):
@@ -212,31 +216,28 @@ def causes(attempts):
 
 def compare_results(undisturbed, killed):
     """Compare the results with those without kills."""
-    expected, undisturbed_rows, _ = what_is_in(undisturbed)
-    results, rows, damage = what_is_in(killed)
-    different = []
-    for trial, (row,) in undisturbed_rows.items():
-        if rows[trial] and rows[trial][0] != row:
-            different.append(trial)
+    expected, expected_rows, _ = read_results(undisturbed)
+    results, rows, damage = read_results(killed)
+    different = {trial for trial, row in expected_rows.items() if rows[trial][:1] not in ([], row)}
     for record in results.trials:
         if record.trajectory:
-            files = [out / "trajectories" / record.trajectory for out in (undisturbed, killed)]
-            if not same_arrays(*files) and record.trial not in different:
-                different.append(record.trial)
-    kept = {record.trajectory for record in results.trials} - {""}
-    found = {path.name for path in (killed / "trajectories").iterdir()}
+            paths = [out / "trajectories" / record.trajectory for out in (undisturbed, killed)]
+            if read_arrays(paths[0]) != read_arrays(paths[1]):
+                different.add(record.trial)
+    recorded = {record.trajectory for record in results.trials} - {""}
+    files = {path.name for path in (killed / "trajectories").iterdir()}
     entries = (killed / "campaign.log").read_text(encoding="utf-8").count("Simulation Started!")
     return {
         "trials": f"{len(results.trials)} of {expected.planned}",
-        "lost": sum(not rows[trial] for trial in undisturbed_rows),
-        "double": sum(len(found) > 1 for found in rows.values()),
-        "different": sorted(set(different)),
+        "lost": sum(not rows[trial] for trial in expected_rows),
+        "double": sum(len(copies) > 1 for copies in rows.values()),
+        "different": sorted(different),
         "invalid": [f"{record.trial}: {record.detail}" for record in results.invalid],
         "invalid_attempts": causes(results.invalid_attempts),
         "worker_deaths": causes(results.worker_deaths),
         "entries_of_the_log": entries,
-        "trajectories_too_many": sorted(found - kept),
-        "trajectories_too_few": sorted(kept - found),
+        "trajectories_too_many": sorted(files - recorded),
+        "trajectories_too_few": sorted(recorded - files),
         "other_files": sorted(
             str(path.relative_to(killed))
             for path in killed.rglob("*")
@@ -247,63 +248,44 @@ def compare_results(undisturbed, killed):
 
 
 def measure(arguments, place):
-    spec = load(arguments.campaign, CampaignSpec)
-    source = spec.worlds.model_copy(update={"count": arguments.worlds})
-    spec = with_simulator(spec, arguments.simulator).model_copy(update={"worlds": source})
-    campaign = place / "campaign.yaml"
-    campaign.write_text(spec.model_dump_json(exclude_none=True), encoding="utf-8")  # JSON is YAML
-    command = ["gz_testauto", "run", str(campaign), "--workers", str(arguments.workers), "--out"]
-    generator = np.random.default_rng(arguments.seed)
-    storm = Storm(command, place, generator, arguments)
-    print("in peace", file=sys.stderr, flush=True)
+    campaign = write_smoke_campaign(place, arguments.worlds)
+    command = ["gz_testauto", "run", str(campaign), "--simulator", arguments.simulator]
+    command += ["--workers", "2", "--out"]
+    storm = Storm(command, place, np.random.default_rng(arguments.seed), arguments)
+    print("without kills", file=sys.stderr, flush=True)
     storm.run_without_kills(place / "undisturbed")
-    print("in the storm", file=sys.stderr, flush=True)
     began_s = time.monotonic()
-    done = storm.run_with_kills()
+    directories = storm.run_with_kills()
     wall_s = time.monotonic() - began_s
-    return {
+    figures = {
         "kills": sum(storm.killed.values()),
         "killed": dict(sorted(storm.killed.items())),
         "exit_statuses": dict(sorted(storm.statuses.items())),
         "wall_s": round(wall_s),
-        "campaigns": [compare_results(place / "undisturbed", out) for out in done],
         "processes_left": storm.processes_left,
         "files_left": storm.files_left,
     }
+    for number, out in enumerate(directories):
+        comparison = compare_results(place / "undisturbed", out)
+        figures.update({f"campaign_{number}_{name}": value for name, value in comparison.items()})
+    return figures
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--campaign",
-        type=Path,
-        default=ROOT / "config" / "smoke_campaign.yaml",
-        help="of a base world (default: config/smoke_campaign.yaml)",
-    )
     parser.add_argument("--simulator", default="embedded", help="embedded (default) or gazebo")
     parser.add_argument("--worlds", type=int, default=20, help="worlds, two trials each (20)")
-    parser.add_argument("--workers", type=int, default=2, help="workers (default 2)")
     parser.add_argument("--kills", type=int, default=60, help="kills (default 60)")
     parser.add_argument("--seed", type=int, default=0, help="of the choice of kills (default 0)")
     parser.add_argument(
         "--every", type=numbers, default=[3, 8], help="shortest,longest time between kills (3,8 s)"
     )
-    parser.add_argument(
-        "--signals",
-        type=lambda text: text.split(","),
-        default=["KILL", "KILL", "TERM", "INT"],
-        help="signals, as often as they are named (default KILL,KILL,TERM,INT)",
-    )
-    parser.add_argument("--out", type=Path, help="keep all in this new directory")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--out", type=Path, help="keep all files in this new directory")
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack:
         place = arguments.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         place.mkdir(parents=True, exist_ok=True)
-        figures = measure(arguments, place.absolute())
-    for number, campaign in enumerate([] if arguments.json else figures.pop("campaigns")):
-        figures.update({f"campaign_{number}_{name}": value for name, value in campaign.items()})
-    print_figures(figures, arguments.json)
+        print_figures(measure(arguments, place.absolute()))
 
 
 if __name__ == "__main__":

@@ -2,30 +2,27 @@
 
 Generates worlds as in the paper (30 m x 30 m, 8 boxes, 8 cylinders, solvable), worlds of 50
 obstacles, and one of 1,000 at the same density, with and without their difficulty. In the same run,
-reads each generated file with lxml and writes it again, which is the least time for these bytes.
-Prints milliseconds of CPU time per world, and the ratios with their limits, which are for the
-worlds of the paper.
+reads each generated file with lxml and writes it again. Prints milliseconds of CPU time per world,
+and the ratios with their limits, which are for the worlds of the paper.
 
-    python3 benchmarks/multiply.py [--count 500] [--fifty 2000] [--thousand 1] [--json]
+    python3 benchmarks/multiply.py [--count 500] [--fifty 2000] [--thousand 1]
 """
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path
 from typing import Dict, NamedTuple
 
+from example import ROOT
 from lxml import etree
 
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.multiply import multiply
 
-ROOT = Path(__file__).resolve().parents[1]
 CHECKED_LIMIT, PLAIN_LIMIT = 10.0, 3.0
-"""Largest allowed ratios to parsing and writing with lxml alone, with and without the
-difficulty."""
+"""Largest allowed ratios to parsing and writing, with and without the difficulty."""
 M2_PER_OBSTACLE = 16.0
 
 PLAIN_GROUND = """<sdf version="1.6">
@@ -60,9 +57,8 @@ class Kind(NamedTuple):
     spec: ObstacleSpec
 
 
-def many(obstacles: int, count: int, scratch: Path) -> Kind:
-    """Return an obstacle specification for open ground with a density that does not depend on the
-    number of obstacles."""
+def create_kind(obstacles: int, count: int, scratch: Path) -> Kind:
+    """Return a set of worlds on open ground with a constant density of obstacles."""
     base = scratch / "ground.world"
     base.write_text(PLAIN_GROUND)
     edge = round((obstacles * M2_PER_OBSTACLE) ** 0.5 / 2, 1)
@@ -70,7 +66,7 @@ def many(obstacles: int, count: int, scratch: Path) -> Kind:
     return Kind(obstacles, count, base, parse(text, ObstacleSpec, scratch / "many.yaml"))
 
 
-def bare_parse_and_write(worlds, directory):
+def parse_and_write(worlds, directory):
     directory.mkdir()
     for world in worlds:
         root = etree.fromstring(world.path.read_bytes())
@@ -79,28 +75,24 @@ def bare_parse_and_write(worlds, directory):
 
 def processor_s(function, *arguments):
     """Return the CPU time (s) of a call, and its result."""
-    began = time.process_time()
+    began_s = time.process_time()
     result = function(*arguments)
-    return time.process_time() - began, result
+    return time.process_time() - began_s, result
 
 
-def measured(kind: Kind, scratch: Path) -> Dict[str, float]:
-    """Return the measured values of one set of worlds. Work that is done once, such as compiling,
-    precedes the measurement."""
+def measure(kind: Kind, scratch: Path) -> Dict[str, float]:
     plain = kind.spec.model_copy(update={"solvable": None, "mission": None, "keep_out": []})
-    multiply(kind.base, kind.spec, 1, 1, scratch / "warm_up")
-    checked_s, worlds = processor_s(
-        multiply, kind.base, kind.spec, kind.count, 7, scratch / "checked"
-    )
-    plain_s, _ = processor_s(multiply, kind.base, plain, kind.count, 7, scratch / "plain")
-    bare_s, _ = processor_s(bare_parse_and_write, worlds, scratch / "bare")
-    per_world = 1000 / kind.count
+    multiply(kind.base, kind.spec, 1, 1, scratch / "warm_up")  # compiles
+    count = kind.count
+    checked_s, worlds = processor_s(multiply, kind.base, kind.spec, count, 7, scratch / "checked")
+    plain_s, _ = processor_s(multiply, kind.base, plain, count, 7, scratch / "plain")
+    bare_s, _ = processor_s(parse_and_write, worlds, scratch / "bare")
     return {
         "obstacles": kind.obstacles,
-        "worlds": kind.count,
-        "judged_ms": round(checked_s * per_world, 2),
-        "plain_ms": round(plain_s * per_world, 2),
-        "bare_ms": round(bare_s * per_world, 3),
+        "worlds": count,
+        "judged_ms": round(1000 * checked_s / count, 2),
+        "plain_ms": round(1000 * plain_s / count, 2),
+        "bare_ms": round(1000 * bare_s / count, 3),
         "judged_ratio": round(checked_s / bare_s, 1),
         "plain_ratio": round(plain_s / bare_s, 1),
     }
@@ -111,7 +103,6 @@ def main():
     parser.add_argument("--count", type=int, default=500, help="worlds of 16 (default 500)")
     parser.add_argument("--fifty", type=int, default=2000, help="worlds of 50 (default 2000)")
     parser.add_argument("--thousand", type=int, default=1, help="worlds of 1,000 (default 1)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     figures = []
     with tempfile.TemporaryDirectory() as place:
@@ -119,17 +110,14 @@ def main():
         paper = Kind(16, arguments.count, ROOT / "worlds" / "arena.world", example)
         kinds = [
             paper,
-            many(50, arguments.fifty, Path(place)),
-            many(1000, arguments.thousand, Path(place)),
+            create_kind(50, arguments.fifty, Path(place)),
+            create_kind(1000, arguments.thousand, Path(place)),
         ]
         for kind in kinds:
             if kind.count:
                 scratch = Path(place) / str(kind.obstacles)
                 scratch.mkdir()
-                figures.append(measured(kind, scratch))
-    if arguments.json:
-        print(json.dumps(figures, indent=1))
-        return
+                figures.append(measure(kind, scratch))
     print("".join(f"{name:>14}" for name in figures[0]))
     for row in figures:
         print("".join(f"{value:>14}" for value in row.values()))

@@ -2,11 +2,10 @@
 
 campaign.launch runs in the embedded simulator on a separate ROS master. Repeatedly, one process
 receives SIGKILL: simulator node, planner process, the shell that watches it, campaign node,
-rosmaster or roslaunch. When the launch has ended, the same command is repeated. Finally the results
-are compared with those of the same campaign without ROS and without kills, as in kill_storm.py.
-From a sourced workspace::
+rosmaster or roslaunch. After the launch has stopped, the same command is repeated. Finally the
+results are compared with those of the same campaign without ROS and without kills.
 
-    python benchmarks/ros_kills.py --kills 24 --worlds 12
+    python3 benchmarks/ros_kills.py --kills 24 --worlds 12
 """
 
 import argparse
@@ -23,13 +22,11 @@ import time
 import uuid
 from pathlib import Path
 
-from example import print_figures
-from kill_storm import compare_results
+from example import print_figures, write_smoke_campaign
+from kill_storm import MARK, compare_results, marked, wait_until_gone
 
-from gz_testauto.base import resources
 from gz_testauto.processes import free_port
 
-MARK = "GZ_TESTAUTO_ROS_KILLS"
 VICTIMS = {
     "simulator node": "__name:=simulator",
     "planner process": "gz_testauto.ros.planner.node",
@@ -38,8 +35,9 @@ VICTIMS = {
     "rosmaster": "rosmaster --core",
     "roslaunch": "roslaunch gz_testauto campaign.launch",
 }
-STAYS = ("rosmaster --core", "/rosout/rosout")
-GONE_S, IDLE_S = 60.0, 600.0
+REMAINING = ("rosmaster --core", "/rosout/rosout")
+"""Processes that remain after roslaunch was killed."""
+EXIT_TIMEOUT_S, TRIAL_TIMEOUT_S = 60.0, 600.0
 
 
 class Launch:
@@ -49,24 +47,23 @@ class Launch:
         self.mark = uuid.uuid4().hex
         self.command = ["roslaunch", "gz_testauto", "campaign.launch", "simulator:=embedded"]
         self.command += [f"campaign:={campaign}", f"out:={out}"]
-        master = f"http://127.0.0.1:{free_port()}"
         self.environment = {
             **os.environ,
             MARK: self.mark,
             "TMPDIR": str(temporary),
-            "ROS_MASTER_URI": master,
+            "ROS_MASTER_URI": f"http://127.0.0.1:{free_port()}",
             "ROS_IP": "127.0.0.1",
         }
         self.log = log
         self.process = None
         self.statuses = collections.Counter()
-        self.left = collections.Counter()
+        self.remaining = collections.Counter()
 
-    def ensure(self):
+    def start(self):
         """Start the launch unless it is running."""
         if self.process is not None and self.process.poll() is None:
             return
-        self.note_end()
+        self.wait()
         self.process = subprocess.Popen(
             self.command,
             env=self.environment,
@@ -75,57 +72,37 @@ class Launch:
             start_new_session=True,
         )
 
-    def note_end(self):
-        """Wait until all processes of the launch have exited, and record those that have not."""
+    def wait(self):
+        """Wait until all processes of the launch have exited, and count those that have not."""
         if self.process is None:
             return
-        self.statuses[self.process.wait(GONE_S + 60.0)] += 1
+        self.statuses[self.process.wait(EXIT_TIMEOUT_S + 60.0)] += 1
         self.process = None
-        deadline = time.monotonic() + GONE_S
-        while time.monotonic() < deadline and self.living(but_for=STAYS):
-            time.sleep(0.2)
-        for command in self.living().values():
-            self.left[next((word for word in STAYS if word in command), command[:100])] += 1
-
-    def living(self, but_for=()):
-        """Return the command lines of the processes of the launch, by process number."""
-        wanted, found = f"{MARK}={self.mark}".encode(), {}
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
-            try:
-                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
-                    continue
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-            except OSError:
-                continue
-            if command and not any(word in command for word in but_for):
-                found[int(entry.name)] = command
-        return found
+        for command in wait_until_gone(self.mark, EXIT_TIMEOUT_S, ignored=REMAINING).values():
+            name = next((text for text in REMAINING if text in command), command[:100])
+            self.remaining[name] += 1
 
     def kill(self, victim):
-        """Send SIGKILL to one process of the launch; return whether a process was found."""
-        for pid, command in self.living().items():
+        """Send SIGKILL to one process of the launch; return whether it was running."""
+        for pid, command in marked(self.mark).items():
             if VICTIMS[victim] in command:
                 os.kill(pid, signal.SIGKILL)
                 return True
         return False
 
-    def drives(self):
-        """Return whether a planner process runs, which starts last."""
-        commands = " ".join(self.living().values())
+    def is_complete(self):
+        """Return whether the simulator node and a planner process run, which starts last."""
+        commands = " ".join(marked(self.mark).values())
         return all(VICTIMS[name] in commands for name in ("simulator node", "planner process"))
 
-    def end(self):
-        """End all remaining processes of the launch."""
-        for pid in self.living():
+    def kill_all(self):
+        for pid in marked(self.mark):
             os.kill(pid, signal.SIGKILL)
 
 
-def finished(out):
-    """Return the trials in the store, in the order of the plan. The list is empty before the store
-    exists. It is also empty after a writer was killed during a commit, until another process opens
-    the store."""
+def finished_trials(out):
+    """Return the trials in the store. The list is empty before the store exists, and after a writer
+    was killed during a commit, until another process opens the store."""
     if not (out / "results.sqlite").is_file():
         return []
     place = f"file:{out / 'results.sqlite'}?mode=ro"
@@ -137,47 +114,44 @@ def finished(out):
 
 
 def storm(launch, out, trials, kills, seconds, generator):
-    """Kill processes until the number or the time limit is reached, then wait for the end."""
-    done, begun_s = collections.Counter(), time.monotonic()
-    order = [name for name in VICTIMS for _ in range(-(-kills // len(VICTIMS)))]
-    generator.shuffle(order)
-    changed_s, before = time.monotonic(), -1
-    while len(finished(out)) < trials:
-        launch.ensure()
-        if order and time.monotonic() - begun_s < seconds and launch.drives():
+    """Kill processes until the number or the time limit is reached, and finish the campaign."""
+    killed, began_s = collections.Counter(), time.monotonic()
+    victims = [name for name in VICTIMS for _ in range(-(-kills // len(VICTIMS)))]
+    generator.shuffle(victims)
+    changed_s, previous = time.monotonic(), -1
+    while len(finished_trials(out)) < trials:
+        launch.start()
+        if victims and time.monotonic() - began_s < seconds and launch.is_complete():
             time.sleep(generator.uniform(1.0, 10.0))
-            if launch.kill(order[-1]):
-                victim = order.pop()
-                done[victim] += 1
-                print(f"{len(finished(out))} of {trials} done; killed {victim}", flush=True)
+            if launch.kill(victims[-1]):
+                victim = victims.pop()
+                killed[victim] += 1
+                count = len(finished_trials(out))
+                print(f"{count} of {trials} finished; killed {victim}", flush=True)
                 if victim in ("campaign node", "rosmaster", "roslaunch"):
-                    launch.process.wait(GONE_S + 60.0)
+                    launch.process.wait(EXIT_TIMEOUT_S + 60.0)
                 else:
                     time.sleep(2.0)
-        count = len(finished(out))
-        if count != before:
-            changed_s, before = time.monotonic(), count
-        if time.monotonic() - changed_s > IDLE_S:
-            sys.exit(f"no trial has ended for {IDLE_S:g} s; see {launch.log.name}")
+        count = len(finished_trials(out))
+        if count != previous:
+            changed_s, previous = time.monotonic(), count
+        if time.monotonic() - changed_s > TRIAL_TIMEOUT_S:
+            sys.exit(f"no trial finished within {TRIAL_TIMEOUT_S:g} s; see {launch.log.name}")
         time.sleep(0.2)
-    launch.note_end()
-    return done
+    launch.wait()
+    return killed
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=24)
     parser.add_argument("--worlds", type=int, default=12, help="worlds, with two planners each")
     parser.add_argument("--seconds", type=float, default=1800.0, help="no kill after that")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="ros_kills_"))
-    smoke = resources.share_directory() / "config" / "smoke_campaign.yaml"
-    text = smoke.read_text().replace("../worlds", str(smoke.parent.parent / "worlds"))
-    text = text.replace("count: 2\n", f"count: {arguments.worlds}\n")
-    text = text.replace("limits: {", f"limits: {{max_attempts: {arguments.kills + 3}, ")
-    campaign = place / "storm.yaml"
-    campaign.write_text(text)
+    attempts = arguments.kills + 3
+    campaign = write_smoke_campaign(place, arguments.worlds, max_attempts=attempts)
     out, reference, trials = place / "out", place / "reference", 2 * arguments.worlds
     command = ["gz_testauto", "run", str(campaign), "--simulator", "embedded", "--workers", "1"]
     subprocess.run([*command, "--out", str(reference)], check=True, stdout=subprocess.DEVNULL)
@@ -187,20 +161,20 @@ def main():
         launch = Launch(campaign, out, log, temporary)
         try:
             generator = random.Random(arguments.seed)
-            done = storm(launch, out, trials, arguments.kills, arguments.seconds, generator)
+            killed = storm(launch, out, trials, arguments.kills, arguments.seconds, generator)
         finally:
-            launch.end()
+            launch.kill_all()
     figures = {
-        "kills": sum(done.values()),
-        "killed": dict(sorted(done.items())),
+        "kills": sum(killed.values()),
+        "killed": dict(sorted(killed.items())),
         "exit_statuses": dict(launch.statuses),
         **compare_results(reference, out),
-        "repeated": sum(row["attempts"] > 1 for row in finished(out)),
-        "processes_left": dict(launch.left),
+        "repeated": sum(row["attempts"] > 1 for row in finished_trials(out)),
+        "processes_left": dict(launch.remaining),
         "files_left": sorted(path.name for path in temporary.iterdir()),
-        "all_of_it": str(place),
+        "directory": str(place),
     }
-    print_figures(figures, as_json=False)
+    print_figures(figures)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,24 @@
 """Measure the time to spawn and to clear random obstacles over ROS, per obstacle.
 
-For each simulator, starts a roscore with the simulator node and the obstacle spawner of this
-package in an empty world, and calls the services ``~spawn`` and ``~clear`` of the spawner with 16,
-100, 300 and 1,000 obstacles, half boxes and half cylinders, at the same density. Meanwhile, the
-simulation runs at a real-time factor of 1. Prints the wall time of each call, also per obstacle,
-and the time per obstacle relative to that of the smallest number above 16. The exit status is 1 if
-a value exceeds the limit.
+For each simulator, starts the simulator node and the obstacle spawner in an empty world, at a
+real-time factor of 1. Calls the services ``~spawn`` and ``~clear`` of the spawner with 16, 100, 300
+and 1,000 obstacles, half boxes and half cylinders, at the same density. Prints the wall time of
+each call, also per obstacle, and the time per obstacle relative to that of the smallest number
+above 16. The exit status is 1 if a value exceeds the limit.
 
-With --running, measures the simulator that runs at ROS_MASTER_URI instead, such as a Gazebo with
-gazebo_ros, in which all random obstacles are deleted.
-
-    python3 benchmarks/spawner.py [--simulators embedded gazebo] [--counts 16 100 300 1000] [--json]
-    python3 benchmarks/spawner.py --running --counts 16 100
+    python3 benchmarks/spawner.py [--simulators embedded gazebo] [--counts 16 100 300 1000]
 """
 
 import argparse
 import contextlib
-import json
+import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import rosgraph
@@ -31,8 +26,9 @@ import rospy
 from gazebo_msgs.srv import GetWorldProperties
 from gz_testauto.srv import ClearObstacles, SpawnObstacles
 
-START_S = 90.0
-CALL_S = 1800.0
+from gz_testauto.processes import free_port
+
+START_TIMEOUT_S = 90.0
 M2_PER_OBSTACLE = 16.0
 LIMIT_S = 0.02
 """Largest allowed time (s) to spawn or to clear an obstacle in a simulator of this package."""
@@ -51,15 +47,14 @@ min_gap_m: 0.3
 
 LAUNCH = """<launch>
   <param name="use_sim_time" value="true"/>
-  {simulator}
+  <node pkg="gz_testauto" type="simulator" name="simulator" required="true">
+    <param name="simulator" value="{simulator}"/>
+    <param name="world" value="{world}"/>
+    <param name="real_time_factor" value="1.0"/>
+  </node>
   <node pkg="gz_testauto" type="obstacle_spawner" name="obstacle_spawner" required="true"/>
 </launch>
 """
-SIMULATOR = """<node pkg="gz_testauto" type="simulator" name="simulator" required="true">
-    <param name="simulator" value="{name}"/>
-    <param name="world" value="{world}"/>
-    <param name="real_time_factor" value="1.0"/>
-  </node>"""
 
 
 def specification(count):
@@ -68,16 +63,14 @@ def specification(count):
 
 
 @contextlib.contextmanager
-def launched(content, port):
-    """Launch nodes at a port, where a roscore is started if none runs, until the end of the
-    block. The nodes write to standard error."""
+def launched(simulator, port):
+    """Run the nodes and a roscore at a port until the end of the block."""
     with tempfile.TemporaryDirectory() as directory:
-        folder = Path(directory)
-        (folder / "plain.world").write_text(WORLD)
-        (folder / "nodes.launch").write_text(content(folder / "plain.world"))
-        command = ["roslaunch", "-p", str(port), str(folder / "nodes.launch")]
+        world, launch_file = Path(directory) / "plain.world", Path(directory) / "nodes.launch"
+        world.write_text(WORLD)
+        launch_file.write_text(LAUNCH.format(simulator=simulator, world=world))
         launch = subprocess.Popen(
-            command,
+            ["roslaunch", "-p", str(port), str(launch_file)],
             stdout=2,
             stderr=2,
             env={**os.environ, "ROS_LOG_DIR": directory},
@@ -90,37 +83,32 @@ def launched(content, port):
             launch.wait(60)
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-def connected(name, kind, launch):
-    """Return a proxy of a service, as soon as the service exists."""
-    deadline = time.monotonic() + START_S
+def connect(name, kind, launch):
+    """Return a client of a service after the service is registered."""
+    deadline_s = time.monotonic() + START_TIMEOUT_S
     while True:
         try:
             rospy.wait_for_service(name, timeout=1.0)
             return rospy.ServiceProxy(name, kind)
         except rospy.ROSException as error:
-            if launch.poll() is not None or time.monotonic() > deadline:
+            if launch.poll() is not None or time.monotonic() > deadline_s:
                 raise SystemExit(f"spawner: {name} does not exist: {error}") from error
 
 
 def timed(call, *arguments):
     """Return the wall time (s) of a service call. Exits if the call fails."""
-    began = time.perf_counter()
-    answer = call(*arguments)
-    if not answer.success:
-        raise SystemExit(f"spawner: {answer.message}")
-    return time.perf_counter() - began
+    began_s = time.perf_counter()
+    response = call(*arguments)
+    if not response.success:
+        raise SystemExit(f"spawner: {response.message}")
+    return time.perf_counter() - began_s
 
 
 def measure(launch, counts):
     """Return one row for each number of obstacles."""
-    connected("/gazebo/get_world_properties", GetWorldProperties, launch)
-    spawn = connected("/obstacle_spawner/spawn", SpawnObstacles, launch)
-    clear = connected("/obstacle_spawner/clear", ClearObstacles, launch)
+    connect("/gazebo/get_world_properties", GetWorldProperties, launch)
+    spawn = connect("/obstacle_spawner/spawn", SpawnObstacles, launch)
+    clear = connect("/obstacle_spawner/clear", ClearObstacles, launch)
     timed(spawn, specification(2), 1, True)  # opens the connections and loads the modules
     rows = []
     for number in counts:
@@ -138,20 +126,13 @@ def measure(launch, counts):
 
 
 def run(simulator, counts):
-    """Measure one simulator in a process, since rospy supports one master per process."""
-    if simulator is None:
-        port, node = int(rosgraph.rosenv.get_master_uri().rstrip("/").rpartition(":")[2]), ""
-    else:
-        port, node = free_port(), SIMULATOR
-        os.environ.update(ROS_MASTER_URI=f"http://127.0.0.1:{port}", ROS_IP="127.0.0.1")
-
-    def content(world):
-        return LAUNCH.format(simulator=node.format(name=simulator, world=world))
-
-    with launched(content, port) as launch:
-        deadline = time.monotonic() + START_S
+    """Measure one simulator in a new process, since rospy supports one master per process."""
+    port = free_port()
+    os.environ.update(ROS_MASTER_URI=f"http://127.0.0.1:{port}", ROS_IP="127.0.0.1")
+    with launched(simulator, port) as launch:
+        deadline_s = time.monotonic() + START_TIMEOUT_S
         while not rosgraph.is_master_online():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline_s:
                 raise SystemExit("spawner: no ROS master was started")
             time.sleep(0.2)
         rospy.init_node("spawner_benchmark", anonymous=True, disable_signals=True)
@@ -178,27 +159,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulators", nargs="+", default=["embedded", "gazebo"], metavar="NAME")
     parser.add_argument("--counts", nargs="+", type=int, default=[16, 100, 300, 1000], metavar="N")
-    parser.add_argument("--running", action="store_true", help="measure the running simulator")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     if min(arguments.counts) < 2:
         parser.error("--counts must be at least 2")
-    if arguments.running:
-        figures = {"running": run(None, arguments.counts)}
-    elif len(arguments.simulators) == 1:
-        figures = {arguments.simulators[0]: run(arguments.simulators[0], arguments.counts)}
-    else:
-        figures = {}
-        for name in arguments.simulators:
-            command = [sys.executable, __file__, "--simulators", name, "--json", "--counts"]
-            command += map(str, arguments.counts)
-            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=CALL_S)
-            if not done.stdout:
-                return 1
-            figures.update(json.loads(done.stdout))
-    print(json.dumps(figures, indent=2) if arguments.json else table(figures))
-    if arguments.running:
-        return 0
+    figures = {}
+    for name in arguments.simulators:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            figures[name] = pool.submit(run, name, arguments.counts).result()
+    print(table(figures))
     each = [row[key] for rows in figures.values() for row in rows for key in row if "each" in key]
     slow = [value for value in each if value > 1e3 * LIMIT_S]
     if slow:

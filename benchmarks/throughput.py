@@ -1,15 +1,14 @@
 """Measure the trials per minute of each method of running a campaign.
 
-The planners of the example campaign drive through its kind of worlds in the embedded simulator, on
-gzservers that are reused, and as nodes on a ROS master for each worker, with each number of
-workers, alternately in one run. Tools that start Gazebo again for every world and run it in real
-time are estimated in the same run: a new gzserver is started, loaded and closed, and the duration
-of a trial is its simulated time. Prints trials per minute, from the first finished trial to the
-last one, and their ratios to that estimate; and the speed-up by more workers. The start-up occurs
-once in a campaign and is printed separately.
+The example campaign runs in the embedded simulator, on gzservers that are reused, and with nodes on
+a ROS master for each worker, with each number of workers. Tools that start Gazebo again for every
+world and run it in real time are estimated: a new gzserver is started, loaded and closed, and the
+duration of a trial is its simulated time. Prints trials per minute, from the first finished trial
+to the last one, and their ratios to that estimate; and the speed-up by more workers. The time until
+the first trial is printed separately.
 
     python3 benchmarks/throughput.py [--turns 2] [--worlds 30] [--gazebo-worlds 6]
-                                     [--ros-worlds 12] [--workers 1,2] [--json]
+                                     [--ros-worlds 12] [--workers 1,2]
 """
 
 import argparse
@@ -93,7 +92,7 @@ def measure(arguments, directory):
     methods = [method for method in methods if method[-1]]
     rates = {method[:2]: [] for method in methods}
     first_s = {method[:2]: [] for method in methods}
-    relaunches, lasted = [], []
+    relaunches_s, durations_s = [], []
     for turn in range(arguments.turns):
         for simulator, workers, worlds in methods:
             out = Path(directory) / f"{turn}-{simulator}-{workers}"
@@ -104,24 +103,25 @@ def measure(arguments, directory):
                 f"turn {turn}, {simulator}, workers {workers}: {rate:.1f} a minute", file=sys.stderr
             )
             if simulator == "gazebo":
-                lasted.append(simulated_s)
+                durations_s.append(simulated_s)
                 world = out / "worlds" / "world_0000.world"
-        relaunches += [relaunch(world, robot) for _ in range(RELAUNCHES)]
+        relaunches_s += [relaunch(world, robot) for _ in range(RELAUNCHES)]
+    relaunch_s, duration_s = statistics.median(relaunches_s), statistics.mean(durations_s)
+    at_real_time = 60 / (relaunch_s + duration_s)
     figures = {
-        "relaunch_s": round(statistics.median(relaunches), 2),
-        "simulated_s_per_trial": round(statistics.mean(lasted), 1),
+        "relaunch_s": round(relaunch_s, 2),
+        "simulated_s_per_trial": round(duration_s, 1),
+        "trials_per_minute_relaunched_at_real_time": round(at_real_time, 2),
     }
-    at_real_time = 60 / (statistics.median(relaunches) + statistics.mean(lasted))
-    figures["trials_per_minute_relaunched_at_real_time"] = round(at_real_time, 2)
-    for (simulator, workers), seen in rates.items():
+    for (simulator, workers), values in rates.items():
         name = f"{simulator}_{workers}"
-        figures[f"trials_per_minute_{name}"] = round(statistics.median(seen), 1)
+        figures[f"trials_per_minute_{name}"] = round(statistics.median(values), 1)
         figures[f"first_trial_s_{name}"] = round(statistics.median(first_s[simulator, workers]), 1)
-        figures[f"ratio_{name}"] = round(statistics.median(seen) / at_real_time, 1)
+        figures[f"ratio_{name}"] = round(statistics.median(values) / at_real_time, 1)
     for simulator in dict.fromkeys(name for name, _ in rates):
-        one = rates[simulator, arguments.workers[0]]
+        single = rates[simulator, arguments.workers[0]]
         for workers in arguments.workers[1:]:
-            gains = [more / less for more, less in zip(rates[simulator, workers], one)]
+            gains = [rate / base for rate, base in zip(rates[simulator, workers], single)]
             figures[f"scaling_{simulator}_{workers}"] = round(statistics.median(gains), 2)
     return figures
 
@@ -133,11 +133,9 @@ def main():
     parser.add_argument("--gazebo-worlds", type=int, default=6, help="on Gazebo (default 6)")
     parser.add_argument("--ros-worlds", type=int, default=12, help="over ROS (default 12)")
     parser.add_argument("--workers", type=numbers, default=[1, 2], help="numbers (default 1,2)")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        figures = measure(arguments, directory)
-    print_figures(figures, arguments.json)
+        print_figures(measure(arguments, directory))
 
 
 if __name__ == "__main__":
