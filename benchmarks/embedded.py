@@ -1,19 +1,16 @@
 """Measure the CPU time of an embedded trial, of its parts, and the influence of obstacles and rays.
 
-First, every trial of the example campaign runs a second time with its recorded commands. This takes
-the time of physics, lidar and stepping only and must end at the same pose to the bit. The time of
-the whole trial, from loading its world to its row in the store, is printed as a multiple of it. A
-separate process measures the CPU time from its start to its first trial. If BARN_ROOT is set, dwa
-is timed with 541 rays among BARN's cylinders.
-
-Then the example campaign runs in one process. Every few milliseconds of CPU time, a signal handler
-records the active part: physics, lidar, planner, metrics (ground truth, clearance and metrics), or
-the rest, which is the overhead of this package. Then the robot drives without a planner through
-worlds with 8 to 256 obstacles, and with lidars of 90 to 1440 rays, alternately in one run. Prints
-shares, and milliseconds per simulated second with their ratios to the first.
-
     python3 benchmarks/embedded.py [--worlds 10] [--turns 5] [--only trials,start,dwa,shares,costs]
-                                   [--json]
+
+trials  Each trial of the example campaign runs a second time with its recorded commands, which
+        takes the time of physics, lidar and stepping only. The time of the whole trial, from
+        loading its world to its row in the store, is printed as a multiple of it.
+start   The CPU time of a process from its start to its first trial.
+dwa     The cycle of dwa_fox with 541 rays among BARN's cylinders, if BARN_ROOT is set.
+shares  The shares of physics, lidar, planner, metrics, and the rest, which is the overhead of this
+        package. They are sampled every few milliseconds of CPU time.
+costs   The time of a simulated second without a planner in worlds with 8 to 256 obstacles, and with
+        lidars of 90 to 1440 rays.
 """
 
 import argparse
@@ -62,7 +59,6 @@ PARTS = (
 )
 """Names of the measured parts of a trial, by file name and function of a stack frame."""
 
-
 START = """
 import os, sys, time
 from gz_testauto.cli.main import main
@@ -77,8 +73,7 @@ main(["run", sys.argv[1], "--simulator", "embedded", "--workers", "1", "--out", 
 
 
 class Trials(CampaignListener):
-    """A listener that measures the CPU time from the start of the first trial to the end of the
-    last one."""
+    """A listener that stores the CPU times of the first start and of the last end of a trial."""
 
     def __init__(self):
         self.began_s = None
@@ -92,13 +87,13 @@ class Trials(CampaignListener):
         self.ended_s = time.process_time()
 
 
-class TwiceDriving(LockstepExecutor):
+class RepeatingExecutor(LockstepExecutor):
     """An executor that runs each trial a second time with the recorded velocity commands."""
 
     steps_s = 0.0
-    """CPU time (s) of the physics steps of the repeated trials."""
-    again_s = 0.0
-    """CPU time (s) of the repeated trials as a whole."""
+    """CPU time (s) of the steps of the repeated trials."""
+    repeated_s = 0.0
+    """CPU time (s) of the repeated trials."""
 
     def execute(self, trial, should_stop):
         result = super().execute(trial, should_stop)
@@ -112,10 +107,10 @@ class TwiceDriving(LockstepExecutor):
                 break
             simulation.drive(command)
             snapshot = simulation.step(bed.spec.control_period_s)
-        TwiceDriving.steps_s += time.process_time() - steps_began_s
+        RepeatingExecutor.steps_s += time.process_time() - steps_began_s
         pose = snapshot.models[bed.robot.name].pose.planar
-        assert pose == tuple(recording.pose[-1].tolist()), "the same commands, the same drive"
-        TwiceDriving.again_s += time.process_time() - began_s
+        assert pose == tuple(recording.pose[-1].tolist()), "the trajectory is not repeatable"
+        RepeatingExecutor.repeated_s += time.process_time() - began_s
         return result
 
 
@@ -123,15 +118,17 @@ def measure_trials(worlds, directory):
     """Return the CPU time of whole trials as a multiple of physics, lidar and stepping alone."""
     run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm_trials")
     listener = Trials()
-    make_executor = functools.partial(TwiceDriving, open_simulator=start_simulator)
+    make_executor = functools.partial(RepeatingExecutor, open_simulator=start_simulator)
     spec = example_campaign("embedded", worlds, seed=7)
     results = run_campaign(spec, Path(directory) / "trials", make_executor, listener=listener)
     simulated_s = sum(record.metrics["time_s"] for record in results.trials)
-    whole_s = listener.ended_s - listener.began_s - TwiceDriving.again_s
+    whole_s = listener.ended_s - listener.began_s - RepeatingExecutor.repeated_s
     return {
         "whole_trial_ms_per_simulated_s": round(1000 * whole_s / simulated_s, 2),
-        "physics_and_lidar_ms_per_simulated_s": round(1000 * TwiceDriving.steps_s / simulated_s, 2),
-        "whole_trial_over_physics_and_lidar": round(whole_s / TwiceDriving.steps_s, 2),
+        "physics_and_lidar_ms_per_simulated_s": round(
+            1000 * RepeatingExecutor.steps_s / simulated_s, 2
+        ),
+        "whole_trial_over_physics_and_lidar": round(whole_s / RepeatingExecutor.steps_s, 2),
         **{
             f"cycle_ms_{planner}": round(1000 * mean_cycle_s(results, planner), 3)
             for planner in results.planners
@@ -145,20 +142,14 @@ def mean_cycle_s(results, planner):
 
 
 def measure_start(directory):
-    """Return the CPU time (s) from the start of a process to its first trial, the minimum of
-    several processes."""
-    campaign = str(ROOT / "config" / "example_campaign.yaml")
-    seen = []
-    for turn in range(STARTS + 1):  # the first warms the disk
-        out = str(Path(directory) / f"start_{turn}")
-        ran = subprocess.run(
-            [sys.executable, "-c", START, campaign, out],
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=600,
-        )
-        seen.append(float(ran.stdout.split()[-1]))
-    return {"start_to_first_trial_cpu_s": round(min(seen[1:]), 2)}
+    """Return the minimum of the CPU times (s) of several processes to their first trials."""
+    campaign = ROOT / "config" / "example_campaign.yaml"
+    times_s = []
+    for turn in range(STARTS + 1):  # the first one fills the disk cache
+        command = [sys.executable, "-c", START, campaign, Path(directory) / f"start_{turn}"]
+        output = subprocess.check_output(list(map(str, command)), timeout=600)
+        times_s.append(float(output.split()[-1]))
+    return {"start_to_first_trial_cpu_s": round(min(times_s[1:]), 2)}
 
 
 def measure_dwa(directory):
@@ -166,14 +157,11 @@ def measure_dwa(directory):
     if "BARN_ROOT" not in os.environ:
         print("without BARN_ROOT, dwa is not timed", file=sys.stderr)
         return {}
-    spec = with_simulator(
-        load(ROOT / "config" / "benchmarks" / "barn.yaml", CampaignSpec), "embedded"
-    )
+    barn = load(ROOT / "config" / "benchmarks" / "barn.yaml", CampaignSpec)
+    spec = with_simulator(barn, "embedded")
     model = Path(directory) / "jackal_sized.sdf"
     text = (ROOT / "models" / "jackal_sized" / "model.sdf").read_text()
-    text, count = re.subn(r"<samples>\d+</samples>", f"<samples>{BARN_RAYS}</samples>", text)
-    assert count == 1, "the model has one lidar"
-    model.write_text(text)
+    model.write_text(set_rays(text, BARN_RAYS))
     spec = spec.model_copy(
         update={
             "planners": tuple(entry for entry in spec.planners if entry.name == "dwa_fox"),
@@ -189,8 +177,8 @@ def part_of(frame):
     """Return the name of the measured part to which the innermost known stack frame belongs."""
     while frame is not None:
         name, function = frame.f_code.co_filename, frame.f_code.co_name
-        for part, place, functions in PARTS:
-            if place in name and (functions is None or function in functions):
+        for part, file, functions in PARTS:
+            if file in name and (functions is None or function in functions):
                 return part
         frame = frame.f_back
     return "overhead"
@@ -199,12 +187,11 @@ def part_of(frame):
 def measure_shares(worlds, directory):
     counts = collections.Counter()
 
-    def look(number, frame):
+    def count_part(number, frame):
         counts[part_of(frame)] += 1
 
-    # what happens once on a machine, and once in a process, is not what trials cost
-    run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm")
-    signal.signal(signal.SIGPROF, look)
+    run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm")  # compiles
+    signal.signal(signal.SIGPROF, count_part)
     signal.setitimer(signal.ITIMER_PROF, SAMPLE_S, SAMPLE_S)
     began_s = time.process_time()
     results = run(example_campaign("embedded", worlds, seed=1), Path(directory) / "run")
@@ -212,12 +199,13 @@ def measure_shares(worlds, directory):
     signal.setitimer(signal.ITIMER_PROF, 0)
     simulated_s = sum(record.metrics["time_s"] for record in results.trials)
     total = sum(counts.values())
-    figures = {f"share_{part}": round(count / total, 3) for part, count in counts.most_common()}
-    figures["samples"] = total
-    figures["trials"] = len(results.trials)
-    figures["cpu_s_per_trial"] = round(cpu_s / len(results.trials), 3)
-    figures["cpu_ms_per_simulated_s"] = round(1000 * cpu_s / simulated_s, 2)
-    return figures
+    return {
+        **{f"share_{part}": round(count / total, 3) for part, count in counts.most_common()},
+        "samples": total,
+        "trials": len(results.trials),
+        "cpu_s_per_trial": round(cpu_s / len(results.trials), 3),
+        "cpu_ms_per_simulated_s": round(1000 * cpu_s / simulated_s, 2),
+    }
 
 
 def run(spec, out):
@@ -226,17 +214,12 @@ def run(spec, out):
 
 
 def write_world(directory, obstacles):
-    """Write a world with random boxes and cylinders that leave the circle of the robot free."""
+    """Write a world with boxes and cylinders that leave the circle of the robot free."""
     models, spacing = [], 28.0 / 17
-    places = [
-        (x, y)
-        for x in (spacing * (i - 8) for i in range(17))
-        for y in (spacing * (i - 8) for i in range(17))
-        if x * x + y * y > 2.5**2
-    ]
-    step = len(places) / obstacles
+    axis = [spacing * (i - 8) for i in range(17)]
+    positions = [(x, y) for x in axis for y in axis if x * x + y * y > 2.5**2]
     for index in range(obstacles):
-        x, y = places[int(index * step)]
+        x, y = positions[int(index * (len(positions) / obstacles))]
         shape = (
             "<box><size>0.4 0.5 1</size></box>"
             if index % 2
@@ -253,12 +236,17 @@ def write_world(directory, obstacles):
     return path
 
 
+def set_rays(sdf, rays):
+    """Return the SDF of a robot with this number of rays of its only lidar."""
+    text, count = re.subn(r"<samples>\d+</samples>", f"<samples>{rays}</samples>", sdf)
+    assert count == 1
+    return text
+
+
 def robot_with(rays):
     robot = read_robot(ROOT / "models" / "wheelchair")
-    sdf, count = re.subn(r"<samples>\d+</samples>", f"<samples>{rays}</samples>", robot.sdf)
-    assert count == 1, "the model has one lidar"
     with tempfile.NamedTemporaryFile("w", suffix=".sdf") as file:
-        file.write(sdf)
+        file.write(set_rays(robot.sdf, rays))
         file.flush()
         return read_robot(Path(file.name), robot.name)
 
@@ -279,45 +267,46 @@ def measure_costs(turns, directory):
     cases = {f"obstacles_{n}": (write_world(directory, n), standard) for n in OBSTACLES}
     world = write_world(directory, 16)
     cases.update({f"rays_{n}": (world, robot_with(n)) for n in RAYS})
-    seen = {name: [] for name in cases}
+    times_ms = {name: [] for name in cases}
     with EmbeddedSimulator() as simulator:
         for world, robot in cases.values():
             drive(simulator, world, robot)
         for _ in range(turns):
             for name, (world, robot) in cases.items():
-                seen[name].append(drive(simulator, world, robot))
+                times_ms[name].append(drive(simulator, world, robot))
+    medians_ms = {name: statistics.median(values) for name, values in times_ms.items()}
     figures = {}
-    for name, values in seen.items():
-        kind = name.split("_")[0]
-        first = statistics.median(next(v for n, v in seen.items() if n.startswith(kind)))
-        figures[f"{name}_ms_per_simulated_s"] = round(statistics.median(values), 2)
-        figures[f"{name}_ratio"] = round(statistics.median(values) / first, 2)
+    for name, median_ms in medians_ms.items():
+        first = f"obstacles_{OBSTACLES[0]}" if name.startswith("obstacles") else f"rays_{RAYS[0]}"
+        figures[f"{name}_ms_per_simulated_s"] = round(median_ms, 2)
+        figures[f"{name}_ratio"] = round(median_ms / medians_ms[first], 2)
     return figures
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--worlds", type=int, default=10, help="worlds for trials and shares (default 10)"
     )
     parser.add_argument("--turns", type=int, default=5, help="turns for the costs (default 5)")
-    parser.add_argument("--only", default="", help="of trials,start,dwa,shares,costs; else all")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--only", default="trials,start,dwa,shares,costs", help="of %(default)s")
     arguments = parser.parse_args()
-    wanted = arguments.only.split(",") if arguments.only else []
+    parts = {
+        "trials": functools.partial(measure_trials, arguments.worlds),
+        "start": measure_start,
+        "dwa": measure_dwa,
+        "shares": functools.partial(measure_shares, arguments.worlds),
+        "costs": functools.partial(measure_costs, arguments.turns),
+    }
     figures = {}
     with tempfile.TemporaryDirectory() as directory:
-        for part, measure in (
-            ("trials", functools.partial(measure_trials, arguments.worlds)),
-            ("start", measure_start),
-            ("dwa", measure_dwa),
-            ("shares", functools.partial(measure_shares, arguments.worlds)),
-            ("costs", functools.partial(measure_costs, arguments.turns)),
-        ):
-            if not wanted or part in wanted:
+        for part, measure in parts.items():
+            if part in arguments.only.split(","):
                 figures.update(measure(directory))
-                print(f"{part} done", file=sys.stderr)
-    print_figures(figures, arguments.json)
+                print(f"{part} finished", file=sys.stderr)
+    print_figures(figures)
 
 
 if __name__ == "__main__":
