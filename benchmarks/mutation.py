@@ -5,21 +5,18 @@
     ./bootstrap exec python3 benchmarks/mutation.py metrics --seed 2 --size 100
     ./bootstrap exec python3 benchmarks/mutation.py metrics --module metrics/safety.py --size 0
 
-cosmic-ray makes the mutants: one operator, number, keyword, condition or decorator of a source
-file changed. mutmut 3 does not mutate decorated functions, so it has no mutants of a function
-with ``@metric``. Three kinds are left out: annotations, which type checkers judge; bitwise for
-arithmetic operators, which raise TypeError for any float, and ``~`` for a minus likewise; ``is``
-for ``==``, which depends on how Python stores small numbers and texts.
+cosmic-ray generates the mutants. Three kinds are omitted: annotations, which type checkers verify;
+bitwise for arithmetic operators, which raise TypeError for any float, and ``~`` for a minus
+likewise; ``is`` for ``==``, which depends on how Python stores small numbers and texts.
 
-``--size`` mutants are drawn per folder (0: all), by ``--seed``. Each runs in a copy of the
-checkout: first the tests of the folder of the same name that execute the changed line, then the
-other tests of their files (all tests of the folder for a line that only an import executes), then,
-with ``--elsewhere``, the tests of other folders that execute the line. Tests marked slow are
-included with ``--slow``, those that need ROS or Gazebo never.
+``--size`` mutants are drawn per folder. For each, these tests run in a copy of the checkout: the
+tests of the folder of the same name that execute the changed line, then the other tests of their
+files (all tests of the folder for a line that only an import executes), then, with ``--elsewhere``,
+the tests of other folders that execute the line. Tests that need ROS or Gazebo are omitted.
 
 =========== ====================================================================================
 killed      a test fails, or the module cannot be imported
-timeout     the tests use ten times the processor time of the original, or do not end
+timeout     the tests use ten times the processor time of the original, or do not return
 survived    all tests pass
 equivalent  survived, and listed with the reason in ``mutation_equivalents.txt``
 =========== ====================================================================================
@@ -82,14 +79,14 @@ class Baseline(NamedTuple):
 
 
 def list_mutants(copy, folder):
-    """All mutants of a folder in the order of files, operators and occurrences."""
+    """Yield all mutants of a folder in the order of files, operators and occurrences."""
     import cosmic_ray.plugins
     from cosmic_ray.ast import ast_nodes, get_ast
 
     operators = []
     for name in sorted(cosmic_ray.plugins.operator_names()):
         operator = cosmic_ray.plugins.get_operator(name)
-        if not operator.arguments() and not _is_left_out(name):
+        if not operator.arguments() and not _is_omitted(name):
             operators.append((name, operator()))
     for path in sorted((copy / "src" / "gz_testauto" / folder).rglob("*.py")):
         source = path.read_text(encoding="utf-8")
@@ -105,7 +102,7 @@ def list_mutants(copy, folder):
                     yield Mutant(str(path.relative_to(copy)), name, occurrence, start[0])
 
 
-def _is_left_out(operator):
+def _is_omitted(operator):
     kind, _, change = operator.partition("Operator_")
     before, _, after = change.partition("_")
     if kind.endswith("ReplaceBinary"):
@@ -124,20 +121,18 @@ def _is_unpacking(node):
 
 
 def _annotations(source):
-    """Positions between which annotations are located."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        for name in ("annotation", "returns"):
-            part = getattr(node, name, None)
-            if part is not None:
-                found.append(
-                    ((part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset))
-                )
-    return found
+    """Return the first and the last position of each annotation."""
+    nodes = ast.walk(ast.parse(source))
+    parts = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+    return [
+        ((part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset))
+        for part in parts
+        if part is not None
+    ]
 
 
 def mutate(source, mutant):
-    """The source of the mutant."""
+    """Return the source of the mutant."""
     import cosmic_ray.plugins
     from cosmic_ray.mutating import mutate_code
 
@@ -155,7 +150,7 @@ def can_apply(copy, mutant):
 
 
 def changed_lines(before, after):
-    """The text of the lines that differ, without indentation: those removed and those added."""
+    """Return the text of the removed and of the added lines, without indentation."""
     lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
     removed = [line[2:].strip() for line in lines if line.startswith("- ")]
     added = [line[2:].strip() for line in lines if line.startswith("+ ")]
@@ -163,15 +158,13 @@ def changed_lines(before, after):
 
 
 def read_equivalents():
-    """Reasons by module, original line and mutated line."""
+    """Return the reasons by module, original line and mutated line."""
     reasons = {}
-    if EQUIVALENTS.exists():
-        blocks = EQUIVALENTS.read_text(encoding="utf-8").split("\n\n")
-        for block in blocks:
-            lines = [line for line in block.splitlines() if line and not line.startswith("#")]
-            if lines:
-                module, before, after, *reason = lines
-                reasons[module, before[2:].strip(), after[2:].strip()] = " ".join(reason)
+    for block in EQUIVALENTS.read_text(encoding="utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if lines:
+            module, before, after, *reason = lines
+            reasons[module, before[2:].strip(), after[2:].strip()] = " ".join(reason)
     return reasons
 
 
@@ -179,31 +172,26 @@ def read_equivalents():
 
 
 def copy_checkout(place):
-    """Copy the tracked and new files, with what numba and catkin have compiled."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=CHECKOUT,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    names = listed.stdout.decode().split("\0")
+    """Copy the tracked and new files, with the files that numba and catkin compiled."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.check_output(command, cwd=CHECKOUT, text=True).split("\0")
     names += [str(path.relative_to(CHECKOUT)) for path in CHECKOUT.glob("src/**/*.nb[ic]")]
-    for name in filter(None, names):
+    for name in names:
         source = CHECKOUT / name
         if source.is_file():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(str(source), str(place / name))
+            shutil.copy2(source, place / name)
     for path in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         for generated in ("msg", "srv"):  # built by catkin, not in the checkout
             source, link = Path(path, "gz_testauto", generated), place / "src/gz_testauto"
             if path and source.is_dir() and not (link / generated).exists():
                 (link / generated).symlink_to(source)
-    subprocess.run(["git", "init", "--quiet", str(place)], check=True)
-    subprocess.run(["git", "add", "--all"], cwd=str(place), check=True)
+    subprocess.run(["git", "init", "--quiet", place], check=True)
+    subprocess.run(["git", "add", "--all"], cwd=place, check=True)
 
 
 def in_child(copy, call, cpu_s=None):
-    """Run a function in a forked process; returns its exit status, or "timeout"."""
+    """Run a function in a forked process, and return its exit status or "timeout"."""
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
@@ -225,7 +213,7 @@ def in_child(copy, call, cpu_s=None):
         ended, code = os.waitpid(pid, os.WNOHANG)
         status = code if ended else None
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)  # with what the tests have started
+        os.killpg(pid, signal.SIGKILL)  # also processes of the tests
     if status is None:
         os.waitpid(pid, 0)
     if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
@@ -257,19 +245,19 @@ def pytest_arguments(slow):
 
 
 def measure_baseline(copy, folders, tests, slow):
-    """Run tests on the original with coverage; returns the baseline."""
+    """Run tests on the original with coverage, and return the baseline."""
     out = copy.parent / "baseline.json"
     status = in_child(copy, lambda: _cover(copy, folders, tests, slow, out))
     if status not in (0, 1) or not out.exists():
         raise SystemExit(f"the tests fail without a mutant:\n{(copy.parent / 'log').read_text()}")
-    found = json.loads(out.read_text())
+    baseline = json.loads(out.read_text())
     out.unlink()
-    for test in found["failed"]:
-        print(f"left out, fails on the original: {test}", file=sys.stderr)
+    for test in baseline["failed"]:
+        print(f"omitted, fails on the original: {test}", file=sys.stderr)
     lines = collections.defaultdict(list)
-    for module, line, test in found["lines"]:
+    for module, line, test in baseline["lines"]:
         lines[module, line].append(test)
-    return Baseline(found["seconds"], lines, found["modules"])
+    return Baseline(baseline["seconds"], lines, baseline["modules"])
 
 
 def _cover(copy, folders, tests, slow, out):
@@ -305,13 +293,15 @@ def _cover(copy, folders, tests, slow, out):
     modules = [
         name
         for name, module in sorted(sys.modules.items())
-        if "site-packages" in (getattr(module, "__file__", None) or "")
-        or "dist-packages" in (getattr(module, "__file__", None) or "")
+        if not name.startswith("gz_testauto")
+        and any(
+            folder in (getattr(module, "__file__", None) or "")
+            for folder in ("site-packages", "dist-packages")
+        )
     ]
-    modules = [name for name in modules if not name.startswith("gz_testauto")]
-    seconds = {test: taken for test, taken in seconds.items() if test not in failed}
-    found = {"seconds": seconds, "lines": lines, "modules": modules, "failed": sorted(failed)}
-    out.write_text(json.dumps(found))
+    seconds = {test: value for test, value in seconds.items() if test not in failed}
+    baseline = {"seconds": seconds, "lines": lines, "modules": modules, "failed": sorted(failed)}
+    out.write_text(json.dumps(baseline))
     return status
 
 
@@ -327,27 +317,28 @@ def preload(modules):
 # --- one mutant ---------------------------------------------------------------------------------
 
 
-def stages(mutant, own, elsewhere):
-    """The tests to run one after the other."""
-    covering = own.lines.get((mutant.module, mutant.line), [])
-    chosen = sorted(filter(None, covering), key=lambda test: own.seconds.get(test, 0.0))
-    yield "own", chosen
+def covering_tests(mutant, baseline):
+    """Return the tests that execute the line of a mutant, the fastest one first."""
+    tests = baseline.lines.get((mutant.module, mutant.line), [])
+    return sorted(filter(None, tests), key=lambda test: baseline.seconds.get(test, 0.0))
+
+
+def stages(mutant, folder, elsewhere):
+    """Yield name, baseline and tests of each stage. ``folder`` and ``elsewhere`` are baselines."""
+    tests = covering_tests(mutant, folder)
+    yield "own", folder, tests
     # A fixture runs within the first test that uses it, an import before all tests.
-    files = {test.partition("::")[0] for test in chosen}
-    others = [test for test in own.seconds if test.partition("::")[0] in files or not files]
-    yield "own", [test for test in others if test not in set(chosen)]
+    files = {test.partition("::")[0] for test in tests}
+    further = [test for test in folder.seconds if test.partition("::")[0] in files or not files]
+    yield "own", folder, [test for test in further if test not in set(tests)]
     if elsewhere:
-        covering = elsewhere.lines.get((mutant.module, mutant.line), [])
-        yield (
-            "elsewhere",
-            sorted(filter(None, covering), key=lambda test: elsewhere.seconds.get(test, 0.0)),
-        )
+        yield "elsewhere", elsewhere, covering_tests(mutant, elsewhere)
 
 
-def judge(copy, mutant, own, elsewhere, slow):
-    """The result of one mutant: "killed", "timeout" or "survived", and by which tests."""
+def run_mutant(copy, mutant, folder, elsewhere, slow):
+    """Return the result of one mutant: "killed", "timeout" or "survived", and by which tests."""
     path = copy / mutant.module
-    before, times = path.read_text(encoding="utf-8"), os.stat(str(path))
+    before, times = path.read_text(encoding="utf-8"), path.stat()
     after = mutate(before, mutant)
     removed, added = changed_lines(before, after)
     result = {
@@ -358,14 +349,12 @@ def judge(copy, mutant, own, elsewhere, slow):
     }
     try:
         path.write_text(after, encoding="utf-8")
-        os.utime(
-            str(path), (times.st_atime, times.st_mtime + 7)
-        )  # bytecode is valid for a time and size
-        for stage, tests in stages(mutant, own, elsewhere):
+        # bytecode is valid for a time and size
+        os.utime(path, (times.st_atime, times.st_mtime + 7))
+        for stage, baseline, tests in stages(mutant, folder, elsewhere):
             if not tests:
                 continue
-            known = own.seconds if stage == "own" else elsewhere.seconds
-            cpu_s = int(MIN_CPU_S + 10 * sum(known.get(test, 0.0) for test in tests))
+            cpu_s = int(MIN_CPU_S + 10 * sum(baseline.seconds.get(test, 0.0) for test in tests))
             status = in_child(copy, lambda tests=tests: _test(tests, slow), cpu_s)
             if status != 0:
                 log = (copy.parent / "log").read_text(errors="replace")
@@ -375,7 +364,7 @@ def judge(copy, mutant, own, elsewhere, slow):
                 return {**result, "verdict": verdict, "by": stage, "test": reason}
     finally:
         path.write_text(before, encoding="utf-8")
-        os.utime(str(path), (times.st_atime, times.st_mtime))
+        os.utime(path, (times.st_atime, times.st_mtime))
     return {**result, "verdict": "survived", "by": "", "test": ""}
 
 
@@ -386,7 +375,7 @@ def _test(tests, slow):
 
 
 def read_journal(path):
-    """Results by mutant of a file that ``--out`` wrote."""
+    """Return the results by mutant of a file that ``--out`` wrote."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     results = map(json.loads, lines)
     return {tuple(result[name] for name in Mutant._fields): result for result in results}
@@ -396,7 +385,7 @@ def read_journal(path):
 
 
 def report(results, totals):
-    """Print the survivors and the scores; returns whether each score is at least 85 %."""
+    """Print the survivors and the scores. Return whether each score is at least 85 %."""
     from scipy.stats import binomtest
 
     reasons = read_equivalents()
@@ -438,58 +427,60 @@ def parse(arguments=None):
     parser.add_argument("--module", action="append", help="only files that end like this")
     parser.add_argument("--slow", action="store_true", help="include tests marked slow")
     parser.add_argument("--elsewhere", nargs="+", metavar="TESTS", help="further folders of tests")
-    parser.add_argument("--only", type=Path, help="judge again what survived in this journal")
+    parser.add_argument("--only", type=Path, help="run only the survivors of this journal")
     parser.add_argument("--out", type=Path, help="journal to append to, and to resume from")
     return parser.parse_args(arguments)
 
 
+def sample_mutants(copy, options):
+    """Return the sampled mutants and the number of all mutants of each folder."""
+    samples, totals = {}, {}
+    for folder in options.folders:
+        mutants = list(list_mutants(copy, folder))
+        if options.module:
+            mutants = [m for m in mutants if m.module.endswith(tuple(options.module))]
+        totals[folder] = len(mutants)
+        size = min(options.size or len(mutants), len(mutants))
+        mutants = random.Random(options.seed).sample(mutants, size)
+        if options.only:
+            results = read_journal(options.only)
+            mutants = [m for m in mutants if results.get(m, {}).get("verdict") == "survived"]
+        samples[folder] = mutants
+    return samples, totals
+
+
 def main():
     options = parse()
-    done = []
-    known = read_journal(options.out) if options.out else {}
+    results = []
+    journal = read_journal(options.out) if options.out else {}
     with tempfile.TemporaryDirectory(prefix="mutation") as scratch:
         copy = Path(scratch).resolve() / "checkout"
         copy.mkdir()
         copy_checkout(copy)
-        samples, totals = {}, {}
-        for folder in options.folders:
-            mutants = list(list_mutants(copy, folder))
-            if options.module:
-                mutants = [m for m in mutants if m.module.endswith(tuple(options.module))]
-            totals[folder] = len(mutants)
-            size = min(options.size or len(mutants), len(mutants))
-            mutants = random.Random(options.seed).sample(mutants, size)
-            if options.only:
-                earlier = read_journal(options.only)
-                mutants = [
-                    mutant
-                    for mutant in mutants
-                    if earlier.get(tuple(mutant), {}).get("verdict") == "survived"
-                ]
-            samples[folder] = mutants
+        samples, totals = sample_mutants(copy, options)
         elsewhere = None
         if options.elsewhere:
             elsewhere = measure_baseline(copy, options.folders, options.elsewhere, options.slow)
             preload(elsewhere.modules)
-        own = {}
+        baselines = {}
         for folder in samples:
-            own[folder] = measure_baseline(copy, [folder], [f"test/{folder}"], options.slow)
-            preload(own[folder].modules)
-        # In turn and in the order drawn: what an interrupted run has judged is a sample too.
+            baselines[folder] = measure_baseline(copy, [folder], [f"test/{folder}"], options.slow)
+            preload(baselines[folder].modules)
+        # Folders alternate, so that the results of an interrupted run are a sample, too.
         for mutant in filter(None, itertools.chain(*itertools.zip_longest(*samples.values()))):
-            if tuple(mutant) in known:
-                done.append(known[tuple(mutant)])
+            if mutant in journal:
+                results.append(journal[mutant])
                 continue
             if not can_apply(copy, mutant):
-                print(f"left out, cosmic-ray cannot apply it: {mutant}", file=sys.stderr)
+                print(f"omitted, cosmic-ray cannot apply it: {mutant}", file=sys.stderr)
                 continue
-            tests = own[Path(mutant.module).parts[2]]
-            done.append(judge(copy, mutant, tests, elsewhere, options.slow))
-            print(f"{len(done)}: {done[-1]['verdict']} {mutant.module}", file=sys.stderr)
+            baseline = baselines[Path(mutant.module).parts[2]]
+            results.append(run_mutant(copy, mutant, baseline, elsewhere, options.slow))
+            print(f"{len(results)}: {results[-1]['verdict']} {mutant.module}", file=sys.stderr)
             if options.out:
-                with options.out.open("a") as journal:
-                    journal.write(json.dumps(done[-1]) + "\n")
-    return 0 if report(done, totals) else 1
+                with options.out.open("a") as file:
+                    file.write(json.dumps(results[-1]) + "\n")
+    return 0 if report(results, totals) else 1
 
 
 if __name__ == "__main__":

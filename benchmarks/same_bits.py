@@ -18,7 +18,6 @@ A commit that renames a file, an array or a column adds it to ``RENAMED_FILES`` 
 """
 
 import argparse
-import collections
 import csv
 import hashlib
 import json
@@ -60,12 +59,11 @@ SHOWN = 4
 
 def simulators_of(document, simulator):
     """Reduce the comparison of simulators to one terrain, and to entries that can run here."""
-    reference, other = ("ode", "servo") if simulator == "gazebo" else ("servo", "wheels")
+    reference, compared = ("ode", "servo") if simulator == "gazebo" else ("servo", "wheels")
     for maneuver in document["maneuvers"]:
         maneuver["duration_s"] = 2
-    entries = [
-        entry for entry in document["entries"] if entry["name"] in (reference, other, "ideal")
-    ]
+    names = (reference, compared, "ideal")
+    entries = [entry for entry in document["entries"] if entry["name"] in names]
     document.update(terrains=document["terrains"][:1], entries=entries, repetitions=2)
     document.update(measure_load=False, half_step=False, reference=reference, baseline="ideal")
 
@@ -124,12 +122,10 @@ class CommandError(Exception):
 
 def find_file(folder, name):
     """Return the only file ``name`` below ``folder``, which can be in any folder."""
-    found = [
-        path for path in sorted(folder.rglob(Path(name).name)) if str(path).endswith("/" + name)
-    ]
-    if len(found) != 1:
-        raise CommandError(f"{folder}: {len(found)} files are named {name}; 1 is needed")
-    return found[0]
+    paths = [path for path in folder.rglob(Path(name).name) if str(path).endswith("/" + name)]
+    if len(paths) != 1:
+        raise CommandError(f"{folder}: {len(paths)} files are named {name}; 1 is required")
+    return paths[0]
 
 
 class Checkout:
@@ -147,7 +143,7 @@ class Checkout:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def results(self, case, simulator, place):
-        """Return the directory with the results of a case, from the cache if it is there."""
+        """Return the directory with the results of a case, from the cache if possible."""
         name, commands, worlds, worlds_in_gazebo, edits = CASES[case]
         if case == "barn" and "BARN_ROOT" not in os.environ:
             raise SkipCaseError("BARN_ROOT is not set")
@@ -187,7 +183,7 @@ class Checkout:
         return out
 
     def run(self, arguments):
-        """Run ``gz_testauto`` of this checkout; status 1 means that part of the work is missing."""
+        """Run ``gz_testauto`` of this checkout. The exit statuses 0 and 1 are accepted."""
         process = subprocess.Popen(
             [str(self.path / "bootstrap"), "exec", "gz_testauto", *arguments],
             stdout=subprocess.DEVNULL,
@@ -199,14 +195,14 @@ class Checkout:
         try:
             _, errors = process.communicate(timeout=TIMEOUT_S)
         except BaseException:
-            end_group(process)
+            stop_group(process)
             raise
         if process.returncode not in (0, 1) or "Traceback" in errors:
             raise CommandError(f"{self.path}: {' '.join(arguments)}\n{errors[-3000:]}")
 
 
-def end_group(process):
-    """End a process and all that it started, within ``END_TIMEOUT_S``: by SIGTERM, then SIGKILL."""
+def stop_group(process):
+    """Stop a process and its children by SIGTERM, and by SIGKILL after ``END_TIMEOUT_S``."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -248,7 +244,7 @@ def facts_of(out):
 
 
 def leaves_of(name, document):
-    """Return the values of a JSON document, each named by its place."""
+    """Return the values of a JSON document, each named by its keys."""
     if not isinstance(document, (dict, list)):
         return {name: document}
     parts = document.items() if isinstance(document, dict) else enumerate(document)
@@ -277,56 +273,55 @@ def rows_of(name, rows):
 # ---- comparing
 
 
-def same_array(one, other):
+def same_array(a, b):
     """Return whether two arrays have one type, one shape and the same bits; NaN equals NaN."""
-    if one.dtype.kind != other.dtype.kind or one.shape != other.shape:
+    if a.dtype.kind != b.dtype.kind or a.shape != b.shape:
         return False
-    if one.dtype.kind == "U":
-        return bool(np.all(one == other))
-    if one.dtype != other.dtype:
+    if a.dtype.kind == "U":
+        return bool(np.all(a == b))
+    if a.dtype != b.dtype:
         return False
-    same = np.frombuffer(one.tobytes(), np.uint8) == np.frombuffer(other.tobytes(), np.uint8)
-    same = same.reshape(one.size, one.itemsize).all(axis=1)
-    return bool(np.all(same | (np.isnan(one) & np.isnan(other)).ravel()))
+    same = np.frombuffer(a.tobytes(), np.uint8) == np.frombuffer(b.tobytes(), np.uint8)
+    same = same.reshape(a.size, a.itemsize).all(axis=1)
+    return bool(np.all(same | (np.isnan(a) & np.isnan(b)).ravel()))
 
 
-def same_value(one, other):
+def same_value(a, b):
     """Return whether two values are the same text or, as numbers, the same bits."""
     try:
-        numbers = np.array([float(one), float(other)])
+        numbers = np.array([float(a), float(b)])
     except (TypeError, ValueError):
-        return str(one) == str(other)  # so that NaN in a list equals NaN
+        return str(a) == str(b)  # so that NaN in a list equals NaN
     return same_array(numbers[:1], numbers[1:])
 
 
-def largest_difference(one, other):
-    """Return how far two arrays differ, in words."""
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return f"{one.dtype}{one.shape} and {other.dtype}{other.shape}"
-    if one.dtype.kind != "f":
-        return "other elements"
-    return f"by up to {np.nanmax(np.abs(one - other), initial=0.0):.3g}"
+def describe_difference(a, b):
+    if not isinstance(a, np.ndarray):
+        return f"{a} and {b}"
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"{a.dtype}{a.shape} and {b.dtype}{b.shape}"
+    if a.dtype.kind != "f":
+        return "different elements"
+    return f"by up to {np.nanmax(np.abs(a - b), initial=0.0):.3g}"
 
 
 def compare(facts_a, facts_b):
-    """Return (number of equal facts, number of all, differences in words) of two mappings."""
+    """Return the number of equal facts and of all facts of two mappings, and the differences."""
     differences, equal = [], 0
     for name in sorted({*facts_a, *facts_b}):
         if name not in facts_a or name not in facts_b:
             differences.append(f"{name} only in {'A' if name in facts_a else 'B'}")
             continue
-        one, other = facts_a[name], facts_b[name]
-        is_array = isinstance(one, np.ndarray)
-        if (same_array if is_array else same_value)(one, other):
+        a, b = facts_a[name], facts_b[name]
+        if (same_array if isinstance(a, np.ndarray) else same_value)(a, b):
             equal += 1
         else:
-            words = largest_difference(one, other) if is_array else f"{one} and {other}"
-            differences.append(f"{name} ({words})")
+            differences.append(f"{name} ({describe_difference(a, b)})")
     return equal, equal + len(differences), differences
 
 
 def compare_case(case, checkouts, simulator):
-    """Run a case in both checkouts; returns a row of the table and whether all is equal."""
+    """Run a case in both checkouts. Return a row of the table, and whether all facts are equal."""
     with tempfile.TemporaryDirectory(prefix="same_bits-") as scratch:
         facts = []
         try:
@@ -356,19 +351,19 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES), help="of %(default)s")
     parser.add_argument("--no-cache", action="store_true", help="run all again")
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # so that children end and folders are removed
+    for number in (signal.SIGTERM, signal.SIGHUP):  # stop children and remove folders
         signal.signal(number, lambda *_: sys.exit("interrupted"))
     checkouts = [Checkout(path, not arguments.no_cache) for path in (arguments.a, arguments.b)]
     for letter, checkout in zip("AB", checkouts):
         print(f"{letter}: {checkout.path} at {checkout.commit}")
     line = "{:12}{:>10}  {:>14}  {:>16}  {}"
     print(line.format("case", "recordings", "arrays equal", "values equal", "differences"))
-    failed = collections.Counter()
+    passed = True
     for case in arguments.cases.split(","):
         row, same = compare_case(case, checkouts, arguments.simulator)
         print(line.format(*row), flush=True)
-        failed[same] += 1
-    return 1 if failed[False] else 0
+        passed &= same
+    return int(not passed)
 
 
 if __name__ == "__main__":
