@@ -1,26 +1,24 @@
-#!/usr/bin/env python3
 """Check the guarantees of intervals, tests, gate and early stop on synthetic campaigns.
-
-The true values of the campaigns are known.
-
-Coverage: in each cell (worlds x repetitions x rates x correlation within worlds) at least 93 % of
-the 95 % intervals must contain the true success rate, or the true difference of two planners in the
-same worlds. Further cells have skewed differences, and repetitions that always agree. The intervals
-of a metric must contain the true median or mean, also if it is skewed or has outliers. False
-alarms: in each cell a test may find a difference between two equal planners in
-at most 5.5 % of campaigns; the gate and the early stop, evaluated after every world, may be wrong
-in at most alpha. The same holds for a comparison of campaigns that stopped early. At least 93 % of
-searches for a boundary must have no wrong bound, and report a hump. Another cell that misses its
-limit by chance is drawn again with ten times as many campaigns, and that result counts.
-Agreement: in each of ten times as many campaigns of all kinds, the p-value, the interval, the
-sentence and the gate of a comparison must agree.
-Savings: the share of 500 worlds that a campaign with early stop saves, at a true difference of 15
-points; at least a third.
 
     python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2] [--only PART]
 
-The exit status is 1 if a guarantee is violated. Needs no simulator; takes about a quarter of an
-hour on two cores.
+rates, pairs  In each cell (worlds x repetitions x rates x correlation within worlds), at least 93 %
+              of the 95 % intervals must contain the true success rate, or the true difference of
+              two planners in the same worlds.
+metrics       The same for the median and the mean of a metric with outliers or skewed values.
+tests         In each cell, a test must find a difference between equal planners in at most 5.5 % of
+              campaigns.
+fixed, ends   The gate for a fixed number of worlds, and the gate and the early stop evaluated after
+              every world, must be wrong in at most alpha of campaigns.
+compared      The same for a comparison of campaigns that stopped early.
+boundary      At least 93 % of searches for a boundary must have no wrong bound, or report a hump.
+agreement     In each of ten times as many campaigns, the p-value, the interval, the sentence and
+              the gate of a comparison must agree.
+savings       An early stop must save at least a third of 500 worlds at a difference of 15 points.
+
+A cell of rates, pairs, metrics, tests or fixed that exceeds its limit is drawn again with ten times
+as many campaigns, and that result counts. The exit status is 1 if a guarantee is violated. The
+program takes about a quarter of an hour on two cores.
 """
 
 import argparse
@@ -88,7 +86,7 @@ PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (0.8, 0.6), (0.97, 0.99), (1.0, 0
 
 
 class Table:
-    """A printed table of results that records whether a guarantee is violated."""
+    """A printer of results that records whether a guarantee is violated."""
 
     def __init__(self):
         self.broken = False
@@ -98,6 +96,20 @@ class Table:
         print(
             f"{name:<68} {100 * value:6.2f} %  {promise:<10} {'' if kept else 'BROKEN'}", flush=True
         )
+
+    def shares(self, title, sizes, rows, limit):
+        """Print the shares of each name by the number of worlds. ``rows`` are pairs of name and
+        share, in the order of the sizes."""
+        print(f"\n{title}")
+        print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
+        by_name = {}
+        for name, share in rows:
+            by_name.setdefault(name, []).append(share)
+        for name, values in by_name.items():
+            kept = max(values) <= limit
+            self.broken |= not kept
+            texts = (f"{100 * value:6.1f}" for value in values)
+            print(f"{name:<36}", *texts, "" if kept else "BROKEN")
 
 
 @functools.lru_cache(maxsize=None)
@@ -110,10 +122,10 @@ def of_worlds(rate, correlation):
         return np.repeat([0.0, 1.0], [round((1.0 - rate) * QUANTILES), round(rate * QUANTILES)])
     size = 1.0 / correlation - 1.0
     at = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    found = beta.ppf(at, rate * size, (1.0 - rate) * size)
+    quantiles = beta.ppf(at, rate * size, (1.0 - rate) * size)
     for _ in range(100):
-        found = np.clip(found + rate - found.mean(), 0.0, 1.0)
-    return found
+        quantiles = np.clip(quantiles + rate - quantiles.mean(), 0.0, 1.0)
+    return quantiles
 
 
 def rates_of(rng, cell, campaigns):
@@ -129,10 +141,10 @@ def differences_of(rng, cell, campaigns):
     """Draw the differences of two planners. Equal planners fail more often in the same worlds."""
     worlds, repetitions, (first, second), correlation, correlated = cell
     at = rng.integers(QUANTILES, size=(campaigns, worlds))
-    other_at = at if correlated else rng.integers(QUANTILES, size=(campaigns, worlds))
-    one, other = of_worlds(first, correlation), of_worlds(second, correlation)
-    values = rng.binomial(repetitions, one[at]) - rng.binomial(repetitions, other[other_at])
-    return values / repetitions, float(one.mean() - other.mean())
+    second_at = at if correlated else rng.integers(QUANTILES, size=(campaigns, worlds))
+    p, q = of_worlds(first, correlation), of_worlds(second, correlation)
+    values = rng.binomial(repetitions, p[at]) - rng.binomial(repetitions, q[second_at])
+    return values / repetitions, float(p.mean() - q.mean())
 
 
 def skewed_differences_of(rng, cell, campaigns):
@@ -165,12 +177,11 @@ def cell_of_means(draw, bounds, cell, campaigns, seed):
         again, _ = draw(rng, cell, AGAIN * campaigns)
         share = missed(again, truth, bounds)
     widths = []
-    for some in values[:MEASURED]:
-        found = mean_interval(some, bounds)
-        at = rng.integers(len(some), size=(BOOTSTRAPS, len(some)))
-        widths.append(
-            (found.high - found.low, np.ptp(np.quantile(some[at].mean(1), [0.025, 0.975])))
-        )
+    for sample in values[:MEASURED]:
+        interval = mean_interval(sample, bounds)
+        at = rng.integers(len(sample), size=(BOOTSTRAPS, len(sample)))
+        bootstrap = np.quantile(sample[at].mean(1), [0.025, 0.975])
+        widths.append((interval.high - interval.low, np.ptp(bootstrap)))
     return cell, share, *np.mean(widths, axis=0)
 
 
@@ -179,12 +190,12 @@ def coverage(table, name, run, cells, arguments):
     print(f"\n{name}: percent of 95 % intervals that contain the true value, false alarms of the")
     print("test, and mean widths in points of the interval and of the percentile bootstrap")
     print("worlds  repetitions  cells  worst cell   mean  worst alarms  width  bootstrap")
-    found, alarms = {}, {}
+    results, alarms = {}, {}
     for cell, share, *widths in in_parallel(run, cells, arguments):
-        found.setdefault(cell[:2], []).append((1.0 - share, *widths))
+        results.setdefault(cell[:2], []).append((1.0 - share, *widths))
         if isinstance(cell[2], tuple) and cell[2][0] == cell[2][1]:
             alarms.setdefault(cell[:2], []).append(share)
-    for size, rows in sorted(found.items()):
+    for size, rows in sorted(results.items()):
         worst, (mean, width, bootstrap) = min(rows)[0], np.mean(rows, axis=0)
         alarm = max(alarms.get(size, [0.0]))
         kept = worst >= LEAST_COVERAGE and alarm <= MOST_ALARMS
@@ -258,11 +269,11 @@ def of_metric(name, statistic, bounded=False):
 
 
 def metric_cell(cell, campaigns, seed):
-    """Return the share of campaigns whose median's interval or test misses the true median, and
-    whose mean's interval misses the true mean."""
+    """Return the share of campaigns whose median's interval or test misses the true median, and the
+    share whose mean's interval misses the true mean, each with a name."""
     name, worlds = cell
     rng = np.random.default_rng(seed)
-    shares = []
+    rows = []
     for check, statistic in ((median_missed, "median"), (mean_missed, "mean")):
         values = of_metric(name, statistic, statistic == "mean")
         size = campaigns if statistic == "median" else min(campaigns, 1000)
@@ -271,8 +282,8 @@ def metric_cell(cell, campaigns, seed):
         if share > MOST_ALARMS:
             drawn = values[rng.integers(QUANTILES, size=(AGAIN * size, worlds))]
             share = np.mean([check(row) for row in drawn])
-        shares.append(float(share))
-    return name, worlds, shares
+        rows.append((f"{statistic}: {name}", float(share)))
+    return rows
 
 
 def median_missed(values):
@@ -286,24 +297,16 @@ def mean_missed(values):
 def metrics(table, arguments):
     sizes = (4, 6, 10, 20, 50, 100, 300)
     cells = list(itertools.product(DIFFERENCES, sizes))
-    found = {}
-    for name, _, shares in in_parallel(metric_cell, cells, arguments):
-        for statistic, share in zip(("median", "mean"), shares):
-            found.setdefault((statistic, name), []).append(share)
-    print("\nIntervals (%) of a metric without the true median or mean, at most 5.5 each")
-    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
-    for (statistic, name), shares in sorted(found.items()):
-        kept = max(shares) <= MOST_ALARMS
-        table.broken |= not kept
-        texts = (f"{100 * share:6.1f}" for share in shares)
-        print(f"{f'{statistic}: {name}':<36}", *texts, "" if kept else "BROKEN")
+    rows = itertools.chain.from_iterable(in_parallel(metric_cell, cells, arguments))
+    title = "Intervals (%) of a metric without the true median or mean, at most 5.5 each"
+    table.shares(title, sizes, rows, MOST_ALARMS)
 
 
-def misses(found, truth):
-    return found.has_interval and not found.low <= truth <= found.high
+def misses(estimate, truth):
+    return estimate.has_interval and not estimate.low <= truth <= estimate.high
 
 
-def slope_found(rng, worlds, repetitions):
+def has_slope(rng, worlds, repetitions):
     """Return whether a dependence on an irrelevant number is found."""
     reached = rng.binomial(repetitions, of_worlds(0.7, 0.4)[rng.integers(QUANTILES, size=worlds)])
     curve = success_curve(rng.uniform(size=worlds), reached, [repetitions] * worlds, points=2)
@@ -320,8 +323,8 @@ TESTS = {
     "Friedman, 3 planners x 3": lambda rng, n: (
         planners_differ(rng.binomial(3, 0.7, size=(n, 3)) / 3.0)[0] < ALPHA
     ),
-    "slope of the curve": lambda rng, n: slope_found(rng, n, 1),
-    "slope of the curve, 5 repetitions": lambda rng, n: slope_found(rng, n, 5),
+    "slope of the curve": lambda rng, n: has_slope(rng, n, 1),
+    "slope of the curve, 5 repetitions": lambda rng, n: has_slope(rng, n, 5),
 }
 """Functions that return whether a difference is found in a synthetic campaign without one."""
 
@@ -337,17 +340,9 @@ def alarms_of_test(cell, campaigns, seed):
 
 def tests(table, arguments):
     sizes = (4, 6, 10, 20, 50, 300)
-    print("\nFalse alarms (%) of a fixed number of worlds, at most 5.5 each")
-    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
-    found = {}
-    for name, share in in_parallel(
-        alarms_of_test, list(itertools.product(TESTS, sizes)), arguments
-    ):
-        found.setdefault(name, []).append(share)
-    for name, shares in found.items():
-        kept = max(shares) <= MOST_ALARMS
-        table.broken |= not kept
-        print(f"{name:<36}", *(f"{100 * one:6.1f}" for one in shares), "" if kept else "BROKEN")
+    rows = in_parallel(alarms_of_test, list(itertools.product(TESTS, sizes)), arguments)
+    title = "False alarms (%) of a fixed number of worlds, at most 5.5 each"
+    table.shares(title, sizes, rows, MOST_ALARMS)
 
 
 def differences(rng, campaigns, first_only, second_only, worlds=WORLDS):
@@ -357,8 +352,7 @@ def differences(rng, campaigns, first_only, second_only, worlds=WORLDS):
 
 def ever(values, capital, alpha=ALPHA):
     """Return the share of campaigns in which the capital reaches 1/alpha, and for each campaign the
-    number of worlds at which it does so. That number is one more than the number of worlds if the
-    capital never reaches 1/alpha."""
+    number of worlds at which it does so, or one more than all worlds."""
     limit = -math.log(alpha)
     first = []
     for start in range(0, len(values), CHUNK):
@@ -459,19 +453,12 @@ def wrong_passes(case, campaigns, rng):
 
 def fixed(table, arguments):
     sizes = (10, 20, 50, 100, 300)
-    print(
-        "\nWrong passes (%) of a gate for a fixed number of worlds, worse by its margin, at most 5"
-    )
-    print(f"{'worlds':<36}", *(f"{size:>6}" for size in sizes))
-    found = {}
     cells = list(itertools.product((*FIXED_CASES, *DIFFERENCES), sizes))
-    for name, share in in_parallel(fixed_gate, cells, arguments):
-        found.setdefault(name, []).append(share)
-    for name, shares in found.items():
-        kept = max(shares) <= ALPHA
-        table.broken |= not kept
-        texts = (f"{100 * share:6.1f}" for share in shares)
-        print(f"{name:<36}", *texts, "" if kept else "BROKEN")
+    rows = in_parallel(fixed_gate, cells, arguments)
+    title = (
+        "Wrong passes (%) of a gate for a fixed number of worlds, worse by its margin, at most 5"
+    )
+    table.shares(title, sizes, rows, ALPHA)
 
 
 def savings(table, arguments):
@@ -513,7 +500,7 @@ def stopped_campaigns(case, campaigns, seed):
     The first campaign runs the planners p and q until its early stop. The second campaign runs the
     same worlds. A copy of q with another name has the same outcomes as q.
     """
-    (of_p, of_q), alpha, both_stop, other = case
+    (of_p, of_q), alpha, both_stop, compared_with = case
     rng = np.random.default_rng(seed)
     size = campaigns, STOPPED_WORLDS
     p, q, p_again, q_again = (
@@ -523,7 +510,7 @@ def stopped_campaigns(case, campaigns, seed):
     if both_stop:
         ends.append(ever(p_again - q_again, two_sided(0.0), alpha)[1])
     worlds = np.minimum(np.min(ends, axis=0), STOPPED_WORLDS)
-    values = p - (p_again if other == "p" else q)
+    values = p - (p_again if compared_with == "p" else q)
     done = np.arange(STOPPED_WORLDS) < worlds[:, np.newaxis]
     sequential = ever(np.where(done, values, 0.0), two_sided(0.0))[0]
     counts = [((values == sign) & done).sum(axis=1) for sign in (1.0, -1.0)]
@@ -537,16 +524,16 @@ def compared(table, arguments):
         "\nfalse alarms with 95 % intervals, by the sequential test and by McNemar's"
     )
     rows = in_parallel(stopped_campaigns, STOPPED_CASES, arguments)
-    for ((of_p, of_q), alpha, both, other), worlds, *shares in rows:
+    for ((of_p, of_q), alpha, both, compared_with), worlds, *shares in rows:
         texts = []
         for share in shares:
-            found = success_rate(round(share * arguments.campaigns), arguments.campaigns)
-            texts.append(f"{100 * share:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}] %")
+            rate = success_rate(round(share * arguments.campaigns), arguments.campaigns)
+            texts.append(f"{100 * share:.1f} [{100 * rate.low:.1f}, {100 * rate.high:.1f}] %")
         kept = shares[0] <= ALPHA
         table.broken |= not kept
         print(
             f"p {of_p:g}, q {of_q:g}, alpha {alpha:g}, {'both stop' if both else 'one stops'}, "
-            f"{'p and p' if other == 'p' else 'p and a copy of q'}, {worlds:5.1f} worlds:  "
+            f"{'p and p' if compared_with == 'p' else 'p and a copy of q'}, {worlds:5.1f} worlds:  "
             f"{'   '.join(texts)}{'' if kept else '  BROKEN'}",
             flush=True,
         )
@@ -592,10 +579,6 @@ def drawn_campaign(rng):
     return results.without_copies
 
 
-def excludes_zero(estimate):
-    return estimate.has_interval and not estimate.low <= 0.0 <= estimate.high
-
-
 def contradictions(results):
     """Yield the contradictions in the comparisons of a campaign."""
     comparisons = compare(results)
@@ -604,27 +587,27 @@ def contradictions(results):
             continue
         significant = pair.p_value < ALPHA
         empty = pair.difference.method == anytime.CONTRADICTION
-        if significant != (excludes_zero(pair.difference) or empty):
+        if significant != (misses(pair.difference, 0.0) or empty):
             yield "p-value and interval of success", pair
         lead = success_verdict(pair).lead
         if pair.significant != ("significantly higher" in lead):
             yield "p-value and sentence", pair
-        if excludes_zero(pair.difference) and pair.significant:
+        if misses(pair.difference, 0.0) and pair.significant:
             ahead = pair.first if pair.difference.low > 0.0 else pair.second
             if not lead.startswith(f"The success rate of {ahead} was"):
                 yield "interval and sentence", pair
         for metric in pair.metrics:
             significant = metric.p_value < ALPHA
-            if metric.difference.has_interval and significant != excludes_zero(metric.difference):
+            if metric.difference.has_interval and significant != misses(metric.difference, 0.0):
                 yield f"p-value and interval of {metric.name}", pair
         yield from gate_contradictions(results, pair)
     if results.stop is not None:
         pairs = decide(STOP, results.planners, results.judged, success_rates(results.trials))
         for decision in pairs:
             empty = decision.difference.method == anytime.CONTRADICTION
-            if bool(decision.better) != (excludes_zero(decision.difference) or empty):
+            if bool(decision.better) != (misses(decision.difference, 0.0) or empty):
                 yield "decision and interval of the early stop", decision
-            if excludes_zero(decision.difference):
+            if misses(decision.difference, 0.0):
                 ahead = decision.first if decision.difference.low > 0.0 else decision.second
                 if decision.better != ahead:
                     yield "direction of the early stop", decision
@@ -665,21 +648,21 @@ def gate_contradictions(results, pair):
         yield "verdict and bound of the gate", pair
 
 
-def agreeing(case, campaigns, seed):
+def list_contradictions(case, campaigns, seed):
     rng = np.random.default_rng(seed)
-    found = []
+    texts = []
     for _ in range(campaigns):
-        found += [f"{text}: {about}" for text, about in contradictions(drawn_campaign(rng))]
-    return found
+        texts += [f"{text}: {about}" for text, about in contradictions(drawn_campaign(rng))]
+    return texts
 
 
 def agreement(table, arguments):
     total = AGAIN * arguments.campaigns
     print(f"\nContradictions in {total} campaigns")
     number = 0
-    for found in in_parallel(agreeing, range(AGAIN), arguments):
-        number += len(found)
-        for text in found[:3]:
+    for texts in in_parallel(list_contradictions, range(AGAIN), arguments):
+        number += len(texts)
+        for text in texts[:3]:
             print(text[:400])
     table.row("contradictions per campaign", number / total, number == 0, "= 0 %")
 
@@ -730,7 +713,7 @@ def bounded(name, campaigns, seed):
         if (curve, rate) == HUMP:
             wrong += compared.is_monotone and not compared.contradicting
         else:
-            below, above = (curve(np.array(one)) for one in (compared.below, compared.above))
+            below, above = curve(np.array(compared.below)), curve(np.array(compared.above))
             wrong += not compared.is_monotone or (below > rate).any() or (above < rate).any()
         if boundary is not None:
             widths.append(min(boundary.high, VALUES[-1]) - max(boundary.low, VALUES[0]))
