@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Train policies with several seeds, and evaluate them in held-out worlds with walkers.
 
     python3 benchmarks/learning.py --out DIR [--seeds 5] [--workers 2]
@@ -27,7 +26,6 @@ HELD_OUT = ("walkers_held_out", "walkers_crowded_held_out")
 
 
 def main():
-    """Train the policies, draw the success rates, and run the campaigns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
@@ -54,7 +52,6 @@ def main():
 
 
 def run(*arguments):
-    """Run a command of gz_testauto."""
     command = [sys.executable, "-m", "gz_testauto.cli.main", *map(str, arguments)]
     subprocess.run(command, check=True)
 
@@ -63,11 +60,11 @@ def curve_of(out, seed):
     """Return control periods and success rate (%) of the iterations of both trainings."""
     steps, reached = [0], [0.0]
     for name in ("arena", "walkers"):
-        begin = steps[-1]
+        first_step = steps[-1]
         journal = (out / f"{name}_{seed}" / "iterations.jsonl").read_text()
         for entry in map(json.loads, journal.splitlines()):
             episodes = sum(entry["outcomes"].values())
-            steps.append(begin + entry["steps"])
+            steps.append(first_step + entry["steps"])
             reached.append(100 * entry["outcomes"].get("reached", 0) / max(1, episodes))
     return np.array(steps), np.array(reached)
 

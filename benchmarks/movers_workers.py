@@ -3,11 +3,11 @@
     python3 benchmarks/movers_workers.py [--simulator gazebo] [--cases head_on,pile_up_20]
         [--worlds N] [--seconds S] [--workers 1,2,4]
 
-Each campaign has actors that meet, DynaBARN's obstacles, walkers, people in groups, or all kinds of
-sensors with noise and delays. It runs with each number of workers. Then it runs with 2 workers, all
-of its processes receive SIGKILL after two trials, and the campaign is continued. The outcomes and
-the arrays of all recordings, except wall times, must have the same bits. The case ``same_start``
-must be rejected. With ``--seconds``, trials end after S seconds of simulated time.
+Each campaign has actors with crossing paths, DynaBARN's obstacles, walkers, people in groups, or
+all kinds of sensors with noise and delays. It runs with each number of workers. Then it runs with 2
+workers, all of its processes receive SIGKILL after two trials, and the campaign is continued. The
+outcomes and the arrays of all recordings, except wall times, must have the same bits. The case
+``same_start`` must be rejected. With ``--seconds``, trials end after S seconds of simulated time.
 """
 
 import argparse

@@ -60,11 +60,11 @@ def write_list(version):
         spec = load(path, BuiltinCampaignSpec)
         with tempfile.TemporaryDirectory() as folder:
             worlds = gather_worlds(spec, read_body(spec), Path(folder))
-        unsolvable = [one.name for one in worlds if one.shortest_path_m is None]
+        unsolvable = [world.name for world in worlds if world.shortest_path_m is None]
         print(
             f"{name}: {len(worlds)} worlds, without a path for the circle: {unsolvable or 'none'}"
         )
-        hashes = {one.name: one.sha256 for one in worlds}
+        hashes = {world.name: world.sha256 for world in worlds}
         classes[name] = ScenarioClass(title, file, file_sha256(path), hashes, needs)
     replace_file(FOLDER / LIST_NAME, listed_bytes(version, classes))
 
@@ -111,14 +111,14 @@ def draw(results, planner, out):
         trials = load_campaign(directory).results.trials[:1]
         files = CampaignDirectory(directory)
         source = Source(str(directory), files, planners={planner: planner})
-        stream = io.BytesIO()
         figure = figure_of(source, trials, [planner])
         axes = figure.axes[0]
         for legend in filter(None, [axes.get_legend(), *figure.legends]):
             legend.remove()
-        for place in ("left", "right"):
-            axes.set_title("", loc=place)
+        for side in ("left", "right"):
+            axes.set_title("", loc=side)
         axes.set_title(name)
+        stream = io.BytesIO()
         figure.savefig(stream, dpi=110, bbox_inches="tight")
         image = Image.open(stream).convert("RGB")
         height = round(image.height * WIDTH_PIXELS / image.width)

@@ -3,13 +3,12 @@
 Each world is drawn from a seed: frames, poses relative to them, includes, nested models, scaled
 meshes, planes, saved states and static models, in SDF 1.5 to 1.9. A gzserver loads the file, to
 which a static model with ray sensors is added. Compared are the pose of each model and link, the
-links that move under gravity, and 1,000 horizontal rays at random heights. The rays are compared
-with the outlines at their height, from which maps, clearances and scans are computed. With
---expanded, gzserver loads the text that the simulator ``gazebo`` writes for the file, in which
-includes are expanded.
+links that move under gravity, and 1,000 horizontal rays at random heights, with the outlines at
+their height. With --expanded, gzserver loads the text that the simulator ``gazebo`` writes for the
+file, in which includes are expanded.
 
-The command prints the seed and each difference of a world that is read differently, and exits with
-1 if there is one. A world that this package rejects does not count:
+The command prints the seed and the differences of each world that is read differently. The exit
+status is 1 if there is one. A world that this package rejects does not count.
 
     python3 benchmarks/world_readings.py --count 500
     python3 benchmarks/world_readings.py --first 137 --count 1 --keep /tmp/worlds
@@ -52,11 +51,11 @@ it merges to about six digits."""
 
 ASIDE_M = 4e-4
 """A ray can differ as much as a parallel ray at this distance (m), since the outlines are within
-0.2 mm. At the edge of a shape, this decides which shape the ray meets."""
+0.2 mm. At the edge of a shape, this decides which shape the ray hits."""
 
 NEAR_M = 0.005
-"""Rays are not compared if an outline is nearer than this distance (m), since the rays of Gazebo
-start at the minimum range."""
+"""Rays are not compared if an outline is closer (m), since Gazebo's rays start at the minimum
+range."""
 
 LEVEL_M = 1e-4
 """A ray can differ as much as a ray at a height that differs by this distance (m)."""
@@ -195,25 +194,25 @@ class WorldWriter:
 
     def _shape(self) -> str:
         kind = self._choice(("box", "box", "cylinder", "sphere", "mesh", "plane"))
-        one, two, three = self._random.uniform(0.2, 1.5, 3).round(3)
+        x, y, z = self._random.uniform(0.2, 1.5, 3).round(3)
         if kind == "box":
-            return f"<box><size>{one} {two} {three}</size></box>"
+            return f"<box><size>{x} {y} {z}</size></box>"
         if kind == "cylinder":
-            return f"<cylinder><radius>{one}</radius><length>{two}</length></cylinder>"
+            return f"<cylinder><radius>{x}</radius><length>{y}</length></cylinder>"
         if kind == "sphere":
-            return f"<sphere><radius>{one}</radius></sphere>"
+            return f"<sphere><radius>{x}</radius></sphere>"
         if kind == "mesh":
             signs = self._random.choice([1, 1, 1, -1], 3)
-            scale = " ".join(f"{value:.3f}" for value in signs * (one, two, three))
+            numbers = " ".join(f"{value:.3f}" for value in signs * (x, y, z))
             name = self._choice([name for name, _ in self._meshes()])
-            own = f"<scale>{scale}</scale>" if self._chance(0.6) else ""
-            return f"<mesh><uri>model://meshes/{name}</uri>{own}</mesh>"
+            scale = f"<scale>{numbers}</scale>" if self._chance(0.6) else ""
+            return f"<mesh><uri>model://meshes/{name}</uri>{scale}</mesh>"
         self._with_planes.add(self._current)
         normal = self._random.normal(size=3) * self._choice(((1, 1, 0), (1, 0, 0), (1, 1, 1)))
         if self._chance(0.2):
             normal = np.array([0.0, 0.0, 1.0])
         numbers = " ".join(f"{value:.3f}" for value in normal)
-        return f"<plane><normal>{numbers}</normal><size>{one} {two}</size></plane>"
+        return f"<plane><normal>{numbers}</normal><size>{x} {y}</size></plane>"
 
     def _state(self, names: List[str]) -> str:
         models = "".join(
@@ -286,19 +285,19 @@ def served(text: str, folder: Path, poses: List[Pose]) -> Iterator[WorldLink]:
 
 def link_poses(link: WorldLink) -> Dict[str, Pose]:
     """Return the poses of all models and links in the world frame, by scoped name."""
-    found: Dict[str, Pose] = {}
+    poses: Dict[str, Pose] = {}
 
     def add(model, frame: Pose) -> None:  # type: ignore[no-untyped-def]
         for part in model.link:
-            found[part.name] = frame * pose_from(part.pose)
+            poses[part.name] = frame * pose_from(part.pose)
         for nested in model.model:
             add(nested, frame * pose_from(nested.pose))
 
     for name, model in link.list_models().items():
         if name != "probe":
-            found[name] = pose_from(model.pose)
-            add(model, found[name])
-    return found
+            poses[name] = pose_from(model.pose)
+            add(model, poses[name])
+    return poses
 
 
 def measured_rays(link: WorldLink, count: int, timeout_s: float = 20.0) -> np.ndarray:
@@ -365,9 +364,9 @@ def first_edges(
 
 
 def differences(seed: int, folder: Path, expand: bool = False) -> Optional[List[str]]:
-    """Generate the world of a seed in ``folder`` and return a line for each difference. With
-    ``expand``, Gazebo loads the text of the simulator ``gazebo``. Returns None for a world that
-    this package rejects by name."""
+    """Generate the world of a seed in ``folder`` and return a line for each difference, or None for
+    a world that this package rejects. With ``expand``, Gazebo loads the text of the simulator
+    ``gazebo``."""
     path = WorldWriter(seed, folder).write()
     poses = probe_poses(seed)
     with mock.patch.dict(os.environ, GAZEBO_MODEL_PATH=str(folder / "models")):
@@ -377,46 +376,57 @@ def differences(seed: int, folder: Path, expand: bool = False) -> Optional[List[
             print(f"{seed}: rejected: {error}")
             return None
         text = expanded(path) if expand else path.read_text()
-    found: List[str] = []
     with served(text, folder / "models", poses) as link:
-        theirs = link_poses(link)
+        before = link_poses(link)
         ranges = measured_rays(link, len(poses))
         link.set_physics(enable_physics=True)
         link.control(multi_step=20)
         link.acknowledge()
         time.sleep(0.3)
         after = link_poses(link)
-    ours = {name: model.pose for name, model in scene.models.items()}
+    return [
+        *motion_differences(scene, before, after),
+        *pose_differences(scene, before),
+        *ray_differences(scene, poses, ranges),
+    ]
+
+
+def motion_differences(
+    scene: WorldScene, before: Dict[str, Pose], after: Dict[str, Pose]
+) -> Iterator[str]:
     for name, model in scene.models.items():
-        for part, pose in model.links.items():
-            ours[f"{name}::{part}"] = model.pose * pose
+        for part in model.links:
             scoped = f"{name}::{part}"
-            if scoped in after and scoped in theirs:
-                moved = np.linalg.norm(np.subtract(after[scoped].position, theirs[scoped].position))
-                if (part in model.static_links) != (moved < 1e-7):
-                    found.append(
-                        f"{scoped} is {'fixed' if part in model.static_links else 'movable'}, and "
-                        f"moved by {moved:.2g} m in Gazebo"
-                    )
-    for name in sorted(ours.keys() | theirs.keys()):
-        if name not in ours or name not in theirs:
-            found.append(f"{name} is missing {'here' if name in theirs else 'in Gazebo'}")
+            if scoped in after and scoped in before:
+                moved_m = math.dist(after[scoped].position, before[scoped].position)
+                if (part in model.static_links) != (moved_m < 1e-7):
+                    kind = "fixed" if part in model.static_links else "movable"
+                    yield f"{scoped} is {kind}, and moved by {moved_m:.2g} m in Gazebo"
+
+
+def pose_differences(scene: WorldScene, gazebo: Dict[str, Pose]) -> Iterator[str]:
+    poses = {name: model.pose for name, model in scene.models.items()}
+    for name, model in scene.models.items():
+        poses.update({f"{name}::{part}": model.pose * pose for part, pose in model.links.items()})
+    for name in sorted(poses.keys() | gazebo.keys()):
+        if name not in poses or name not in gazebo:
+            yield f"{name} is missing {'here' if name in gazebo else 'in Gazebo'}"
             continue
-        apart = ours[name].inverse() * theirs[name]
-        if (
-            np.linalg.norm(apart.position) > POSITION_M
-            or 2 * np.linalg.norm(apart.quaternion[:3]) > ANGLE_RAD
-        ):
-            found.append(f"{name}: {ours[name].to_text()} here, {theirs[name].to_text()} in Gazebo")
+        difference = poses[name].inverse() * gazebo[name]
+        angle_rad = 2 * np.linalg.norm(difference.quaternion[:3])
+        if np.linalg.norm(difference.position) > POSITION_M or angle_rad > ANGLE_RAD:
+            yield f"{name}: {poses[name].to_text()} here, {gazebo[name].to_text()} in Gazebo"
+
+
+def ray_differences(scene: WorldScene, poses: List[Pose], ranges: np.ndarray) -> Iterator[str]:
     low, high = outline_rays(scene, poses)
-    theirs_m = np.where(np.isinf(ranges), RANGE_M, ranges)
-    wrong = (low > NEAR_M) & ((theirs_m < low - RAY_M) | (theirs_m > high + RAY_M))
-    for sensor, ray in zip(*np.nonzero(wrong)):
-        found.append(
+    gazebo_m = np.where(np.isinf(ranges), RANGE_M, ranges)
+    differs = (low > NEAR_M) & ((gazebo_m < low - RAY_M) | (gazebo_m > high + RAY_M))
+    for sensor, ray in zip(*np.nonzero(differs)):
+        yield (
             f"ray {ray} of sensor {sensor}: {high[sensor, ray]:.4f} m here, "
-            f"{theirs_m[sensor, ray]:.4f} m in Gazebo"
+            f"{gazebo_m[sensor, ray]:.4f} m in Gazebo"
         )
-    return found
 
 
 def main() -> int:
@@ -426,7 +436,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="directory in which the worlds are kept")
     parser.add_argument("--expanded", action="store_true", help="load the simulator's text")
     arguments = parser.parse_args()
-    different, rejected, since_s = 0, 0, time.monotonic()
+    different, rejected, began_s = 0, 0, time.monotonic()
     for seed in range(arguments.first, arguments.first + arguments.count):
         with contextlib.ExitStack() as stack:
             if arguments.keep is None:
@@ -434,15 +444,15 @@ def main() -> int:
             else:
                 folder = arguments.keep / str(seed)
                 folder.mkdir(parents=True)
-            found = differences(seed, folder, arguments.expanded)
-        if found is None:
+            lines = differences(seed, folder, arguments.expanded)
+        if lines is None:
             rejected += 1
-        elif found:
+        elif lines:
             different += 1
-            print(f"{seed}: {len(found)} differences:", *found[:6], sep="\n    ", flush=True)
+            print(f"{seed}: {len(lines)} differences:", *lines[:6], sep="\n    ", flush=True)
     print(
         f"{arguments.count} worlds, {rejected} rejected, {different} read differently, in "
-        f"{time.monotonic() - since_s:.0f} s"
+        f"{time.monotonic() - began_s:.0f} s"
     )
     return int(different > 0)
 
