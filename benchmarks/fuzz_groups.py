@@ -192,8 +192,7 @@ def verb(*arguments) -> Callable[[], int]:
 
 
 def guarded(call) -> Callable[[], int]:
-    """Return a function that executes a call and handles errors in the same way as a verb of the
-    command line."""
+    """Return a function that executes a call and handles errors as a verb of the command line."""
 
     def run():
         try:
