@@ -1,6 +1,6 @@
 """Create the actors, other hooks and filters of one trial, and add them to a simulation.
 
-They depend only on the campaign, the world and the repetition. Therefore they are the same for all
+They depend only on the campaign, the world and the repetition, so that they are the same for all
 planners, with and without ROS.
 """
 
@@ -60,11 +60,9 @@ _LINK_NAME = re.compile(r"[\w/:-]+")
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
-    """The hooks of a trial, including actors, and the filters between the first robot and its
-    planner.
+    """The hooks of a trial, including actors, and the filters between first robot and planner.
 
-    ``numbers`` are the randomly drawn values of the trial by the names of their columns in the
-    results.
+    ``numbers`` are the randomly drawn values by the names of their columns in the results.
     """
 
     hooks: Tuple[Hook, ...] = ()
@@ -73,22 +71,20 @@ class TrialActors:
 
     @property
     def actors(self) -> Tuple[Actor, ...]:
-        """Return the hooks that are actors."""
         return tuple(hook for hook in self.hooks if isinstance(hook, Actor))
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """Return the models, from all hooks, that exist at the start of the trial."""
+        """Return the models of all hooks that exist at the start of the trial."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
     def spare_models(self) -> Tuple[NamedModel, ...]:
-        """Return the models, from all hooks, that can be spawned during the trial."""
+        """Return the models of all hooks that can be spawned during the trial."""
         return tuple(model for hook in self.hooks for model in hook.spare_models)
 
     @property
     def all_models(self) -> Tuple[NamedModel, ...]:
-        """Return the models of all hooks: :attr:`models` and :attr:`spare_models`."""
         return (*self.models, *self.spare_models)
 
     @property
@@ -97,30 +93,29 @@ class TrialActors:
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Return a copy of the result that also contains the drawn values and those that hooks
-        recorded.
+        """Add the drawn values, and those that hooks recorded, to the result.
 
         Call this method at the end of the trial, before :meth:`close`. Raises ``SceneError`` if a
         hook fails.
         """
         for hook in self.hooks:
-            found = _results_of(hook)
-            result = result.with_values(found.numbers, found.series)
+            recorded = _results_of(hook)
+            result = result.with_values(recorded.numbers, recorded.series)
         return result.with_values(self.numbers)
 
     def numbers_so_far(self) -> Dict[str, float]:
-        """Return the numbers that hooks have recorded up to now, from the hooks that declare
-        ``numbers``. Raises ``SceneError`` if a hook fails."""
+        """Return the numbers recorded up to now by hooks that declare ``numbers``.
+
+        Raises ``SceneError`` if a hook fails.
+        """
         recorded = [_results_of(hook).numbers for hook in self.hooks if hook.numbers]
         return {name: float(value) for numbers in recorded for name, value in numbers.items()}
 
     def scene(self, scene: Scene) -> Scene:
-        """Return the scene with :attr:`models` added."""
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the simulation wrapped in the hooks and filters, or ``simulation`` itself if there
-        are none.
+        """Return the simulation wrapped in the hooks and filters, if there are any.
 
         ``robot`` is the name of the first robot if ``simulation`` does not contain its model.
         """
@@ -129,7 +124,7 @@ class TrialActors:
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """Close the hooks at the end of the trial. Idempotent."""
+        """Close the hooks. Idempotent."""
         for hook in self.hooks:
             hook.close()
 
@@ -149,9 +144,7 @@ def _results_of(hook: Hook) -> HookResults:
 class ActorContext(NamedTuple):
     """The inputs from which the actors of a trial are created.
 
-    They are the campaign, the robot with its start, the road, the identity of the random numbers,
-    and the file and parsed content of the world. ``companions`` are the other robots with their
-    starts.
+    ``file`` is that of the world. ``companions`` are the other robots with their starts.
     """
 
     spec: CampaignSpec
@@ -164,25 +157,24 @@ class ActorContext(NamedTuple):
     companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
 
     def obstacle_outlines(self) -> ObstacleOutlines:
-        """Return the obstacles of the world at the heights at which they obstruct the robot."""
+        """Return the obstacles at the heights at which they obstruct the robot."""
         heights = obstructing_heights(self.spec.robot.height_m or self.robot.height_m)
         return ObstacleOutlines(ObstacleField(self.scene, heights).outlines())
 
 
 def prepare_actors(context: ActorContext) -> TrialActors:
-    """Return the actors, hooks and filters of a trial.
+    """Raise ``SpecError`` for an invalid actor or term, ``PlacementError`` without a free start.
 
-    Raises ``SpecError`` for an invalid actor or randomization term, ``PlacementError`` if no start
-    of an actor is free, and ``SdfError`` if the model of an actor cannot be read.
+    Raises ``SdfError`` if the model of an actor cannot be read.
     """
     spec, numbers = context.spec, context.numbers
     seed, world, repetition = numbers.seed, numbers.world, numbers.repetition
-    own = world_actors(context.scene)
-    if not (spec.changes_worlds or own):
+    placed_actors = world_actors(context.scene)
+    if not (spec.changes_worlds or placed_actors):
         return TrialActors()
     hooks: List[Hook] = []
     agents = _agents(context)
-    if spec.actors or own:
+    if spec.actors or placed_actors:
         radius_m = _radius_m(context.robot, spec.robot.footprint_m)
         area = ActorPlacementArea(
             context.obstacle_outlines(),
@@ -193,7 +185,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
             _outlines(context),
             context.road,
         )
-        hooks.extend(create_actors((*spec.actors, *own), seed, world, repetition, area))
+        hooks.extend(create_actors((*spec.actors, *placed_actors), seed, world, repetition, area))
     if agents is not None:
         if not _has_bit_masks(context):
             _set_contact_groups(agents, len(hooks))
@@ -219,7 +211,7 @@ def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
 
 
 def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets:
-    """Return the models and lights of a trial, with all robots, that effects can change."""
+    """Return the models and lights that effects can change, with all robots."""
     described = DescribedWorld(context.scene)
     models = {*context.scene.models, context.robot.name}
     robots = [context.robot, *(body for body, _ in context.companions)]
@@ -249,8 +241,7 @@ def _radius_m(
 
 
 def _has_bit_masks(context: ActorContext) -> bool:
-    """Return whether collisions of the world or of the robot have the element
-    ``<collide_bitmask>``. The result is True for a robot whose model is not known."""
+    """Return whether collisions have ``<collide_bitmask>``, or the robot's model is unknown."""
     if not isinstance(context.robot, RobotModel):
         return True
     elements = [
@@ -261,8 +252,10 @@ def _has_bit_masks(context: ActorContext) -> bool:
 
 
 def _set_contact_groups(hook: Hook, first: int) -> None:
-    """Set the contact groups of the models of a hook, so that they have no contact with each other
-    and with the models in the ``first`` groups, up to the number of groups."""
+    """Prevent contacts between the models of a hook, and with those in the ``first`` groups.
+
+    The number of groups is limited; further models share a group.
+    """
     models = [*hook.models, *hook.spare_models]
     grouped = tuple(
         replace(model, sdf=in_contact_group(model.sdf, (first + number) % CONTACT_GROUPS))
@@ -272,7 +265,6 @@ def _set_contact_groups(hook: Hook, first: int) -> None:
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:
-    """Return the hook that moves the agents of the world source; None if it has no agents."""
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
@@ -282,18 +274,15 @@ def _agents(context: ActorContext) -> Optional[Hook]:
 
 
 def tracker_of(
-    context: ActorContext, actors: TrialActors, others: Sequence[NamedModel] = ()
+    context: ActorContext, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
 ) -> Optional[ObjectTracker]:
-    """Return the tracker of moving objects, including ``others``, for the robot of ``context``.
-
-    Return None if ``tracking`` is not set in the campaign.
-    """
+    """Return None if ``tracking`` is not set in the campaign."""
     spec = context.spec
     if spec.tracking is None:
         return None
     numbers = context.numbers
     scene = TrackedScene(
-        models=(*actors.all_models, *others),
+        models=(*actors.all_models, *moving_models),
         actors=actors.actors,
         obstacles=context.obstacle_outlines(),
         seed=numbers.seed,
@@ -320,14 +309,13 @@ def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> Ra
 
 
 def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
-    """Return the scoped names of the robot's links that terms and effects push, if the links are
-    unknown.
+    """Return the scoped names of the robot's links that terms and effects push.
 
-    A term or effect names such a link completely, since the stack spawns the robot. Raises
-    ``SpecError`` for a regular expression that could match further links of the robot, and for an
-    effect without a link.
+    Raises ``SpecError`` for a regular expression that could match further links of the robot, and
+    for an effect without a link.
     """
-    found = []
+    # The stack spawns the robot: its links are unknown, so that names must be complete.
+    links = []
     for term in spec.randomize:
         if not isinstance(term, PushTerm) or robot + "::" not in term.select.names:
             continue
@@ -338,7 +326,7 @@ def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
                 "the stack spawns are unknown before the trial, so write the complete name of one "
                 f"link, such as '{robot}::base_link'"
             )
-        found.append(names)
+        links.append(names)
     for effect in spec.effects:
         if isinstance(effect, PushEffect) and effect.target in ("robot", robot):
             if effect.link is None:
@@ -347,20 +335,17 @@ def pushed_links(spec: CampaignSpec, robot: str) -> Tuple[str, ...]:
                         f"effect {effect.name!r}: the links of a robot that the stack spawns are "
                         "unknown before the trial, so set 'link', for example to 'base_link'"
                     )
-            found.append(f"{robot}::{effect.link}")
-    return tuple(dict.fromkeys(found))
+            links.append(f"{robot}::{effect.link}")
+    return tuple(dict.fromkeys(links))
 
 
 def links_sdf(robot: str, links: Sequence[str]) -> str:
-    """Return SDF text of a model with these links, whose scoped names start with its name."""
     elements = "".join(f'<link name="{name[len(robot) + 2 :]}"/>' for name in links)
     return f'<sdf version="1.6"><model name="{robot}">{elements}</model></sdf>'
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` for an actor, randomization term, effect or hook that the simulator does
-    not support.
-    """
+    """Raise ``SpecError`` for a change of the world that the simulator does not support."""
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
         simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"
@@ -385,10 +370,12 @@ def check_actors(spec: CampaignSpec) -> None:
     supported = SIMULATORS.get(simulator).changes if needed else frozenset()
     for key, kind in needed:
         if kind not in supported:
-            others = [name for name, one in _installed_simulators() if kind in one.changes]
+            able = [
+                name for name, candidate in _installed_simulators() if kind in candidate.changes
+            ]
             remedy = "remove it"
-            if others and isinstance(spec, BuiltinCampaignSpec):
-                remedy = f"use {' or '.join(map(repr, others))}, or remove it"
+            if able and isinstance(spec, BuiltinCampaignSpec):
+                remedy = f"use {' or '.join(map(repr, able))}, or remove it"
             raise SpecError(f"{key}: {subject} cannot change the {kind.properties}; {remedy}")
 
 

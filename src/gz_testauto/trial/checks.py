@@ -1,7 +1,6 @@
 """Check a campaign and its worlds before a simulator starts.
 
-The checks reject trials in which no planner can succeed: a start or a goal is inside an obstacle,
-the static map has no path to a goal, or the robot has no drive controller or no lidar.
+The checks reject trials in which no planner can succeed.
 """
 
 import itertools
@@ -31,10 +30,8 @@ from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
 
 MAX_TERRAIN_M = 0.05
-"""Largest height (m) of terrain at the robot's start.
-
-The robot is spawned at height 0, and higher terrain throws it up.
-"""
+"""Largest height (m) of terrain at the robot's start. Higher terrain throws the robot up, which is
+spawned at height 0."""
 
 MAX_OWN_RAYS = 0.5
 """Largest share of the rays of a lidar that can end on the robot itself."""
@@ -43,18 +40,18 @@ LOGGER = logging.getLogger(__name__)
 
 
 def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
-    """Check ``trials`` without a simulator, and return notices of one line each.
+    """Return notices of one line each about ``trials``.
 
-    Raises ``SpecError`` if a start or goal is inside an obstacle (the message names the world and
-    the obstacle), or if the static map has no path (the message names the base world).
+    Raises ``SpecError`` for an input with which no planner can succeed, such as a goal inside an
+    obstacle, or a static map without a path.
     """
     check_actors(bed.spec)
     for robot_bed in bed.robots:
         notices = _check_missions(robot_bed, trials)
-    found: List[str] = []
+    lidar_lines: List[str] = []
     if isinstance(bed, BuiltinTestBed):
         for robot_bed in bed.robots:
-            found += lidar_notices(robot_bed.robot)
+            lidar_lines += lidar_notices(robot_bed.robot)
             for trial in trials[:1]:  # the robot has the parts that its localization needs
                 spec = robot_bed.spec
                 make_estimator(spec.localization, spec.randomize, robot_bed.robot, trial.numbers)
@@ -64,13 +61,13 @@ def check_trials(bed: TestBed, trials: Sequence[Trial]) -> Tuple[str, ...]:
         trial for trial in trials if bed.spec.changes_worlds or notices[trial.world.world_index]
     ]
     _check_all_actors(bed, changing)
-    return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(found))
+    return (*tuple(filter(None, notices.values()))[:1], *dict.fromkeys(lidar_lines))
 
 
 def _check_missions(bed: TestBed, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Check the starts and goals of a robot in all worlds; raise ``SpecError`` if one is invalid.
+    """Return the notices about actors by the index of the world.
 
-    Return the notices about actors by the index of the world; empty if the campaign has no actors.
+    Raises ``SpecError`` if a start or goal of the robot is invalid.
     """
     notices: Dict[int, str] = {}
     spec, outline = bed.spec, np.asarray(bed.limits.footprint_m)
@@ -148,9 +145,7 @@ def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
 
 
 def _check_all_actors(bed: TestBed, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` if an actor has no free start, or a randomization term matches no
-    model.
-    """
+    """Raise ``SpecError`` if an actor has no free start, or a term matches no model."""
     spec = bed.spec
     for trial in {(trial.world.world_index, trial.repetition): trial for trial in trials}.values():
         world = trial.world
@@ -159,7 +154,7 @@ def _check_all_actors(bed: TestBed, trials: Sequence[Trial]) -> None:
             names = [model.name for model in bed.actors(trial).all_models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
-        robots = [bed.robot.name, *(one.name for one in spec.robots)]
+        robots = [bed.robot.name, *(robot.name for robot in spec.robots)]
         existing = [*bed.world_scene(world).models, *robots]
         repeated = {name for name in names if name in existing or names.count(name) > 1}
         if repeated:
@@ -189,22 +184,20 @@ def _check_scene(bed: TestBed, scene: WorldScene, where: str) -> None:
 
 
 def _check_static_models(scene: WorldScene, where: str) -> None:
-    """Raise ``SpecError`` if a plug-in moves static obstacles of a world.
-
-    The world file specifies only one position of such a model, and the simulator does not report
-    the motion of static models.
-    """
+    """Raise ``SpecError`` if a plug-in moves static obstacles of a world."""
+    # The file has only one position of such a model, and the simulator does not report the motion
+    # of static models.
     by_pose: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
-        found = [  # plug-ins of sensors move nothing
+        moving_plugins = [  # plug-ins of sensors move nothing
             plugin.get("filename", "")
             for plugin in model.element.iter("plugin")
             if plugin.getparent().tag == "model"
         ]
-        if model.static and found:
+        if model.static and moving_plugins:
             by_pose.setdefault(model.pose, []).append(name)
-            plugins.update(found)
+            plugins.update(moving_plugins)
     models = max(by_pose.values(), key=len, default=[])
     if len(models) > 1:
         raise SpecError(
@@ -216,7 +209,6 @@ def _check_static_models(scene: WorldScene, where: str) -> None:
 
 
 def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
-    """Raise ``SpecError`` if the robot, which is spawned at height 0, would start below terrain."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
@@ -229,8 +221,7 @@ def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> No
 
 
 def lidar_notices(robot: RobotModel) -> List[str]:
-    """Return notices of one line each about the lidar of a robot: a selection among several ray
-    sensors, and rays that end on the robot.
+    """Return notices of one line each about unused ray sensors, and rays that end on the robot.
 
     Raises ``SpecError`` if more than :data:`MAX_OWN_RAYS` of the rays end on the robot.
     """
@@ -239,11 +230,11 @@ def lidar_notices(robot: RobotModel) -> List[str]:
     if lidar is None:
         return notices
     used = lidar.scoped_name.split(",")
-    others = [repr(one.sensor) for one in robot.lidars if one.scoped_name not in used]
-    if others:
+    unused = [repr(other.sensor) for other in robot.lidars if other.scoped_name not in used]
+    if unused:
         notices.append(
             f"robot {robot.name!r} uses the lidar {lidar}; its other ray sensors are not used: "
-            f"{', '.join(others)}"
+            f"{', '.join(unused)}"
         )
     try:
         scan = scan_own_body(robot)
@@ -268,10 +259,10 @@ def lidar_notices(robot: RobotModel) -> List[str]:
 
 
 def _listed(robot: RobotModel, tag: str) -> str:
-    """Return the plug-ins or the movable joints of a robot for a message."""
+    """List the plug-ins or the movable joints of a robot for a message."""
     elements = parse_xml(robot.sdf.encode("utf-8")).iter(tag)
     key = "filename" if tag == "plugin" else "name"
-    names = [one.get(key, "?") for one in elements if one.get("type") != "fixed"]
+    names = [element.get(key, "?") for element in elements if element.get("type") != "fixed"]
     return f"its {tag}s: {', '.join(dict.fromkeys(names)) or 'none'}"
 
 

@@ -1,8 +1,7 @@
 """Compute the clearance: the exact planar distance from the robot's footprint to the obstacles.
 
 Obstacles are the collision shapes of all models except the ground, at the heights that obstruct the
-robot (:mod:`gz_testauto.sdf.floor`). Static models are indexed once. Movable models are placed at
-their pose in each snapshot, without evaluating their joints.
+robot (:mod:`gz_testauto.sdf.floor`).
 """
 
 import math
@@ -21,13 +20,11 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 TILT_TOLERANCE_RAD = 1e-3
 HEIGHT_TOLERANCE_M = 1e-3
-"""Largest changes of tilt (rad) and height (m) for which a model's outline is not computed
-again.
-"""
+"""Largest changes (rad, m) for which a model's outline is only moved in the plane."""
 
 
 class Nearest(NamedTuple):
-    """Distance (m) to the nearest obstacle, ``inf`` if there is none, and the name of its model."""
+    """Distance (m) to the nearest obstacle, ``inf`` if there is none, and its model's name."""
 
     distance_m: float
     name: str
@@ -39,10 +36,7 @@ def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
 
 
 def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
-    """Return the polygon of an outline at each of ``poses``, shape (p,).
-
-    The outline has shape (n, 2) and is in the base frame.
-    """
+    """Return the polygon of an outline, shape (n, 2) in the base frame, at each of p ``poses``."""
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
     turned = matrix_product(outline_m, np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns]))
     moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
@@ -50,12 +44,16 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
 
 
 class ObstacleField:
-    """The obstacles of one world: its collision shapes at ``heights`` (m, world frame)."""
+    """The obstacles of one world at ``heights`` (m, world frame).
+
+    Static models are indexed once. Movable models are placed at their pose in each snapshot,
+    without evaluating their joints.
+    """
 
     def __init__(
         self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
-        """Create the field from a world and ``extra_models``, which are not in the world file."""
+        """Add ``extra_models`` to the obstacles of the world file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
@@ -70,10 +68,10 @@ class ObstacleField:
         self._tree = shapely.STRtree(fixed)
 
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
-        """Return the nearest obstacle and its exact distance to ``shape``, both in the world frame.
+        """Return the nearest obstacle and its exact distance to ``shape``, 0 if they overlap.
 
-        The distance is 0 if they overlap. ``states`` contains the poses of movable models; a
-        movable model without a state is ignored.
+        ``shape`` and the poses of movable models in ``states`` are in the world frame. A movable
+        model without a state is ignored.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -92,25 +90,24 @@ class ObstacleField:
 
     @property
     def is_fixed(self) -> bool:
-        """Return whether all obstacles are static."""
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
-        """Return the distance (m) of the nearest obstacle to each of ``shapes``, shape (n,).
+        """Return the distance (m) from each of n shapes to the nearest obstacle, shape (n,).
 
         Requires :attr:`is_fixed`.
         """
         assert self.is_fixed, "movable models need their states"
-        found = np.full(len(shapes), math.inf)
+        nearest_m = np.full(len(shapes), math.inf)
         if self._fixed_names:
             (shape, _), distance = self._tree.query_nearest(
                 shapes, return_distance=True, all_matches=False
             )
-            found[shape] = distance
-        return found
+            nearest_m[shape] = distance
+        return nearest_m
 
     def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
-        """Return the names of all obstacles that ``shape`` touches or overlaps, sorted."""
+        """Return the sorted names of all obstacles that ``shape`` touches or overlaps."""
         hits = self._tree.query(shape, predicate="intersects")
         names = {self._fixed_names[int(index)] for index in hits}
         for bound_m, mover, pose in self._by_bound(shape, states):
@@ -122,24 +119,22 @@ class ObstacleField:
 
     @property
     def initial_states(self) -> Dict[str, ModelState]:
-        """Return the poses of movable models in the world file, by name."""
+        """Return the poses of movable models in the world file."""
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
-        """Return the outline of every obstacle at its pose in the world file, by model name."""
-        found: Dict[str, List[BaseGeometry]] = {}
+        """Return the outline of every obstacle at its pose in the world file."""
+        outlines: Dict[str, List[BaseGeometry]] = {}
         for name, part in zip(self._fixed_names, self._tree.geometries):
-            found.setdefault(name, []).append(part)
+            outlines.setdefault(name, []).append(part)
         for mover in self._movers:
-            found.setdefault(mover.name, []).append(mover.outline)
-        return {name: shapely.union_all(parts) for name, parts in found.items()}
+            outlines.setdefault(mover.name, []).append(mover.outline)
+        return {name: shapely.union_all(parts) for name, parts in outlines.items()}
 
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
-        """Return the movable models, each with a lower bound of its distance, sorted by the
-        bound.
-        """
+        """Return the movable models with a lower bound of their distance, sorted by the bound."""
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds
@@ -170,7 +165,7 @@ class _Mover:
         self._computed = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
-        """Return the outline of the model at ``pose``, which is cached until the model moves."""
+        # The last outline is cached: most models do not move from one snapshot to the next.
         if pose == self._pose:
             return self._outline
         self._pose = pose
@@ -183,7 +178,7 @@ class _Mover:
 
 
 def _radius_m(model: SceneModel) -> float:
-    """Return the radius (m) of a ball around the model's origin that contains the model."""
+    """Return the radius (m) of a ball around the model's origin that contains it."""
     bounds = model.bounds
     if bounds is None:
         return 0.0

@@ -1,8 +1,8 @@
 """Group the robot's contacts with obstacles into collisions.
 
-Ground and obstacles are distinguished by geometry, not by name. A collision can consist of contacts
-that the simulator reports and of overlaps of footprint and obstacle, since either source alone can
-miss a collision.
+Geometry, not names, distinguishes ground and obstacles. A collision can consist of contacts that
+the simulator reports and of overlaps of footprint and obstacle, since either source alone can miss
+a collision.
 """
 
 from dataclasses import replace
@@ -20,8 +20,8 @@ GROUND_NORMAL_Z = 0.9
 GROUND_HEIGHT_M = 0.05
 """Largest height (m) of a contact with the ground above the lowest point of the level robot.
 
-On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point. The value is
-therefore larger than ``floor.GROUND_TOLERANCE_M``, which applies to shapes at rest.
+On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point.
+``floor.GROUND_TOLERANCE_M`` is smaller and applies to shapes at rest.
 """
 
 _IGNORE = ""
@@ -30,8 +30,7 @@ _IGNORE = ""
 class ContactClassifier:
     """A classifier of contacts for one robot in one world.
 
-    ``ground_shapes`` are the scoped names of the collision shapes that belong to the ground, and
-    ``models`` the names of the world's models. A name in ``models`` can contain ``::``.
+    ``ground_shapes`` are scoped names of collision shapes. A name in ``models`` can contain ``::``.
     """
 
     def __init__(
@@ -43,8 +42,7 @@ class ContactClassifier:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Return the name of the model with which the robot collides, or None if it does not
-        collide.
+        """Return the name of the model with which the robot collides; None if it does not.
 
         ``robot_bottom_m`` is the height (m, world frame) of the robot's lowest point.
         """
@@ -65,13 +63,12 @@ class ContactClassifier:
         return _IGNORE if other in self._ground else models[ours[0]]
 
     def _model_of(self, shape: str) -> str:
-        """Return the name of the model of a collision shape with a scoped name."""
         named = (name for name in self._scoped if shape.startswith(f"{name}::"))
         return next(named, shape.split("::", 1)[0])
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
-    """Return whether all points of the contact support the robot from below."""
+    """Return whether all points of the contact are below the robot and support it."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(
@@ -88,7 +85,6 @@ class EpisodeLog:
         self._open: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
-        """Record that the robot touches the model ``partner`` at ``time_s``."""
         index = self._open.get(partner)
         if index is not None:
             episode = self._episodes[index]
@@ -100,10 +96,8 @@ class EpisodeLog:
 
     @property
     def first(self) -> Optional[ContactEpisode]:
-        """Return the first collision, or None if no collision occurred."""
         return self._episodes[0] if self._episodes else None
 
     @property
     def episodes(self) -> Tuple[ContactEpisode, ...]:
-        """Return all collisions in order of their start."""
         return tuple(self._episodes)

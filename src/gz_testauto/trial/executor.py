@@ -1,9 +1,7 @@
 """Define the interface between a campaign and the executors of its trials.
 
 A :class:`TrialExecutor` runs a single trial to its end. :mod:`gz_testauto.campaign.runner` plans
-and stores trials, and resumes and stops campaigns. One executor runs trials in lock-step in this
-process (:mod:`gz_testauto.trial.lockstep`). Other executors run trials over ROS, with the nodes of
-this package or with the launch files of the user.
+and stores trials, and resumes and stops campaigns.
 
 Call order, all from one thread::
 
@@ -56,11 +54,8 @@ StopRequest = Callable[[], bool]
 
 
 def close_completely(close: Callable[[], object]) -> None:
-    """Call ``close``. If a second Ctrl-C interrupts the call, finish it by another call.
-
-    The two signals can arrive at any moments, so the second one can interrupt the closing of the
-    simulator after the first. Raises ``KeyboardInterrupt`` in this case.
-    """
+    """Call ``close``; after an interruption by Ctrl-C, call it again and raise the interrupt."""
+    # A second Ctrl-C can arrive at any moment, also while the first one closes the simulator.
     try:
         close()
     except KeyboardInterrupt:
@@ -74,7 +69,7 @@ class TrialStopped(Exception):
 
 @dataclass(frozen=True)
 class SimulatorIdentity:
-    """The name and version of a simulator, which must be the same for all trials of a campaign."""
+    """The name and version of a simulator, the same for all trials of a campaign."""
 
     name: str
     version: str
@@ -101,7 +96,7 @@ class TrialResult:
     def with_values(
         self, numbers: Mapping[str, float], series: Optional[Mapping[str, np.ndarray]] = None
     ) -> "TrialResult":
-        """Return a copy of the result with further numbers and arrays in its recording."""
+        """Return a copy with further numbers and arrays in its recording."""
         all_numbers = {**self.recording.numbers, **numbers}
         all_series = {**self.recording.series, **(series or {})}
         recording = replace(self.recording, numbers=all_numbers, series=all_series)
@@ -110,15 +105,13 @@ class TrialResult:
 
 @contextlib.contextmanager
 def scene_faults(repeatable: bool) -> Iterator[None]:
-    """Convert ``SceneError`` into ``SimulatorError`` unless the simulator is repeatable.
-
-    If the simulator is not repeatable, another attempt at the trial can have a different outcome.
-    """
+    """Convert ``SceneError`` into ``SimulatorError`` unless the simulator is repeatable."""
     try:
         yield
     except SceneError as error:
         if repeatable:
             raise
+        # another attempt at the trial can have a different outcome
         raise SimulatorError(error.full) from error
 
 

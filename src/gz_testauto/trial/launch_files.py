@@ -1,7 +1,5 @@
 """Find the launch files of a navigation stack and their arguments.
 
-An argument that a launch file does not declare is an error: roslaunch would ignore it, and two
-planners that differ only in this argument would run with the same settings.
 :mod:`gz_testauto.ros.stack` starts the launch files and finds their input files.
 """
 
@@ -35,8 +33,9 @@ def check_launches(spec: StackCampaignSpec) -> None:
 
 
 def check_launch(launch: LaunchSpec, where: str) -> None:
-    """Raise the errors of :func:`check_launches` for one launch file."""
     declared = _declared_arguments(find_launch_file(launch, where))
+    # roslaunch ignores an undeclared argument: two planners that differ only in it would run with
+    # the same settings.
     for name in launch.args if declared is not None else ():
         if name not in declared:  # type: ignore[operator]
             raise SpecError(
@@ -45,18 +44,13 @@ def check_launch(launch: LaunchSpec, where: str) -> None:
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
-    """Return all launch files of the campaign, each once. Raises ``SpecError`` if one is
-    missing.
-    """
-    found = (find_launch_file(launch, where) for where, launch, _ in launches_of(spec))
-    return tuple(dict.fromkeys(found))
+    """Return each launch file once. Raises ``SpecError`` if one is missing."""
+    files = (find_launch_file(launch, where) for where, launch, _ in launches_of(spec))
+    return tuple(dict.fromkeys(files))
 
 
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
-    """Return the path of a launch file.
-
-    Raises ``SpecError`` if the file does not exist; ``where`` is the start of its message.
-    """
+    """Raise ``SpecError`` if the file does not exist; ``where`` is the start of its message."""
     assert launch.file is not None
     if launch.package is None:
         return Path(launch.file)
@@ -75,9 +69,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """Return a launch file with its arguments for one trial, in which ``values`` replace
-    placeholders.
-    """
+    """Return a launch file and its arguments, in which ``values`` replace placeholders."""
     arguments = tuple(
         f"{name}:={fill(argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -87,7 +79,6 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 def placeholder_values(
     spec: StackCampaignSpec, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
-    """Return the values for one trial of all placeholders that launch arguments can contain."""
     start, goal = trial.mission.start, trial.mission.goals[-1]
     return {
         "world": str(trial.world.path),
@@ -111,10 +102,7 @@ def placeholder_values(
 
 
 def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tuple[str, ...]]]:
-    """Yield the launch files of all trials.
-
-    Each has its key in the campaign and the names of the planners for which it is called.
-    """
+    """Yield each launch file with its key in the campaign and the names of its planners."""
     every = tuple(planner.name for planner in spec.planners)
     yield "stack.simulator", spec.stack.simulator, every
     if spec.stack.robot is not None:
@@ -124,8 +112,10 @@ def launches_of(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec, Tupl
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Return the arguments that a launch file declares; None if it has ``pass_all_args``. Raises
-    ``SpecError`` if it is not a launch file, or always includes a file that does not exist."""
+    """Return the arguments that a launch file declares; None if it has ``pass_all_args``.
+
+    Raises ``SpecError`` if it is not a launch file, or always includes a file that does not exist.
+    """
     try:
         root = read_xml(file)
     except (OSError, etree.XMLSyntaxError) as error:
@@ -152,22 +142,21 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
 
 
 def _included_file(include: Any, file: Path) -> Optional[Path]:
-    """Return the file that an ``<include>`` names; None if the file, or whether it is included,
-    depends on arguments, or if a package is not found, which roslaunch reports."""
+    """Return the included file; None if it depends on arguments, or if a package is not found."""
     enclosing = (include, *include.iterancestors())
     if any({"if", "unless"} & {*element.keys()} for element in enclosing):
         return None
     text = (include.get("file") or "").replace("$(dirname)", str(file.parent))
-    found = re.match(r"\$\(find ([\w-]+)\)", text)
+    reference = re.match(r"\$\(find ([\w-]+)\)", text)
     try:
-        if found is not None:
-            package = resources.resolve(f"package://{found[1]}", Path())
-            text = text.replace(found[0], str(package))
+        if reference is not None:
+            package = resources.resolve(f"package://{reference[1]}", Path())
+            text = text.replace(reference[0], str(package))
     except ResourceError:
-        return None
+        return None  # roslaunch reports a missing package
     return None if "$(" in text or not os.path.isabs(text) else Path(text)
 
 
 def argument_text(value: object) -> str:
-    """Return the value of an argument in the form that roslaunch expects."""
+    """Return the value in the form that roslaunch expects."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The simulated localization of a trial: its estimator, the robot's own arrival, and metrics."""
+"""The simulated localization of a trial: its estimator, the estimated arrival, and metrics."""
 
 import math
 from typing import Dict, List, Optional, Sequence
@@ -16,8 +16,8 @@ from gz_testauto.spec.worlds import RandomNumbers
 from gz_testauto.trial.termination import TIME_SLACK_S
 
 ARRIVED_GRACE_S = 1.0
-"""Simulated time (s) between the robot's own arrival and the outcome ``false_arrival``. During this
-time, the true position can still reach the goal's tolerance."""
+"""Simulated time (s) from the estimated arrival to the outcome ``false_arrival``. During this time,
+the true position can still reach the goal's tolerance."""
 
 
 def make_estimator(
@@ -26,10 +26,10 @@ def make_estimator(
     robot: RobotBody,
     numbers: RandomNumbers,
 ) -> Optional[PoseEstimator]:
-    """Return the estimator of a robot in a trial with the random numbers ``numbers``.
+    """Return None if the planner receives the true pose.
 
-    Return None if the planner receives the true pose. ``terms`` can scale the errors. Raises
-    ``SpecError`` if the robot does not have a part that the estimator needs.
+    ``terms`` can scale the errors. Raises ``SpecError`` if the robot does not have a part that the
+    estimator needs.
     """
     if localization is None or localization.is_true:
         return None
@@ -49,18 +49,18 @@ def make_estimator(
 
 
 class EstimateRecorder:
-    """A recorder of the estimated poses of a trial, which also detects the robot's own arrival."""
+    """A recorder of the estimated poses of a trial, which also detects the estimated arrival.
+
+    The robot's navigation reports its arrival within ``tolerance_m`` of the goal.
+    """
 
     def __init__(self, estimator: PoseEstimator, tolerance_m: float) -> None:
-        """Create the recorder. The robot's navigation reports its arrival within ``tolerance_m`` of
-        the goal."""
         self.estimator = estimator
         self._tolerance_m = tolerance_m
         self._poses: List[Pose2D] = []
         self._arrived_s: Optional[float] = None
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add the true pose and twist at the simulated time ``time_s``."""
         self.estimator.advance(time_s, pose, twist)
         self._poses.append(self.estimator.pose)
 
@@ -70,12 +70,14 @@ class EstimateRecorder:
         return np.array(self._poses, dtype=float).reshape(-1, 3)
 
     def has_arrived(self, goal: Pose2D, time_s: float, is_new: bool) -> bool:
-        """Return whether the estimated position was within the tolerance of the goal
-        :data:`ARRIVED_GRACE_S` ago or before. ``is_new`` is True at the first sample of another
-        goal. As in move_base, an arrival is final, even if a correction moves the estimate."""
+        """Return whether the estimate was in the tolerance :data:`ARRIVED_GRACE_S` ago or before.
+
+        ``is_new`` is True at the first sample of another goal.
+        """
         if is_new:
             self._arrived_s = None
         pose = self.estimator.pose
+        # As in move_base, an arrival is final, even if a correction moves the estimate.
         if self._arrived_s is None and goal.distance_to(*pose[:2]) <= self._tolerance_m:
             self._arrived_s = time_s
         arrived_s = self._arrived_s
@@ -83,9 +85,10 @@ class EstimateRecorder:
 
 
 def localization_errors(poses: np.ndarray, true_poses: np.ndarray) -> Dict[str, float]:
-    """Return the mean, the largest and the last distance (m) between the estimated poses, shape
-    (n, 3), and the true poses, shape (n, 3), by the name of the metric. Times without an estimate
-    are omitted; the values are NaN if there are no other times."""
+    """Return the mean, largest and last distance (m) of estimated and true poses (n, 3), by metric.
+
+    Samples without an estimate are omitted; the values are NaN if no sample has one.
+    """
     distances_m = np.hypot(*(poses[:, :2] - true_poses[: len(poses), :2]).T)
     known = distances_m[np.isfinite(distances_m)]
     values = (known.mean(), known.max(), known[-1]) if len(known) else (math.nan,) * 3

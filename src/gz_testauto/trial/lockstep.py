@@ -1,7 +1,7 @@
 """Run trials in this process and in lock-step.
 
-Simulated time stops while a planner computes. The result of a trial therefore depends neither on
-the load of the computer nor on the cycle time of the planner.
+Simulated time stops while a planner computes, so that the result depends neither on the load of
+the computer nor on the cycle time of the planner.
 """
 
 import functools
@@ -46,11 +46,11 @@ class LockstepExecutor(TrialExecutor):
     """An executor that runs all trials in one simulator, in the calling thread."""
 
     def __init__(self, bed: TestBed, open_simulator: Callable[[BuiltinTestBed], Simulator]) -> None:
-        """Prepare the executor without starting the simulator.
+        """Prepare the executor; :meth:`open` starts the simulator.
 
-        Raises ``SpecError`` if the campaign has a navigation stack, the robot has no drive
-        controller or no lidar, the parameters of a planner are invalid, or a planner reads a sensor
-        that the robot does not have.
+        Raises ``SpecError`` if the campaign has a navigation stack, if the robot has no drive
+        controller or no lidar, or lacks a sensor that a planner reads, and for invalid parameters
+        of a planner.
         """
         self._bed = require_builtin(bed)
         for robot_bed in self._bed.robots:
@@ -59,35 +59,30 @@ class LockstepExecutor(TrialExecutor):
                 _make_planner(planner, robot_bed)
         self._open_simulator = open_simulator
         self._simulator: Optional[Simulator] = None
-        self._one_thread: Optional[threadpool_limits] = None
+        self._thread_limit: Optional[threadpool_limits] = None
         self._warm: Set[str] = set()
 
     def open(self) -> None:
-        """Start the simulator and warm up the planners.
-
-        Until :meth:`close`, linear algebra uses only one thread: the matrices of planners are
-        small, and further threads would take processor time from other workers.
-        """
-        self._one_thread = threadpool_limits(limits=1, user_api="blas")
+        # The matrices of planners are small: more threads would only take processor time from
+        # other workers.
+        self._thread_limit = threadpool_limits(limits=1, user_api="blas")
         for robot_bed in self._bed.robots:
             for planner in robot_bed.spec.planners:
                 self._warm_up(planner, robot_bed)
         self._simulator = self._open_simulator(self._bed)
 
     def _warm_up(self, planner: BuiltinPlannerSpec, bed: BuiltinTestBed) -> None:
-        """Warm up a plug-in once, so that cycle times do not contain its compilation."""
+        # Cycle times must not contain the compilation of a plug-in.
         if planner.plugin not in self._warm:
             warm_up(planner.plugin, planner.parameters, bed.limits, bed.spec.has_road)
             self._warm.add(planner.plugin)
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Return the name and version of the running simulator."""
         simulator = self._require_simulator()
         return SimulatorIdentity(simulator.name, simulator.version)
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial to its end; see :meth:`TrialExecutor.execute`."""
         loaded = self.load_trial(trial)
         period_s = self._bed.spec.control_period_s
         try:
@@ -100,11 +95,10 @@ class LockstepExecutor(TrialExecutor):
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "LoadedTrial":
-        """Load the scene of a trial, and return the trial with the tasks of the planners.
+        """Load the scene of a trial; the caller must close the returned actors.
 
         If ``show_objects`` is true, all planners receive tracked objects. ``planner`` replaces the
-        campaign's planner of the first robot. The caller must close the actors. Raises the errors
-        of :meth:`execute`.
+        campaign's planner of the first robot. Raises the errors of :meth:`execute`.
         """
         bed, simulator = self._bed.without(trial.omitted), self._require_simulator()
         actors = bed.actors(trial)
@@ -129,16 +123,16 @@ class LockstepExecutor(TrialExecutor):
         show_objects: bool,
         planner: Optional[LocalPlanner],
     ) -> "TrialRobot":
-        others = bed.robots_as_models(trial, without=robot_bed.robot.name)
+        other_robots = bed.robots_as_models(trial, without=robot_bed.robot.name)
         if planner is None:
             spec = robot_bed.planner(trial)
             self._warm_up(spec, robot_bed)
             planner = _make_planner(spec, robot_bed)
         shows = show_objects or planner.wants_objects
-        tracker = robot_bed.tracker(trial, actors, others) if shows else None
+        tracker = robot_bed.tracker(trial, actors, other_robots) if shows else None
         return TrialRobot(
             TimedPlanner(planner),
-            robot_bed.monitor(trial, (*actors.all_models, *others)),
+            robot_bed.monitor(trial, (*actors.all_models, *other_robots)),
             functools.partial(robot_bed.task, trial),
             None if robot_bed is bed else robot_bed.robot.name,
             tracker,
@@ -146,18 +140,16 @@ class LockstepExecutor(TrialExecutor):
         )
 
     def recover(self) -> None:
-        """Close the simulator and start a new simulator."""
         self.close()
         self.open()
 
     def close(self) -> None:
-        """Close the simulator."""
         if self._simulator is not None:
             self._simulator.close()
             self._simulator = None
-        if self._one_thread is not None:
-            self._one_thread.restore_original_limits()
-            self._one_thread = None
+        if self._thread_limit is not None:
+            self._thread_limit.restore_original_limits()
+            self._thread_limit = None
 
     def _require_simulator(self) -> Simulator:
         if self._simulator is None:
@@ -166,7 +158,7 @@ class LockstepExecutor(TrialExecutor):
 
 
 class LoadedTrial(NamedTuple):
-    """A trial at its start: the simulation, the robots with their tasks, and the actors."""
+    """A trial at its start."""
 
     simulation: Simulation
     robots: "Tuple[TrialRobot, ...]"
@@ -176,9 +168,8 @@ class LoadedTrial(NamedTuple):
 class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
-    ``tasks`` returns the planner's task for the number of goals that the robot has reached.
-    ``name`` is None for the first robot. ``sensors`` are the sensors that the planner reads in
-    addition to the scan.
+    ``tasks`` returns the planner's task after a number of reached goals. ``name`` is None for the
+    first robot. The planner reads ``sensors`` in addition to the scan.
     """
 
     def __init__(
@@ -198,18 +189,17 @@ class TrialRobot:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Pass the first task to the planner."""
         self._planner.begin(self._tasks(0))
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Record a snapshot, unless the trial of this robot has ended."""
+        """Record a snapshot. Does nothing after the end of this robot's trial."""
         if self.verdict is None:
-            self.verdict = self._monitor.observe(self._own(snapshot))
+            self.verdict = self._monitor.observe(self._select_robot(snapshot))
             if self._tracker is not None:
                 self._tracker.observe(snapshot)
 
     def run_cycle(self, simulation: Simulation, snapshot: Snapshot) -> None:
-        """Run one planner cycle and command the robot; stop the robot if its trial has ended."""
+        """Run one planner cycle and command the robot; stop it if its trial has ended."""
         if self.verdict is None:
             if self.task_is_new:
                 self._planner.begin(self.task)
@@ -229,15 +219,13 @@ class TrialRobot:
 
     @property
     def task(self) -> Task:
-        """Return the current task of the planner."""
         return self._tasks(self._monitor.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
-        """Return the planner's observation of the latest snapshot, with the estimated pose."""
         return self.estimated(self.true_observation(snapshot))
 
     def estimated(self, true: Observation) -> Observation:
-        """Return the observation of the latest snapshot with the estimated pose."""
+        """Return the observation with the estimate in place of the true pose and twist."""
         estimator = self._monitor.estimator
         if estimator is None:
             return true
@@ -247,39 +235,39 @@ class TrialRobot:
         return replace(true, pose=pose, twist=estimator.twist, objects=objects)
 
     def true_observation(self, snapshot: Snapshot) -> Observation:
-        """Return the observation of a planner with an exact localization."""
-        own, tracker = self._own(snapshot), self._tracker
+        robot_snapshot, tracker = self._select_robot(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
         pose, twist = self._monitor.pose, self._monitor.twist
-        sensors = {one.name: own.sensors[one.name].in_message_precision() for one in self.sensors}
-        return Observation(own.time_s, pose, twist, own.scan, objects, sensors)
+        sensors = {
+            sensor.name: robot_snapshot.sensors[sensor.name].in_message_precision()
+            for sensor in self.sensors
+        }
+        return Observation(
+            robot_snapshot.time_s, pose, twist, robot_snapshot.scan, objects, sensors
+        )
 
     def command(self, command: Twist2D, simulation: Simulation) -> None:
-        """Command the robot until the next snapshot."""
         self._monitor.commanded(command)
         simulation.drive(command, self.name)
 
     def stop(self, simulation: Simulation) -> None:
-        """Command the robot to stop, unless it was already commanded to stop."""
         if not self._is_stopped:
             simulation.drive(Twist2D(), self.name)
             self._is_stopped = True
 
     def result(self, wall_time_s: float) -> TrialResult:
-        """Return the result of the robot's trial; ``wall_time_s`` is the wall time that it took."""
         assert self.verdict is not None, "the trial must have ended"
         result = self._monitor.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
         )
         return result.with_values(self._planner.numbers)
 
-    def _own(self, snapshot: Snapshot) -> Snapshot:
+    def _select_robot(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.name is None else snapshot.of_robot(self.name)
 
 
 def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner:
-    """Return a new planner. Raises ``SpecError`` for invalid parameters, or if the robot does not
-    have a sensor that the planner reads."""
+    """Raise ``SpecError`` for invalid parameters, or if the robot lacks a required sensor."""
     with spec.locating("plugin", "parameters"):
         planner: LocalPlanner = make_planner(spec.plugin, **spec.parameters)
         sensors_of(planner, bed.robot, spec.name)
@@ -287,8 +275,10 @@ def _make_planner(spec: BuiltinPlannerSpec, bed: BuiltinTestBed) -> LocalPlanner
 
 
 def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sensor, ...]:
-    """Return the sensors of the robot that a planner reads. ``name`` is the name of the planner.
-    Raises ``SpecError`` if the robot does not have one of them."""
+    """Return the sensors that a planner with this name reads.
+
+    Raises ``SpecError`` if the robot does not have one of them.
+    """
     if not planner.sensors:
         return ()
     try:
@@ -299,9 +289,10 @@ def sensors_of(planner: LocalPlanner, robot: RobotModel, name: str) -> Tuple[Sen
 
 
 def _with_sensors(scene: Scene, sensors: Sequence[Tuple[Sensor, ...]]) -> Scene:
-    """Return the scene with the selected sensors of each robot."""
-    first, *rest = sensors
-    others = tuple(replace(one, sensors=own) for one, own in zip(scene.others, rest))
+    first, *further = sensors
+    others = tuple(
+        replace(robot, sensors=selected) for robot, selected in zip(scene.others, further)
+    )
     return replace(scene, sensors=first, others=others)
 
 
@@ -313,9 +304,9 @@ def run_trial(
 ) -> TrialResult:
     """Run a loaded simulation until the trials of all robots have ended.
 
-    The planners must already have received their tasks. Returns the result of the first robot,
-    which also contains numbers of the other robots. Raises ``TrialStopped`` if a stop was
-    requested, and ``SimulatorError`` if the simulator fails.
+    The planners must already have received their tasks. The result is that of the first robot, with
+    numbers of the other robots. Raises ``TrialStopped`` if a stop was requested, and
+    ``SimulatorError`` if the simulator fails.
     """
     started_s = time.monotonic()
     snapshot = simulation.snapshot()
@@ -332,16 +323,14 @@ def run_trial(
         for robot in robots:
             robot.observe(snapshot)
     wall_time_s = time.monotonic() - started_s
-    first, *others = (robot.result(wall_time_s) for robot in robots)
-    for robot, result in zip(robots[1:], others):
+    first, *companions = (robot.result(wall_time_s) for robot in robots)
+    for robot, result in zip(robots[1:], companions):
         first = with_companion(first, str(robot.name), result)
     return first
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """Return ``first`` with the outcome, time and clearance of the companion robot ``name``
-    added.
-    """
+    """Return ``first`` with the outcome, time and clearance of a companion robot added."""
     recording = result.recording
     values = {
         "reached": float(result.outcome.success),

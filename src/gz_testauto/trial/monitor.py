@@ -1,8 +1,6 @@
 """Record every snapshot of a trial and evaluate the termination rules.
 
-All executors (:mod:`~gz_testauto.trial.executor`) use this class in their loops. It combines
-:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
-:mod:`~gz_testauto.trial.termination`.
+All executors (:mod:`~gz_testauto.trial.executor`) use this class in their loops.
 """
 
 import math
@@ -42,8 +40,7 @@ class TrialMonitor:
         world: Optional[WorldRecord] = None,
         estimate: Optional[EstimateRecorder] = None,
     ) -> None:
-        """Create the monitor. ``estimate`` records the estimated poses; without it, the robot's
-        localization is exact."""
+        """Without ``estimate``, the robot's localization is exact."""
         self._rules = rules
         self._recorder = recorder
         self._stability = stability
@@ -54,8 +51,10 @@ class TrialMonitor:
         """True if the latest snapshot changed :attr:`goal`, which must then be sent."""
 
     def require_upright(self, pose: Pose) -> None:
-        """Raise ``SceneError`` if the robot, with its base at ``pose``, has fallen or tipped over
-        before the goal is sent. Nothing is recorded."""
+        """Raise ``SceneError`` if the robot has fallen or tipped over before the goal is sent.
+
+        ``pose`` is that of its base. Nothing is recorded.
+        """
         body = self._recorder.body
         bottom_m = self._stability.levels.bottom_m(*pose.position[:2])
         require_upright(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
@@ -63,10 +62,10 @@ class TrialMonitor:
     def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
         """Record a snapshot; return the end of the trial, or None while the trial continues.
 
-        If the robot has reached a goal that is not the last, :attr:`goal` becomes the next goal,
-        and :attr:`goal_is_new` becomes True. Raises ``SimulatorError`` if the robot is missing, its
-        pose jumped, or simulated time did not advance. Raises ``SceneError`` if the robot fell or
-        the :class:`StabilityCheck` fails.
+        At a goal that is not the last, :attr:`goal` becomes the next goal, and :attr:`goal_is_new`
+        becomes True. Raises ``SimulatorError`` if the robot is missing, its pose jumped, or
+        simulated time did not advance. Raises ``SceneError`` if the robot fell or the
+        :class:`StabilityCheck` fails.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
@@ -82,54 +81,46 @@ class TrialMonitor:
         if self._estimate is not None:
             self._estimate.advance(snapshot.time_s, recorder.pose, recorder.twist)
             if verdict is None:
-                verdict = self._check_own_arrival(self._estimate, float(time_s[-1]))
+                verdict = self._check_estimated_arrival(self._estimate, float(time_s[-1]))
         return verdict
 
     def commanded(self, command: Twist2D) -> None:
-        """Record the velocity command that follows the latest snapshot."""
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """Return the end of a trial whose planner aborted. The outcome is ``reached`` if the robot
-        is at the goal.
-        """
+        """Return the end of the trial; ``reached`` if the robot is at the goal."""
         return self._finished(reason, Outcome.PLANNER_ABORTED)
 
     def reported_arrival(self, reason: str) -> TrialEnd:
-        """Return the end of a trial whose planner reported that the robot is at the goal. The
-        outcome is ``reached`` if this is true.
-        """
+        """Return the end of the trial; ``reached`` if the report of the arrival is true."""
         return self._finished(reason, Outcome.FALSE_ARRIVAL)
 
     @property
     def goal(self) -> Pose2D:
-        """Return the current goal."""
         return self._rules.goal
 
     @property
     def visited(self) -> int:
-        """Return the number of reached goals, without the last goal of the trial."""
+        """Return the number of reached goals; the last goal of the trial is not counted."""
         return self._rules.visited
 
     @property
     def pose(self) -> Pose2D:
-        """Return the robot's true pose at the latest snapshot."""
         return self._recorder.pose
 
     @property
     def twist(self) -> Twist2D:
-        """Return the robot's true forward speed and yaw rate at the latest snapshot."""
+        """Return the robot's true forward speed and yaw rate."""
         return self._recorder.twist
 
     @property
     def estimator(self) -> Optional[PoseEstimator]:
-        """Return the robot's simulated localization, None if it is exact."""
+        """Return the robot's simulated localization; None if it is exact."""
         return None if self._estimate is None else self._estimate.estimator
 
     def result(
         self, verdict: TrialEnd, cycles: CycleTimes, wall_time_s: float = math.nan
     ) -> TrialResult:
-        """Return the result of the trial; ``wall_time_s`` is the wall time that it took."""
         recording = self._recorder.recording(
             verdict.outcome.success, cycles, wall_time_s, self._world
         )
@@ -151,7 +142,9 @@ class TrialMonitor:
         assert verdict is not None  # every trial ends when its planner has finished
         return verdict
 
-    def _check_own_arrival(self, estimate: EstimateRecorder, time_s: float) -> Optional[TrialEnd]:
+    def _check_estimated_arrival(
+        self, estimate: EstimateRecorder, time_s: float
+    ) -> Optional[TrialEnd]:
         if not estimate.has_arrived(self.goal, time_s, self.goal_is_new):
             return None
         goal, pose, estimated = self.goal, self.pose, estimate.estimator.pose

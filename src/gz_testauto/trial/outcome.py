@@ -1,8 +1,7 @@
-"""Declare the outcomes of a trial, each in one place.
+"""Declare the outcomes of a trial.
 
 Results, tables, the HTML page, LaTeX, ``campaign.log`` and learning environments read these
-declarations. To add an outcome, declare it here and return it from
-:func:`gz_testauto.trial.termination.check_termination`.
+declarations. Return a new outcome from :func:`gz_testauto.trial.termination.check_termination`.
 """
 
 import enum
@@ -12,8 +11,7 @@ from dataclasses import dataclass
 class Color(enum.Enum):
     """A background color on the HTML page.
 
-    ``value`` is the name of the style sheet's variable that defines the color for the light and the
-    dark theme.
+    ``value`` is the style sheet's variable with the color for the light and the dark theme.
     """
 
     BLUE = "good"
@@ -27,12 +25,11 @@ class Color(enum.Enum):
 class Declaration:
     """The properties of an outcome.
 
-    ``name`` is the value in stored results, CSV and JSON, and ``heading`` the heading of a column
-    in terminal tables. ``log`` is the start of a line in ``campaign.log``. ``symbol`` and ``color``
-    mark the outcome on the HTML page. Only ``valid`` trials are measurements of a planner. A
-    ``crash`` is an outcome with damage. If ``terminal`` is false, a time limit ended the trial;
-    learning environments then report ``truncated``. A terminal table omits the column of a ``rare``
-    outcome that no trial has.
+    ``name`` is the value in stored results, ``heading`` the heading in terminal tables, and ``log``
+    the start of a line in ``campaign.log``. ``symbol`` and ``color`` mark the outcome on the HTML
+    page. Only ``valid`` trials are measurements of a planner. A ``crash`` is an outcome with
+    damage. If ``terminal`` is false, a time limit ended the trial; learning environments then
+    report ``truncated``. A terminal table omits the column of a ``rare`` outcome that no trial has.
     """
 
     name: str
@@ -75,9 +72,7 @@ class Outcome(enum.Enum):
     declaration: Declaration
 
     def __new__(cls, declaration: Declaration) -> "Outcome":
-        """Set the member's value to the declared name, so that ``Outcome("reached")`` returns the
-        member.
-        """
+        # The value is the name, so that Outcome("reached") returns the member.
         outcome = object.__new__(cls)
         outcome._value_ = declaration.name
         outcome.declaration = declaration
@@ -85,20 +80,16 @@ class Outcome(enum.Enum):
 
     @property
     def valid(self) -> bool:
-        """Return whether the trial is a usable measurement of the planner."""
         return self.declaration.valid
 
     @property
     def success(self) -> bool:
-        """Return whether the robot reached its goal."""
         return self.declaration.success
 
     @property
     def label(self) -> str:
-        """Return the name of the outcome with spaces instead of underscores."""
         return self.value.replace("_", " ")
 
     @property
     def heading(self) -> str:
-        """Return the heading of the outcome's column in a table."""
         return self.declaration.heading or self.label

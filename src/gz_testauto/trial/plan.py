@@ -1,8 +1,7 @@
 """Plan the trials of a campaign, with their order and seeds.
 
-The plan contains each combination of world, repetition and planner. All planners run in a world
-before the next world starts, so that even an unfinished campaign contains trials of all planners in
-the same worlds.
+All planners run in a world before the next world starts, so that an unfinished campaign contains
+trials of all planners in the same worlds.
 """
 
 from dataclasses import dataclass
@@ -19,12 +18,11 @@ from gz_testauto.worlds.source import Missions
 
 @dataclass(frozen=True)
 class TrialSelection:
-    """The part of the plan to run: the first ``worlds`` worlds, the planners with the names
-    ``planners``, the trials with the indices ``trials``, and the worlds with the names ``only``.
+    """The part of the plan to run; a field that is None selects all.
 
-    A field that is None selects all. Seeds and indices of trials do not depend on the selection, so
-    that the other trials can run later in the same results directory, and a trial is the same trial
-    in any selection.
+    ``worlds`` selects the first worlds, ``only`` worlds by name, and ``trials`` trials by index.
+    Seeds and indices do not depend on the selection, so that other trials can run later in the same
+    results directory.
     """
 
     worlds: Optional[int] = None
@@ -33,7 +31,6 @@ class TrialSelection:
     only: Optional[Tuple[str, ...]] = None
 
     def covers(self, trial: Trial) -> bool:
-        """Return whether the trial is part of the selection."""
         return (
             (self.worlds is None or trial.world.world_index < self.worlds)
             and (self.planners is None or trial.planner.name in self.planners)
@@ -42,9 +39,7 @@ class TrialSelection:
         )
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` if a selected planner is unknown, or less than one world is
-        selected.
-        """
+        """Raise ``SpecError`` for an unknown planner, or if no world is selected."""
         known = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in known:
@@ -64,13 +59,11 @@ def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
 
 
 class PreparedCampaign:
-    """A campaign as a plan of trials on a test bed. ``worlds`` are in the order of the plan,
-    ``trials`` in the order of execution."""
+    """A campaign as a plan of trials on a test bed; ``trials`` are in the order of execution."""
 
     def __init__(
         self, bed: TestBed, worlds: Sequence[WorldRecord], missions: Optional[Missions] = None
     ) -> None:
-        """Plan the trials. By default, ``missions`` are those of the campaign's specification."""
         self.bed, self.spec = bed, bed.spec
         self.worlds = tuple(worlds)
         self.missions = missions or Missions(bed.spec)
@@ -80,7 +73,6 @@ class PreparedCampaign:
 def plan_trials(
     spec: CampaignSpec, worlds: Sequence[WorldRecord], missions: Missions
 ) -> Tuple[Trial, ...]:
-    """Return all trials of a campaign in its ``worlds``, in order of execution."""
     trials: List[Trial] = []
     for world in worlds:
         mission = missions.of(world.name)

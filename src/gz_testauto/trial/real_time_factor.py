@@ -1,9 +1,8 @@
 """Check that the real-time factor of a trial is high enough for a valid result.
 
-Parallel trials with a real-time factor below ``limits.min_parallel_real_time_factor`` are repeated
-alone, since their wall times depend more on other trials than on the planner. With a navigation
-stack, for which simulated time does not wait, trials below ``stack.min_real_time_factor`` are
-invalid.
+The wall times of slow parallel trials depend more on other trials than on the planner, so that such
+trials are repeated alone. With a navigation stack, for which simulated time does not wait, slow
+trials are invalid.
 """
 
 import math
@@ -19,17 +18,13 @@ _CAUSE = "real-time factor "
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """Return the real-time factor of a parallel trial if it is too low, so that the trial must be
-    repeated alone; otherwise None.
-    """
+    """Return the real-time factor of a parallel trial that must be repeated alone, or None."""
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return the reason why the real-time factor makes a trial invalid, or "" if the trial is
-    valid.
-    """
+    """Return why the real-time factor makes a trial invalid; "" if the trial is valid."""
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:
@@ -43,5 +38,4 @@ def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
 
 
 def is_low_factor_cause(cause: str) -> bool:
-    """Return whether an attempt was invalid because of its real-time factor."""
     return cause.startswith(_CAUSE)

@@ -1,8 +1,4 @@
-"""Record the snapshots of a trial as a :class:`~gz_testauto.metrics.recording.Recording`.
-
-The recording contains the true pose and twist, the velocity command, the clearance between the
-robot's footprint and the nearest obstacle's collision shape, and the collisions.
-"""
+"""Record the snapshots of a trial as a :class:`~gz_testauto.metrics.recording.Recording`."""
 
 import math
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -38,7 +34,7 @@ ROUNDING_M = 1e-6
 
 
 class CycleTimes(NamedTuple):
-    """Wall and CPU time (s) of every planner cycle, each of shape (m,), or empty if unknown."""
+    """Wall and CPU time (s) of every planner cycle, shape (m,); empty if unknown."""
 
     wall_s: np.ndarray = np.empty(0)
     cpu_s: np.ndarray = np.empty(0)
@@ -48,7 +44,7 @@ class Recorder:
     """A recorder of one trial, whose time starts with the first snapshot.
 
     Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` for the velocity
-    command after each snapshot, and :meth:`recording` at the end.
+    command after it, and :meth:`recording` at the end.
     """
 
     def __init__(
@@ -61,7 +57,7 @@ class Recorder:
     ) -> None:
         """Create the recorder.
 
-        ``actors`` are the outlines, shape (k, 2), of models whose poses are also recorded, by name.
+        ``actors`` are outlines, shape (k, 2), by the names of models whose poses are also recorded.
         ``lanes`` are the lanes of the robot's road.
         """
         self.body = body
@@ -82,9 +78,7 @@ class Recorder:
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
-        """Record one snapshot. Raises ``SimulatorError`` if the snapshot does not contain the
-        robot.
-        """
+        """Raise ``SimulatorError`` if the snapshot does not contain the robot."""
         state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
@@ -116,44 +110,42 @@ class Recorder:
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
-        """Record the velocity command that follows the latest sample."""
         self._rows[self._count - 1, _COMMAND] = command
 
     @property
     def time_s(self) -> np.ndarray:
-        """Return the time (s) of each sample since the first sample, shape (n,)."""
+        """Return the time (s) of each sample since the first, shape (n,)."""
         return self._rows[: self._count, _TIME]
 
     @property
     def position_m(self) -> np.ndarray:
-        """Return the position of the base at each sample in the world frame, shape (n, 3)."""
+        """Return the position of the base at each sample, shape (n, 3), in the world frame."""
         return self._rows[: self._count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
-        """Return the pose of the base at the latest sample, in the world frame."""
+        """Return the latest pose of the base, in the world frame."""
         return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """Return the lowest and highest z (m) of the robot's body at the latest sample."""
+        """Return the lowest and highest z (m) of the robot at the latest sample."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 
     @property
     def tilt_rad(self) -> np.ndarray:
-        """Return the tilt (rad) of the robot's vertical axis at each sample, shape (n,)."""
+        """Return the tilt (rad) of the vertical axis at each sample, shape (n,)."""
         return self._rows[: self._count, _TILT]
 
     @property
     def twist(self) -> Twist2D:
-        """Return the forward speed and yaw rate of the robot at the latest sample."""
+        """Return the latest forward speed and yaw rate."""
         forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 
     @property
     def collision(self) -> Optional[ContactEpisode]:
-        """Return the first collision of the trial, or None if no collision occurred."""
         return self._episodes.first
 
     def recording(
@@ -163,7 +155,6 @@ class Recorder:
         wall_time_s: float = math.nan,
         world: Optional[WorldRecord] = None,
     ) -> Recording:
-        """Return all samples as a recording; ``world`` is the world of the trial."""
         self._compute_remaining_clearances()
         rows = self._rows[: self._count].copy()
         return Recording(
@@ -221,9 +212,8 @@ class Recorder:
                 self._episodes.touch(contact_s, partner, self._speed_mps, "contact")
 
     def _record_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
-        """Compute the clearance, or postpone the computation to the end if no collision is
-        possible.
-        """
+        # Without a possible collision, the clearance is computed at the end, for all such samples
+        # in one call.
         if self._free is not None and self._free.contains(pose):
             self._unmeasured.append(self._count - 1)
             return

@@ -1,16 +1,8 @@
-"""Check that a scene is stable within its first simulated second.
+"""Check that a scene is physically possible within its first simulated second.
 
-The check rejects scenes that are physically impossible: a model or the robot is thrown away or
-sinks, or the robot starts inside another model. A simulator separates overlapping bodies with large
-forces, and a body without ground below falls. The trial then has no valid measurement.
-
-Gravity alone moves a body sideways by at most ``g/4 t²``, as on a slope of 45° without friction,
-and never up. Motions up to this distance plus :data:`SETTLE_M` are allowed, since a body can
-settle, topple, roll or fall off a table. A plug-in can drive its model, and a world plug-in can
-drive all models, at up to :data:`DRIVEN_MPS`.
-
-If a model creeps on another dynamic model, as happens in Gazebo's ODE, a remedy is logged, and the
-trial remains valid.
+The check rejects scenes in which a model or the robot is thrown away or sinks, or the robot starts
+inside another model. A simulator separates overlapping bodies with large forces, and a body without
+ground below falls. The trial then has no valid measurement.
 """
 
 import logging
@@ -36,20 +28,19 @@ DURATION_S = 1.0
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""Largest displacement (m) that results when a simulator separates slightly overlapping bodies."""
+"""Largest displacement (m) when a simulator separates slightly overlapping bodies.
+
+A body can also settle, topple, roll or fall off a table by this distance.
+"""
 
 DRIVEN_MPS = 10.0
-"""Largest speed (m/s) of a model that is driven, such as a car in a town."""
+"""Largest speed (m/s) of a model that a plug-in drives, such as a car in a town."""
 
 SUNK_M = 0.1
-"""Largest depth (m) of a body below the lowest floor. Solvers let heavy bodies sink by
-millimeters.
-"""
+"""Largest depth (m) of a body below the lowest floor. Heavy bodies sink by millimeters."""
 
 DEEP_M = 0.05
-"""Largest depth (m) of a contact that a motion can cause. A deeper contact exists from the
-start.
-"""
+"""Largest depth (m) of a contact that a motion can cause; deeper contacts exist from the start."""
 
 UPRIGHT_RAD = 0.3
 """Largest tilt (rad) of a robot at which the height of its lowest point is accurate."""
@@ -61,9 +52,7 @@ CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
 """Start and shortest duration (s) of the check for creeping models."""
 
 BOUNDS_TOLERANCE_M = 0.01
-"""Tolerance (m) for the bounds of a model when the check searches for the model that carries
-another.
-"""
+"""Tolerance (m) for the bounds of models in the search for the model that carries another."""
 
 CREEP_RISE_M = 0.5e-3
 """Largest vertical motion (m) of a model that creeps."""
@@ -80,8 +69,7 @@ _LOGGED: Set[Tuple[str, str]] = set()
 
 
 class LowestLevels:
-    """The lowest heights (m, world frame) in one world; a model below them has fallen out of the
-    world.
+    """The lowest heights (m, world frame) in one world; a model below them has fallen out of it.
 
     These are the heights of the lowest surface, also in worlds with hills, ramps and storeys.
     """
@@ -104,17 +92,14 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """Return the height (m) of the lowest point of the world; ``-inf`` for an empty world.
+        """Return the height (m) of the world's lowest point; ``-inf`` for an empty world.
 
-        Planes are evaluated at the position ``x_m``, ``y_m``.
+        Planes are evaluated at ``x_m``, ``y_m``.
         """
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        """Return the height (m) of the lowest floor; ``-inf`` without a floor.
-
-        Planes are evaluated at the position ``x_m``, ``y_m``.
-        """
+        """Return the height (m) of the lowest floor, as in :meth:`bottom_m`."""
         return _lowest([self._floor_m, *self._levels(x_m, y_m)])
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:
@@ -140,6 +125,7 @@ class StabilityCheck:
         contacts: ContactClassifier,
         max_linear_mps: float,
     ) -> None:
+        # A world plug-in can drive all models.
         world = scene.document.world
         driven = world is not None and world.find("plugin") is not None
         self._models = [
@@ -157,16 +143,16 @@ class StabilityCheck:
     def check(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
     ) -> None:
-        """Raise ``SceneError`` if the scene at ``time_s`` after the first snapshot is physically
-        impossible.
+        """Raise ``SceneError`` if the scene is physically impossible.
 
-        ``collision`` is the first collision of the robot, if it has collided.
+        ``time_s`` is the time since the first snapshot, and ``collision`` the robot's first
+        collision.
         """
         if time_s > DURATION_S:
             return
         self._check_robot(snapshot, time_s, collision)
-        found = (self._impossible_motion(m, snapshot, time_s, collision) for m in self._models)
-        motions = [motion for motion in found if motion]
+        candidates = (self._impossible_motion(m, snapshot, time_s, collision) for m in self._models)
+        motions = [motion for motion in candidates if motion]
         if motions:
             more = f"; so did {len(motions) - LISTED} others" if len(motions) > LISTED else ""
             raise SceneError(
@@ -178,7 +164,7 @@ class StabilityCheck:
     def _log_creeping(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
     ) -> None:
-        """Log each model that creeps on another dynamic model, once per process."""
+        # Models can creep on another dynamic model in Gazebo's ODE; the trial remains valid.
         if time_s < CREEP_START_S or collision is not None:
             return
         middles = {
@@ -211,7 +197,6 @@ class StabilityCheck:
                 )
 
     def _carrier(self, model: "_MovableModel") -> Optional[str]:
-        """Return the name of the dynamic model that carries ``model``, or None."""
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for other in self._models:
             low, high = (
@@ -229,9 +214,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Return a description of a motion of ``model`` that gravity does not explain, or "" if
-        there is none.
-        """
+        """Describe a motion that gravity does not explain; "" if there is none."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""
@@ -244,6 +227,8 @@ class StabilityCheck:
         if model.driven or hit:
             across_m = up_m = SETTLE_M + DRIVEN_MPS * time_s
         else:
+            # Gravity moves a body sideways by at most g/4 t², as on a slope of 45° without
+            # friction, and never up.
             across_m, up_m = SETTLE_M + GRAVITY_MPS2 / 4 * time_s**2, SETTLE_M
         if math.hypot(moved[0], moved[1]) > across_m or moved[2] > up_m:
             untouched = "" if hit else " without being touched by the robot"
@@ -298,9 +283,9 @@ class StabilityCheck:
 class _MovableModel:
     """A model that can move.
 
-    ``middle_m`` is the center of the collision shapes in the frame of the model, and ``radius_m``
-    the radius of a ball around the center that contains them. ``bounds_m``, shape (3, 2), are their
-    bounds in the world frame at the start.
+    ``middle_m`` is the center of the collision shapes in the model's frame, and ``radius_m`` the
+    radius of a ball around it that contains them. ``bounds_m``, shape (3, 2), are their bounds in
+    the world frame at the start.
     """
 
     name: str

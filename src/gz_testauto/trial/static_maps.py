@@ -1,9 +1,7 @@
 """Create the static maps of a campaign, and plan global paths on them.
 
 A static map is the base world without the random obstacles. Worlds that are multiplied from one
-base world share a map; each world of a directory has a separate map. The area of a map includes the
-models of the world, the start, the goals and the regions of random obstacles. If this area contains
-no path, the map is enlarged by a margin in which a robot can drive around the area.
+base world share a map; each world of a directory has a separate map.
 """
 
 from pathlib import Path
@@ -30,9 +28,7 @@ from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, m
 
 
 class MapInputs(NamedTuple):
-    """The inputs of a static map: the base world, and the start and goals that the map must
-    contain.
-    """
+    """The inputs of a static map, which must contain the start and the goals."""
 
     base: Path
     start: Pose2D
@@ -44,7 +40,7 @@ class MapInputs(NamedTuple):
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """Return the name of a start or goal pose for messages, such as ``robot.start``."""
+        """Return the name of a start or goal for messages, such as ``robot.start``."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:
@@ -53,9 +49,7 @@ class MapInputs(NamedTuple):
 
 
 class _GlobalPlan(NamedTuple):
-    """The bounds of a static map, and the waypoints to each goal, an array of shape (n, 2) per
-    goal.
-    """
+    """The bounds of a static map, and waypoints of shape (n, 2) to each goal."""
 
     bounds: Bounds
     waypoints_m: Tuple[np.ndarray, ...]
@@ -64,8 +58,7 @@ class _GlobalPlan(NamedTuple):
 class StaticMaps:
     """The static maps of a campaign, with the waypoints from the start to the goals in each world.
 
-    ``scan_height_m`` is the height of the lidar in the world frame; the map contains the collision
-    shapes at this height.
+    A map contains the collision shapes at ``scan_height_m`` (world frame), the height of the lidar.
     """
 
     def __init__(self, spec: CampaignSpec, robot: RobotBody, limits: RobotLimits) -> None:
@@ -74,11 +67,10 @@ class StaticMaps:
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
     def waypoints(self, world: WorldRecord, mission: Mission) -> Tuple[np.ndarray, ...]:
-        """Return the waypoints to each goal from the start or the previous goal.
+        """Return the waypoints, shape (n, 2), to each goal from the previous goal or the start.
 
-        Each array of waypoints has shape (n, 2) and is in the world frame. On a road, the waypoints
-        follow the route. Raises ``SpecError`` if the static map, which does not contain the random
-        obstacles, has no path.
+        They are in the world frame. On a road, they follow the route. Raises ``SpecError`` if the
+        static map has no path.
         """
         lanes, inputs = self.lanes(mission), self.inputs(world, mission)
         if not lanes:
@@ -87,23 +79,20 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, mission: Mission) -> Tuple[Lane, ...]:
-        """Return the lanes of the road of a mission: the route, and the lanes next to the route."""
+        """Return the lanes of a mission's road: the route, and the lanes next to it."""
         return () if mission.road is None else lanes_of(mission.road)
 
     def inputs(self, world: WorldRecord, mission: Mission) -> MapInputs:
-        """Return the inputs of the map of ``world``. Worlds with equal inputs share a map."""
+        """Return the inputs of a world's map. Worlds with equal inputs share a map."""
         base = self._spec.worlds.base or world.path
         return MapInputs(base, mission.start, mission.goals)
 
     def bounds(self, world: WorldRecord, mission: Mission) -> Bounds:
-        """Return the rectangle of the map of ``world``. Raises the errors of :meth:`waypoints`."""
+        """Return the rectangle of a world's map. Raises the errors of :meth:`waypoints`."""
         return self._plan(self.inputs(world, mission)).bounds
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
-        """Return the map of a base world at the height of the lidar.
-
-        Raises ``SpecError`` under the same conditions as :meth:`waypoints`.
-        """
+        """Return the map at the height of the lidar. Raises the errors of :meth:`waypoints`."""
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
     def _scene(self, inputs: MapInputs) -> WorldScene:
@@ -128,10 +117,11 @@ class StaticMaps:
             margin_m += OPEN_MARGIN_M
         scene = self._scene(inputs)
         if spec.global_plan.bounds_m is not None:
-            return self._plan_within(inputs, scene, (self._given_bounds(inputs),))
+            return self._plan_within(inputs, scene, (self._configured_bounds(inputs),))
         areas = self._required_areas(inputs)
         bounds = bounds_of(scene, resolution, areas, margin_m, MAX_SEARCHED_CELLS)
         x_min, y_min, x_max, y_max = bounds
+        # If the bounds contain no path, the robot can drive around them within a wider margin.
         around = OPEN_MARGIN_M + margin_m
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         areas = {"the path around the world": wider}
@@ -139,11 +129,11 @@ class StaticMaps:
         return self._plan_within(inputs, scene, (bounds, widest))
 
     def _plan_within(
-        self, inputs: MapInputs, scene: WorldScene, tried: Sequence[Bounds]
+        self, inputs: MapInputs, scene: WorldScene, candidates: Sequence[Bounds]
     ) -> _GlobalPlan:
-        """Return the plan on the map with the first of the ``tried`` bounds that has one."""
+        """Return the plan on the first of the maps with these bounds that has one."""
         limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
-        for covered in tried:
+        for covered in candidates:
             grid = self._map(scene, covered)
             paths: List[np.ndarray] = []
             for leg in inputs.legs:
@@ -156,7 +146,7 @@ class StaticMaps:
                 return _GlobalPlan(covered, tuple(paths))
         raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
-    def _given_bounds(self, inputs: MapInputs) -> Bounds:
+    def _configured_bounds(self, inputs: MapInputs) -> Bounds:
         """Return ``global_plan.bounds_m``. Raises ``SpecError`` if a start or goal is outside."""
         bounds = self._spec.global_plan.bounds_m
         assert bounds is not None
@@ -171,15 +161,11 @@ class StaticMaps:
 
     @property
     def _is_for_stack(self) -> bool:
-        """Return whether a navigation stack uses the map. A stack cannot plan outside of the
-        map.
-        """
+        # A navigation stack cannot plan outside of the map.
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
     def _required_areas(self, inputs: MapInputs) -> Dict[str, Bounds]:
-        """Return the bounds of the areas that the map must contain, by the names that
-        messages use.
-        """
+        """Return the bounds that the map must contain, by their names in messages."""
         areas = {
             inputs.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
             for pose in (inputs.start, *inputs.goals)
@@ -234,20 +220,18 @@ class StaticMaps:
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
-        found: Optional[Tuple[float, str]] = None
+        nearest: Optional[Tuple[float, str]] = None
         for name, model in scene.models.items():
             outline = model.obstacle_footprint(height_m, height_m)
             if not outline.is_empty and not is_obstacle(name, pattern):
                 distance_m = float(outline.distance(point))
-                found = min(found or (distance_m, name), (distance_m, name))
-        assert found is not None  # a model occupies the cell
-        return found[1], found[0]
+                nearest = min(nearest or (distance_m, name), (distance_m, name))
+        assert nearest is not None  # a model occupies the cell
+        return nearest[1], nearest[0]
 
 
 def scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return ``robot.scan_height_m`` (m), or the height of the lidar in the model if this key is
-    not set.
-    """
+    """Return ``robot.scan_height_m`` (m); the default is the height of the lidar in the model."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

@@ -1,10 +1,8 @@
 """Define the termination rules of a trial, and their precedence, as pure functions.
 
 The rules depend only on ground truth: the robot's true position, not a planner's report, decides
-whether the goal is reached. If there are several goals, the rules apply to the current goal, and
-:attr:`TerminationRules.for_next_goal` returns the rules of the next goal.
-
-If several rules hold at the same time, the first rule of this list decides:
+whether the goal is reached. If several rules hold at the same time, the first rule of this list
+decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. During that time, no other rule ends the trial, since contacts are then an
@@ -19,12 +17,8 @@ If several rules hold at the same time, the first rule of this list decides:
 5. **stuck**: the robot stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
 6. **timed_out**: the simulated time has reached ``timeout_s``.
 
-Before these rules, impossible motions make the trial invalid (:func:`require_plausible`): a jump, a
-pose that is not a number, a clock that does not advance, and a fall. A robot has fallen if it is
-completely below the lowest point of the world, or moves down faster than :data:`FREE_FALL_MPS`. No
-planner, hill, ramp or curb can cause this: the ground has a hole, or the robot has no collision
-shapes at the bottom. A trial is also invalid if the robot tilts too far before the goal is sent
-(:func:`require_upright`).
+Before these rules, impossible motions make the trial invalid (:func:`require_plausible`), and so
+does a robot that tilts too far before the goal is sent (:func:`require_upright`).
 """
 
 import math
@@ -39,9 +33,7 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
 TIME_SLACK_S = 1e-6
-"""Tolerance (s) for comparing times, which are sums of physics steps and contain rounding
-errors.
-"""
+"""Tolerance (s) for comparing times, which are sums of physics steps with rounding errors."""
 
 JUMP_ALLOWANCE_M = 0.5
 """Allowance (m) for the motion in one period, in addition to the motion at twice the top speed."""
@@ -50,8 +42,8 @@ TIPPED_S = 1.0
 """Longest time (s) of a tilt from which a robot can recover."""
 
 LEAST_COMMANDED_M, LOST_SHARE = 1.0, 0.3
-"""Least commanded motion (m) of a stuck robot, and the share of it, below which it did not follow
-the commands."""
+"""Least commanded motion (m) of a stuck robot, and the moved share of it, below which the robot did
+not follow the commands."""
 
 FREE_FALL_MPS = 10.0
 """Largest downward speed (m/s) of a robot on the ground; a fall of five meters exceeds it."""
@@ -61,8 +53,7 @@ FREE_FALL_MPS = 10.0
 class TerminationRules:
     """The parameters of the termination rules; times are simulated.
 
-    ``goal`` is the current goal, ``visited`` the number of goals that the robot has already
-    reached, and ``further`` are the goals that follow the current one.
+    ``visited`` is the number of reached goals, and ``further`` are the goals after ``goal``.
     """
 
     goal: Pose2D
@@ -77,7 +68,7 @@ class TerminationRules:
 
     @property
     def for_next_goal(self) -> "TerminationRules":
-        """Return the rules for the next goal. The trial must have a next goal."""
+        """Return the rules for the next goal, which must exist."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
@@ -89,7 +80,6 @@ class TerminationRules:
 
     @property
     def goal_text(self) -> str:
-        """Return ``the goal``, or ``goal 2 of 3`` if the trial has several goals."""
         return "the goal" if self.count == 1 else f"goal {self.visited + 1} of {self.count}"
 
 
@@ -102,17 +92,15 @@ class TrialEnd:
 
 
 def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
-    """Return whether the distance from the true position to the goal is at most the goal's
-    tolerance.
-    """
+    """Return whether the distance of the true position is at most the goal's tolerance."""
     return rules.goal.distance_to(x_m, y_m) <= rules.tolerance_m
 
 
 def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
     """Return whether the robot has stayed within ``stuck_distance_m`` for ``stuck_window_s``.
 
-    Turning in place does not count as motion. ``time_s``, shape (n,), and ``position_m``, shape (n,
-    3), are all samples of the trial. Return False while the trial is shorter than the window.
+    Turning in place does not count as motion. ``time_s`` (n,) and ``position_m`` (n, 3) are all
+    samples of the trial, which can be shorter than the window.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -129,29 +117,25 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def lost_motion(
     rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray, speed_mps: np.ndarray
 ) -> str:
-    """Return the end of the detail of a stuck trial, if the robot did not follow its commands.
+    """Return the end of the detail of a stuck trial; empty if the robot followed its commands.
 
-    ``time_s`` and ``position_m`` are as for :func:`check_termination`, and ``speed_mps``, shape
-    (n,), are the commanded speeds, which are NaN before the first command. The robot did not follow
-    if at least :data:`LEAST_COMMANDED_M` were commanded in the last ``stuck_window_s``, and it
-    moved less than :data:`LOST_SHARE` of this distance. Then the cause is not the planner but, for
-    example, sliding wheels. Return an empty string otherwise.
+    ``speed_mps`` (n,) are the commanded speeds, NaN before the first command. A robot that did not
+    follow was commanded at least :data:`LEAST_COMMANDED_M` in the last ``stuck_window_s``, and
+    moved less than :data:`LOST_SHARE` of this distance. The cause is then not the planner but, for
+    example, sliding wheels.
     """
     first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))
     commanded_m = float(np.nansum(np.abs(speed_mps[first:-1]) * np.diff(time_s[first:])))
-    driven_m = float(np.hypot(*np.diff(position_m[first:, :2], axis=0).T).sum())
-    if commanded_m < LEAST_COMMANDED_M or driven_m >= LOST_SHARE * commanded_m:
+    moved_m = float(np.hypot(*np.diff(position_m[first:, :2], axis=0).T).sum())
+    if commanded_m < LEAST_COMMANDED_M or moved_m >= LOST_SHARE * commanded_m:
         return ""
-    return f"; it drove {driven_m:.2f} m in this time, but {commanded_m:.2f} m were commanded"
+    return f"; it drove {moved_m:.2f} m in this time, but {commanded_m:.2f} m were commanded"
 
 
 def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
-    """Return the time (s) at which the present tilt of more than ``max_tilt_rad`` started.
-
-    Return None if the robot is upright. ``time_s`` and ``tilt_rad`` have shape (n,).
-    """
+    """Return the time (s) at which the present tilt started; None if the robot is upright."""
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
     upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
@@ -167,14 +151,12 @@ def check_termination(
     tilt_rad: Optional[np.ndarray] = None,
     abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
 ) -> Optional[TrialEnd]:
-    """Return the end of the trial, or of the path to the current goal; None while the robot
-    continues.
+    """Return the end of the trial; None while the robot continues.
 
-    ``time_s``, shape (n,), is the time since the goal was sent, ``position_m``, shape (n, 3), the
-    position, and ``tilt_rad``, shape (n,), the tilt of the robot (default: no tilt), with at least
-    one sample. ``collision`` is the first collision, and ``abort_reason`` the reason why the
-    planner finished, with the outcome ``abort_outcome`` if no rule before it holds. The module
-    docstring states the precedence of the rules.
+    ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
+    ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and
+    ``abort_reason`` the reason why the planner finished, with the outcome ``abort_outcome`` if no
+    rule before it holds. The module docstring states the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -203,17 +185,17 @@ def check_termination(
     if abort_reason is not None:
         reason = abort_reason or "no path was found"
         return TrialEnd(abort_outcome, f"{reason}{on_path}")
-    left_m = rules.goal.distance_to(x_m, y_m)
+    distance_m = rules.goal.distance_to(x_m, y_m)
     if is_stuck(rules, time_s, position_m):
         return TrialEnd(
             Outcome.STUCK,
             f"moved less than {rules.stuck_distance_m:g} m in {rules.stuck_window_s:g} s, "
-            f"{left_m:.2f} m from {rules.goal_text}",
+            f"{distance_m:.2f} m from {rules.goal_text}",
         )
     if timed_out:
         return TrialEnd(
             Outcome.TIMED_OUT,
-            f"{left_m:.2f} m from {rules.goal_text} after {rules.timeout_s:g} s",
+            f"{distance_m:.2f} m from {rules.goal_text} after {rules.timeout_s:g} s",
         )
     return None
 
@@ -225,13 +207,14 @@ def require_plausible(
     top_m: float = math.inf,
     bottom_m: float = -math.inf,
 ) -> None:
-    """Raise ``SimulatorError`` if the latest sample is impossible, ``SceneError`` if the robot has
-    fallen.
+    """Raise ``SimulatorError`` if the latest sample is impossible.
 
-    ``time_s`` and ``position_m`` are as for :func:`check_termination`. ``top_m`` is the current
-    height of the robot's highest point, and ``bottom_m`` the height of the lowest point of the
-    world.
+    Impossible are a jump, a pose that is not finite, and a clock that does not advance. Raises
+    ``SceneError`` if the robot has fallen: its highest point ``top_m`` is below the lowest point
+    ``bottom_m`` of the world, or it moves down faster than :data:`FREE_FALL_MPS`.
     """
+    # No planner, hill, ramp or curb causes a fall: the ground has a hole, or the robot has no
+    # collision shapes at the bottom.
     x_m, y_m, z_m = map(float, position_m[-1])
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
         raise SimulatorError(f"the robot's pose is not finite at {time_s[-1]:.2f} s")
@@ -269,8 +252,7 @@ def require_upright(
 ) -> None:
     """Raise ``SceneError`` if the robot has fallen or tipped over before the goal is sent.
 
-    ``position_m`` is x, y, z of the robot's base, ``tilt_rad`` its tilt. The heights are as for
-    :func:`require_plausible`.
+    ``position_m`` is x, y, z of its base. The heights are as for :func:`require_plausible`.
     """
     if top_m < bottom_m:
         raise SceneError(_fall_message("before the goal is sent", position_m, bottom_m))

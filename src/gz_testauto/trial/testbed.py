@@ -1,8 +1,7 @@
 """Test beds: everything that the trials of a campaign share.
 
-A :class:`BuiltinTestBed` is for planners and simulators of this package, a :class:`StackTestBed`
-for a navigation stack. A test bed derives from a :class:`~gz_testauto.trial.trial.Trial` what an
-executor needs: scene, task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
+A test bed derives from a :class:`~gz_testauto.trial.trial.Trial` what an executor needs: scene,
+task, actors, monitor. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
 import math
@@ -56,9 +55,8 @@ REMOVABLE = ("actors", "randomize", "effects", "hooks", "robots")
 class TestBed:
     """Everything that the trials of a campaign share: robot, limits, rules and maps.
 
-    ``robot`` is the body of the robot, ``limits`` are the limits of its base, and ``heights`` the
-    heights (m) at which a shape obstructs it. The keys ``planners``, ``repetitions`` and ``stop``
-    of ``spec``, and its missions, are not used: they are part of trials. The last world is cached.
+    ``heights`` are the heights (m) at which a shape obstructs the robot. The keys ``planners``,
+    ``repetitions`` and ``stop`` of ``spec``, and its missions, are not used: trials contain them.
     """
 
     __test__ = False  # pytest
@@ -68,10 +66,11 @@ class TestBed:
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
         self.static_map = StaticMaps(spec, robot, self.limits)
+        # Only the last world, since the trials of a campaign are in the order of the worlds.
         self._cached_world: Optional[Tuple[Tuple[Path, str], _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Pickle only the inputs. A worker process reads the worlds and computes the maps again."""
+        # Only the inputs are pickled: a worker process reads the worlds and computes the maps.
         return type(self), (self.spec, self.robot)
 
     @property
@@ -81,7 +80,6 @@ class TestBed:
 
     @property
     def metric_context(self) -> MetricContext:
-        """Return the parameters of the metrics."""
         return MetricContext(
             safety_distance_m=self.spec.metrics.safety_distance_m,
             acceleration_cutoff_hz=self.spec.metrics.acceleration_cutoff_hz,
@@ -92,15 +90,12 @@ class TestBed:
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """Return the metrics of every trial."""
         return (*installed_metrics(), *task_metrics(self.spec))
 
     def mission(self, trial: Trial) -> Mission:
-        """Return the mission of this robot in a trial."""
         return trial.mission
 
     def rules(self, trial: Trial) -> TerminationRules:
-        """Return the termination rules of a trial."""
         limits = self.spec.limits
         goal, *further = self.mission(trial).goals
         return TerminationRules(
@@ -115,9 +110,7 @@ class TestBed:
         )
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """Return a new monitor of a trial; ``extra_models`` are models that are not in the world
-        file.
-        """
+        """Return a new monitor; the world file does not contain ``extra_models``."""
         data = self._world_data(trial.world)
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         models = [*data.scene.models, *(model.name for model in extra_models)]
@@ -142,11 +135,9 @@ class TestBed:
         )
 
     def lanes(self, trial: Trial) -> Tuple[Lane, ...]:
-        """Return the lanes of the road in a trial."""
         return self.static_map.lanes(self.mission(trial))
 
     def actors(self, trial: Trial) -> TrialActors:
-        """Return the actors, hooks and filters of a trial."""
         return prepare_actors(self._actor_context(trial))
 
     def _actor_context(self, trial: Trial) -> ActorContext:
@@ -162,20 +153,19 @@ class TestBed:
         )
 
     def tracker(
-        self, trial: Trial, actors: TrialActors, others: Sequence[NamedModel] = ()
+        self, trial: Trial, actors: TrialActors, moving_models: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
-        """Return the tracker of moving objects in a trial, including ``others``.
+        """Return None if ``tracking`` is not set in the campaign.
 
-        Return None if ``tracking`` is not set in the campaign.
+        The tracker follows the actors and ``moving_models``.
         """
-        return tracker_of(self._actor_context(trial), actors, others)
+        return tracker_of(self._actor_context(trial), actors, moving_models)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """Return the obstacles of a world at their poses in the world file."""
         return self._world_data(world).obstacles()
 
     def world_scene(self, world: WorldRecord) -> WorldScene:
-        """Return a parsed world file."""
         return self._world_data(world).scene
 
     def _world_data(self, world: WorldRecord) -> "_WorldData":
@@ -187,7 +177,9 @@ class TestBed:
 
 class BuiltinTestBed(TestBed):
     """A test bed for planners of this package, in which ``robot`` is the model to spawn.
-    ``companion`` is the specification of the robot if it is a companion robot."""
+
+    ``companion`` is set if the robot is a companion robot.
+    """
 
     spec: BuiltinCampaignSpec
     robot: RobotModel
@@ -213,8 +205,10 @@ class BuiltinTestBed(TestBed):
         return (self, *self.companions)
 
     def without(self, names: FrozenSet[str]) -> "BuiltinTestBed":
-        """Return the test bed without the entries of :data:`REMOVABLE` keys that have these
-        names. Raises ``SpecError`` for an unknown name."""
+        """Return the test bed without the entries of :data:`REMOVABLE` keys that have these names.
+
+        Raises ``SpecError`` for an unknown name.
+        """
         if not names:
             return self
         if self._reduced[0] != names:
@@ -235,20 +229,20 @@ class BuiltinTestBed(TestBed):
         return super()._actor_context(trial)._replace(companions=companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
-        """Return the planner of this robot in a trial: the tested planner, or that of the
-        companion."""
+        """Return the tested planner, or that of the companion."""
         planner, entry = trial.planner, self._companion
         assert isinstance(planner, BuiltinPlannerSpec), "the planner of a campaign without stack"
         return planner if entry is None else _planner_of(entry, planner)
 
     def scene(self, trial: Trial) -> Scene:
-        """Return the scene of a trial for the simulator: world, robots, start poses and seed."""
-        others = tuple(PlacedRobot(bed.robot, bed.mission(trial).start) for bed in self.companions)
+        companions = tuple(
+            PlacedRobot(bed.robot, bed.mission(trial).start) for bed in self.companions
+        )
         start = self.mission(trial).start
-        return Scene(trial.world.path, self.robot, start, trial.seed, others=others)
+        return Scene(trial.world.path, self.robot, start, trial.seed, others=companions)
 
     def robots_as_models(self, trial: Trial, without: str) -> Tuple[NamedModel, ...]:
-        """Return all robots except the one named ``without`` as models at their start poses."""
+        """Return all robots at their start poses, except the robot with the name ``without``."""
         return tuple(
             NamedModel(bed.robot.name, bed.robot.sdf, bed.mission(trial).start.to_pose())
             for bed in self.robots
@@ -256,14 +250,13 @@ class BuiltinTestBed(TestBed):
         )
 
     def planner_seed(self, trial: Trial, visited: int = 0) -> int:
-        """Return the seed of the planner's random numbers after ``visited`` goals."""
         return seeds.child_seed(trial.seed, seeds.PLANNER, self.robot.name, visited)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
         """Return the planner's task after ``visited`` goals.
 
-        The waypoints lead from the start or the previous goal to the next goal. Raises
-        ``SpecError`` if the static map has no path.
+        The waypoints start at the previous goal, or at the start of the robot. Raises ``SpecError``
+        if the static map has no path.
         """
         mission = self.mission(trial)
         return Task(
@@ -313,13 +306,11 @@ class StackTestBed(TestBed):
     spec: StackCampaignSpec
 
     def navigation(self, trial: Trial) -> LaunchSpec:
-        """Return the launch file and arguments of the planner that the trial tests."""
         assert isinstance(trial.planner, StackPlannerSpec), "the planner of a campaign with a stack"
         return self.spec.navigation(trial.planner)
 
 
 def bed_of(spec: CampaignSpec, robot: RobotBody) -> TestBed:
-    """Return the test bed of a campaign with a robot from :func:`read_body`."""
     if isinstance(spec, StackCampaignSpec):
         return StackTestBed(spec, robot)
     assert isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel)
@@ -327,7 +318,6 @@ def bed_of(spec: CampaignSpec, robot: RobotBody) -> TestBed:
 
 
 def require_builtin(bed: TestBed) -> BuiltinTestBed:
-    """Return ``bed``, or raise ``SpecError`` if it has a navigation stack."""
     if isinstance(bed, BuiltinTestBed):
         return bed
     raise SpecError(
@@ -337,7 +327,6 @@ def require_builtin(bed: TestBed) -> BuiltinTestBed:
 
 
 def require_stack(bed: TestBed) -> StackTestBed:
-    """Return ``bed``, or raise ``SpecError`` if it does not have a navigation stack."""
     if isinstance(bed, StackTestBed):
         return bed
     raise SpecError(
@@ -367,10 +356,9 @@ def read_body(spec: CampaignSpec) -> RobotBody: ...
 
 
 def read_body(spec: CampaignSpec) -> RobotBody:
-    """Return the robot from its model file, or the body that the campaign describes.
+    """Return the robot from its model file, or the body in the campaign if a stack spawns it.
 
-    The latter is used for robots that the user's launch files spawn. Raises ``SdfError`` if the
-    model file cannot be read.
+    Raises ``SdfError`` if the model file cannot be read.
     """
     robot = spec.robot
     if robot.model is not None:
@@ -392,17 +380,20 @@ def read_body(spec: CampaignSpec) -> RobotBody:
 
 
 def with_delays(robot: RobotModel, delays_s: Mapping[str, float]) -> RobotModel:
-    """Return the robot with the delays (s) of its sensors and of the parts of a merged lidar, by
-    name. Raises ``SdfError`` for an unknown name."""
+    """Return the robot with the delays (s) of its sensors and of the parts of a merged lidar.
+
+    Raises ``SdfError`` for an unknown name of a sensor.
+    """
     lidar = robot.lidar
     parts = () if lidar is None else lidar.parts
-    known = (*robot.sensors, *(one for one in parts if one not in robot.sensors))
+    known = (*robot.sensors, *(sensor for sensor in parts if sensor not in robot.sensors))
     chosen = select_sensors(str(robot.path), known, list(delays_s), "the key robot.sensor_delays_s")
-    delay_of = {one.scoped_name: delay_s for one, delay_s in zip(chosen, delays_s.values())}
+    delay_of = {sensor.scoped_name: delay_s for sensor, delay_s in zip(chosen, delays_s.values())}
 
     def delayed(sensors: Tuple[Sensor, ...]) -> Tuple[Sensor, ...]:
         return tuple(
-            replace(one, delay_s=delay_of.get(one.scoped_name, one.delay_s)) for one in sensors
+            replace(sensor, delay_s=delay_of.get(sensor.scoped_name, sensor.delay_s))
+            for sensor in sensors
         )
 
     if lidar is not None and parts:
@@ -428,11 +419,7 @@ def _wheel_joints(robot: RobotSpec) -> Optional[WheelJoints]:
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
-    """Return the limits of the robot's base in a campaign.
-
-    Without the key ``robot.footprint_m``, the footprint is the outline of the collision shapes of
-    the robot's model (:func:`gz_testauto.sdf.robot.read_robot`).
-    """
+    """Return the limits; the default footprint is the outline of the model's collision shapes."""
     footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
         footprint_m=robot.footprint_m if footprint_m is None else tuple(footprint_m),

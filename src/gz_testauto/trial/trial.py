@@ -14,11 +14,10 @@ from gz_testauto.worlds.source import Mission
 class Trial:
     """One planner in one world, once.
 
-    Everything else that determines the result is that of the
-    :class:`~gz_testauto.trial.testbed.TestBed`. ``numbers`` are the identity of the random numbers
-    of actors, sensors and planner. They are the same for all planners in one world and repetition
-    of a campaign (common random numbers), so that the comparison is paired. ``index`` is the
-    position in the plan of a campaign, from 0, and identifies the trial in the results.
+    The :class:`~gz_testauto.trial.testbed.TestBed` has everything else that determines the result.
+    ``numbers`` identify the random numbers of actors, sensors and planner. All planners in a world
+    and repetition have the same (common random numbers), so that the comparison is paired.
+    ``index`` is the position in the plan, from 0, and identifies the trial in the results.
     """
 
     world: WorldRecord
@@ -44,12 +43,9 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """Return the name of the trial in file names and messages, such as
-        ``world_0003--fgm--0``.
-        """
+        """Return the name in file names and messages, such as ``world_0003--fgm--0``."""
         return trial_label(self.world.name, self.planner.name, self.repetition)
 
 
 def trial_label(world: str, planner: str, repetition: int) -> str:
-    """Return the name of a trial in file names and messages; see :attr:`Trial.label`."""
     return f"{world}--{planner}--{repetition}"
