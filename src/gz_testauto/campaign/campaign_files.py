@@ -1,4 +1,4 @@
-"""Find and read campaigns and other files that are given by a path, a URI or an example's name."""
+"""Find and read campaigns and other files by a path, a URI or an example's name."""
 
 import os
 from pathlib import Path
@@ -15,20 +15,18 @@ SUFFIXES = ("", ".yaml", "_campaign.yaml")
 
 
 def input_path(text: str) -> Path:
-    """Return the path of a file or directory.
+    """Resolve a path, or a URI such as ``package://my_robot/models/rover``.
 
-    ``text`` is a path, or a URI such as ``package://my_robot/models/rover``. Raises
-    ``ResourceError`` if the file of a URI cannot be found.
+    Raises ``ResourceError`` if the file of a URI cannot be found.
     """
     return resolve(text, Path.cwd()) if "://" in text else Path(text)
 
 
 def campaign_path(text: str) -> Path:
-    """Return the path of a campaign file.
+    """Find a campaign file by its path, URI or name.
 
-    ``text`` is a path, a URI such as ``package://my_robot/config/campaign.yaml``, or the name of an
-    installed example, such as ``example`` for ``config/example_campaign.yaml`` of this package. An
-    existing file has priority. Raises ``ResourceError`` if the file of a URI cannot be found.
+    The name ``example`` is that of ``config/example_campaign.yaml`` of this package. An existing
+    file has priority. Raises ``ResourceError`` if the file of a URI cannot be found.
     """
     path = input_path(text)
     if len(path.parts) != 1 or os.path.exists(path):
@@ -37,16 +35,15 @@ def campaign_path(text: str) -> Path:
         config = share_directory() / "config"
     except ResourceError:  # the core works without the examples
         return path
-    found = (config / f"{text}{suffix}" for suffix in SUFFIXES)
-    return next((one for one in found if os.path.isfile(one)), path)
+    candidates = (config / f"{text}{suffix}" for suffix in SUFFIXES)
+    return next((file for file in candidates if os.path.isfile(file)), path)
 
 
 def read_campaign_spec(campaign: Union[str, Path, Mapping[str, Any]]) -> CampaignSpec:
-    """Return the specification of a campaign.
+    """Read a campaign by a name as in :func:`campaign_path`, or from a mapping of its keys.
 
-    ``campaign`` is the path of a file, a URI, the name of an installed example (see
-    :func:`campaign_path`), or a mapping with the keys of a campaign file, in which paths are
-    relative to the working directory. Raises ``SpecError`` for an invalid campaign.
+    Paths in a mapping are relative to the working directory. Raises ``SpecError`` for an invalid
+    campaign.
     """
     if not isinstance(campaign, Mapping):
         return load(campaign_path(str(campaign)), CampaignSpec)

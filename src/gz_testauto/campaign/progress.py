@@ -1,7 +1,4 @@
-"""The progress of a campaign, and its listeners.
-
-The command line and the campaign node display the progress.
-"""
+"""The progress of a campaign, and its listeners."""
 
 from dataclasses import dataclass
 from typing import Dict, Optional
@@ -34,32 +31,31 @@ class Progress:
 
 
 class CauseTexts:
-    """The texts of invalid attempts in which a cause that repeats in a trial occurs once."""
+    """The causes of invalid attempts; a repeated cause of a trial is not repeated in full."""
 
     def __init__(self) -> None:
         self._last: Dict[int, str] = {}
 
     def of_attempt(self, trial: Trial, cause: str) -> str:
-        """Return the cause of an invalid attempt, or ``the same cause`` as before."""
         is_repeated = self._last.get(trial.index) == cause
         self._last[trial.index] = cause
         return "the same cause" if is_repeated else cause
 
     def of_trial(self, record: TrialRecord) -> str:
-        """Return the details of a finished trial, without the cause of its last attempt."""
+        """Return the detail, but only the number of attempts if its cause was already reported."""
         if record.outcome.valid or self._last.get(record.trial) != record.detail:
             return record.detail
         return f"after {record.attempts} {'attempt' if record.attempts == 1 else 'attempts'}"
 
 
 class CampaignListener:
-    """A base class for receivers of campaign events, with a method for each event."""
+    """A receiver of campaign events; by default, the methods do nothing."""
 
     def noticed(self, notice: str) -> None:
-        """Handle a notice (one line for the user) that is issued before the simulator starts."""
+        """Handle a notice, one line for the user, before the simulator starts."""
 
     def began(self, progress: Progress) -> None:
-        """Handle the start of the simulator, which follows all checks of the campaign."""
+        """Handle the start of the simulator, after all checks of the campaign."""
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
         """Handle the start of an attempt at a trial."""
@@ -71,7 +67,7 @@ class CampaignListener:
         """Handle an invalid attempt at a trial."""
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Handle a trial that ran too slowly in parallel with others and will be repeated alone."""
+        """Handle a trial that was too slow in parallel and will be repeated alone."""
 
     def ended(self, progress: Progress) -> None:
         """Handle the end of the call: all trials are finished, or a stop was requested."""

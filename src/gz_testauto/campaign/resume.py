@@ -56,13 +56,13 @@ def open_or_create_campaign(
 ) -> Tuple[PreparedCampaign, ResultStore]:
     """Create a campaign in a results directory, or resume the campaign in it.
 
-    The caller must hold the lock of the directory. Up to ``world_workers`` processes generate the
-    worlds. A different campaign replaces the files in the directory only if these contain no valid
-    trial and no trajectory. Raises ``ResultsError`` if the directory contains another campaign with
-    results, or is damaged, and the errors of reading the worlds and the robot.
+    The caller must hold the lock of the directory. A different campaign replaces the files in the
+    directory only if these contain no valid trial and no trajectory. Raises ``ResultsError`` if the
+    directory contains another campaign with results, or is damaged, and the errors of reading the
+    worlds and the robot.
     """
     robot = read_body(spec)
-    declared = _declared(spec)
+    declared = _declared_metrics(spec)
     manifest = Manifest.of(spec, further_files(spec, robot), _extent(spec, robot))
     directory.remove_unfinished()
     store = _open_store(manifest, directory) if directory.is_begun else None
@@ -93,16 +93,15 @@ def open_for_replay(
     store: ResultStore,
     require_trust: Callable[[Sequence[CampaignSpec], Sequence[Path]], None],
 ) -> PreparedCampaign:
-    """Return the campaign of a results directory, with the inputs of its trials, without writing
-    files.
+    """Return the campaign of a results directory with its inputs, without writing files.
 
     ``require_trust`` raises an error unless the programs of the campaign and of its world files can
-    be run. It is called first, since models and launch files can execute expressions. Changes of
-    the planners' code are allowed (see :func:`changed_planners`). Raises ``ResultsError``, with the
-    names of the changed inputs, if any other input has changed.
+    be run. Raises ``ResultsError`` with the names of changed inputs, except the code of planners
+    (see :func:`changed_planners`).
     """
     spec = _read_spec(directory)
     worlds = tuple(find_world(world, directory) for world in store.worlds())
+    # Before anything else is read: models and launch files can execute expressions.
     require_trust([spec], [world.path for world in worlds])
     robot = read_body(spec)
     now = Manifest.of(spec, further_files(spec, robot))
@@ -114,12 +113,13 @@ def open_for_replay(
 def open_for_reading(
     directory: CampaignDirectory, worlds: Tuple[WorldRecord, ...]
 ) -> PreparedCampaign:
-    """Return the campaign of a results directory with ``worlds``, to draw them.
+    """Return a campaign that is only drawn, without reading the files that it names.
 
-    The files that the campaign names are not read: xacro would execute expressions in them. The
-    extent of the robot is that in the manifest. Raises ``ResultsError`` if it is unknown, and the
-    errors of :func:`read_campaign`.
+    Raises ``ResultsError`` if the extent of the robot is unknown, and the errors of
+    :func:`read_campaign`.
     """
+    # xacro would execute expressions in the robot's files, so that the extent of the robot is that
+    # in the manifest.
     spec, missions = read_campaign(directory)
     extent = Manifest.read(directory).robot
     if extent is None:
@@ -139,19 +139,17 @@ def _extent(spec: CampaignSpec, robot: RobotBody) -> RobotExtent:
 
 
 def not_followed_notice(directory: CampaignDirectory) -> str:
-    """Return a warning about input files that the manifest does not contain, since their paths are
-    unknown; empty if there are none.
-    """
+    """Return a warning about input files that the manifest omits, as their paths are unknown."""
     inputs = Manifest.read(directory).inputs
-    found = [
+    unchecked_files = [
         f"  {name[len(NOT_FOLLOWED) :]}: {text}"
         for name, text in inputs.items()
         if name.startswith(NOT_FOLLOWED)
     ]
-    if not found:
+    if not unchecked_files:
         return ""
-    more = len(found) - MAX_NAMES
-    shown = found[:MAX_NAMES] + ([f"  and {more} more files"] if more > 0 else [])
+    more = len(unchecked_files) - MAX_NAMES
+    shown = unchecked_files[:MAX_NAMES] + ([f"  and {more} more files"] if more > 0 else [])
     return "\n".join(
         [
             f"{NOT_FOLLOWED}the paths in these lines depend on the trial or on a program, so "
@@ -165,12 +163,12 @@ def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -
     """Return the names of planner plug-ins whose code has changed since the trials were run."""
     now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.bed.robot))
     names = now.differing_inputs(Manifest.read(directory))
-    found = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
-    return sorted({name.partition(MODULE)[0] for name in found})
+    modules = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
+    return sorted({name.partition(MODULE)[0] for name in modules})
 
 
 def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:
-    """Return the campaign of a results directory, and the start and goals in each of its worlds.
+    """Return the campaign of a results directory, and the missions in its worlds.
 
     Raises ``ResultsError`` if the stored campaign cannot be read, and ``SpecError`` if a start or
     goal has changed.
@@ -194,28 +192,30 @@ def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
         raise ResultsError(f"{path}: {'; '.join(faults)}") from error
 
 
-def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return all metrics that can occur in trials of the campaign.
+def _declared_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
+    """Return all metrics of trials, with the smallest relevant differences of the campaign.
 
-    The smallest relevant differences that the campaign sets replace the defaults of the metrics.
     Raises ``SpecError`` if the campaign sets the difference of an unknown metric.
     """
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
-    of_hooks = [(one.name, name) for one in spec.hooks for name in numbers_of(one)]
-    found = (
+    of_hooks = [(hook.name, number) for hook in spec.hooks for number in numbers_of(hook)]
+    metrics = (
         *installed_metrics(),
         *task_metrics(spec),
         *REPORTED.values(),
-        *(published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics),
+        *(
+            published_by_stack(metric.name, metric.unit, metric.better)
+            for metric in spec.published_metrics
+        ),
         *(drawn(PREFIX + term.name) for term in spec.randomize),
-        *(metric for one in spec.robots for metric in of_companion(one.name)),
+        *(metric for robot in spec.robots for metric in of_companion(robot.name)),
         *(recorded(name) for name in numbers),
         *(active_time(column_of(effect)) for effect in spec.effects),
         *(recorded(name, f"the hook {hook!r}") for hook, name in of_hooks),
     )
     relevant = spec.metrics.smallest_relevant
-    known = {SUCCESS, *(metric.name for metric in found)}
+    known = {SUCCESS, *(metric.name for metric in metrics)}
     for name in relevant:
         if name not in known:
             raise SpecError(
@@ -224,18 +224,18 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
             )
     return tuple(
         replace(metric, smallest_relevant=relevant.get(metric.name, metric.smallest_relevant))
-        for metric in found
+        for metric in metrics
     )
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     """Return the record of a world with the current path of its file.
 
-    Generated worlds are stored in the results directory, which the user can move. Raises
-    ``ResultsError`` if the world file is missing or has changed.
+    Raises ``ResultsError`` if the world file is missing or has changed.
     """
     if os.path.basename(world.name) != world.name:
         raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
+    # Generated worlds are stored in the results directory, which the user can move.
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:
@@ -247,10 +247,7 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """Return the store to continue, or None if a new store must be created.
-
-    In the latter case, the files of another campaign without a valid trial are removed.
-    """
+    """Return the store to continue, or None after removing files without a valid trial."""
     stored = Manifest.read(directory)
     store = ResultStore.open(directory)
     if store is None:
@@ -278,19 +275,18 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
 
 
 def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
-    """Raise ``ResultsError`` if the directory contains trajectories but no usable store."""
-    found = sum(1 for _ in directory.trajectories.glob("*.npz"))
-    if found:
+    # Called if the directory has no usable store.
+    count = sum(1 for _ in directory.trajectories.glob("*.npz"))
+    if count:
         raise ResultsError(
             f"{directory.results}: the file {state}, but {directory.trajectories} has files of "
-            f"{found} trials; restore {directory.results.name} from a backup, or use a new "
+            f"{count} trials; restore {directory.results.name} from a backup, or use a new "
             f"directory for --out. To run all trials again, delete {directory.trajectories}"
         )
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
-    """Raise ``ResultsError`` if the file or the published numbers of a world have changed since
-    its stored trials were run."""
+    """Raise ``ResultsError`` if the file or published numbers of a stored world have changed."""
     now = {world.name: world.sha256 for world in worlds}
     published = {world.name: world.published for world in worlds}
     for world in stored:

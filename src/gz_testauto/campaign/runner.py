@@ -1,9 +1,7 @@
 """Run a campaign: every selected trial that is not finished.
 
-This module resumes, repeats and stops trials. Executors (:mod:`gz_testauto.trial.executor`) run a
-trial, workers (:mod:`gz_testauto.workers.interface`) run several trials in parallel, and a store
-(:mod:`gz_testauto.results.store`) keeps the results. If the process is killed at any time, the same
-call continues with the first unfinished trial, and repeats no finished trial.
+If the process is killed at any time, the same call continues with the first unfinished trial, and
+repeats no finished trial.
 """
 
 import collections
@@ -43,10 +41,8 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice
 
 OTHERS_FIRST = 16
-"""Number of other trials that run before a trial whose worker died is attempted again.
-
-It applies to campaigns with ``stop``.
-"""
+"""Number of other trials that run before a trial whose worker died is attempted again, in campaigns
+with ``stop``."""
 
 
 def run_campaign(
@@ -65,13 +61,11 @@ def run_campaign(
 ) -> CampaignResults:
     """Run the remaining trials of a campaign and return the results of all trials.
 
-    If the directory ``out`` contains this campaign, the campaign is resumed. If ``resume`` is True,
-    ``out`` must contain it. If ``retry_invalid`` is True, invalid trials are repeated. If
-    ``failed_in`` is set, only the trials that failed in that campaign are run. If
-    ``should_stop`` returns True, the running trials are abandoned. All checks that need no
-    simulator are done before the simulator starts. ``make_workers`` creates the workers, which run
-    trials in parallel. ``world_workers`` is the number of processes that generate the worlds of a
-    world source. Neither changes the results.
+    If the directory ``out`` contains this campaign, the campaign is resumed; with ``resume``,
+    ``out`` must contain it. With ``failed_in``, only the trials that failed in that campaign are
+    run. If ``should_stop`` returns True, the running trials are abandoned. The number of workers
+    and of ``world_workers``, which generate the worlds of a world source, does not change the
+    results.
 
     Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains a
     different campaign or is in use, ``DiskError`` if the disk is full, ``SimulatorError`` if the
@@ -121,13 +115,12 @@ def run_campaign(
 
 
 class EarlyStopMonitor:
-    """The worlds that the early stop of a campaign has evaluated, and whether they decide the
-    campaign.
+    """The worlds that the early stop has evaluated, and whether they decide the campaign.
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
-    ones; a world with an invalid trial is skipped, and is evaluated as soon as that trial is valid.
-    Without ``stop`` in ``spec``, ``is_decided`` stays False. ``trials`` are all trials of the plan
-    that can be run, ``pending`` those that this call of :func:`run_campaign` executes.
+    ones; a world with an invalid trial is skipped until that trial is valid. Without ``stop`` in
+    ``spec``, ``is_decided`` stays False. ``trials`` are all trials that can be run, ``pending``
+    those that this call of :func:`run_campaign` executes.
     """
 
     def __init__(
@@ -153,13 +146,11 @@ class EarlyStopMonitor:
         self._advance()
 
     def ended(self, record: TrialRecord) -> None:
-        """Add a finished trial, whose result is already stored."""
         if self._rule is not None:
             self._records[record.trial] = record
             self._advance()
 
     def _advance(self) -> None:
-        """Evaluate worlds until one is unfinished or the campaign is decided."""
         evaluated = []
         for world, trials in self._waiting.items():
             if self.is_decided or not trials <= self._records.keys():
@@ -182,9 +173,7 @@ class EarlyStopMonitor:
 
 @dataclass
 class _Run:
-    """The execution of trials in one call of :func:`run_campaign`, once the workers have been
-    created.
-    """
+    """The execution of trials in one call of :func:`run_campaign`."""
 
     _bed: TestBed
     _directory: CampaignDirectory
@@ -199,7 +188,6 @@ class _Run:
     """Number of selected trials, including those that earlier calls have finished."""
 
     def run_trials(self, pending: Sequence[Trial]) -> None:
-        """Run trials until all are finished or a stop is requested."""
         self._done = self._done_before = self._selected - len(pending)
         self._heartbeat = self._store.heartbeat()
         self._start_s = time.monotonic()
@@ -219,10 +207,7 @@ class _Run:
             self._listener.ended(self._progress())
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
-        """Run trials until each is valid or abandoned.
-
-        Trials that were too slow in parallel are repeated at the end, one at a time.
-        """
+        # Trials that were too slow in parallel are repeated at the end, one at a time.
         self._waiting = collections.deque(pending)
         self._postponed: Deque[Trial] = collections.deque()
         self._is_parallel = alone = False
@@ -282,7 +267,7 @@ class _Run:
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
-        """Start a trial, or abandon it after too many attempts; return whether it was started."""
+        """Return False if the trial was abandoned after too many attempts."""
         if self._attempts.has_reached_limit(trial.index):
             self._abandon(trial)
             return False
@@ -313,9 +298,9 @@ class _Run:
         self._notify_finished(record)
 
     def _abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        made, cause = self._attempts.count(trial.index), self._attempts.last_cause(trial.index)
+        attempts, cause = self._attempts.count(trial.index), self._attempts.last_cause(trial.index)
         record = TrialRecord.of(
-            trial, outcome=Outcome.INVALID, detail=truncate(cause), attempts=made, wall_s=0.0
+            trial, outcome=Outcome.INVALID, detail=truncate(cause), attempts=attempts, wall_s=0.0
         )
         self._store.finish(record)
         self._attempts.abandon(trial, scene_at_fault)

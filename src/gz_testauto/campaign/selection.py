@@ -21,7 +21,7 @@ from gz_testauto.trial.trial import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 Identity = Tuple[str, str, int]
-"""A trial of any campaign in the same worlds: world, planner and repetition."""
+"""World, planner and repetition: a trial of any campaign in the same worlds."""
 
 
 class CampaignOptions(Options):
@@ -76,10 +76,7 @@ class RunOptions(CampaignOptions):
 
 
 def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
-    """Return the name of the world with the name or number ``text``.
-
-    Raises ``SpecError`` if no world has this name or number.
-    """
+    """Return the name of the world with the name or number ``text``, or raise ``SpecError``."""
     names = [world.name for world in worlds]
     if text in names:
         return text
@@ -90,10 +87,10 @@ def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
 
 
 def load_failed(directory: Path, out: Path) -> LoadedCampaign:
-    """Return the campaign in ``directory`` whose failed trials are to run again in ``out``.
+    """Return the campaign whose failed trials are to run again in ``out``.
 
-    Raises ``SpecError`` if both are the same directory, and ``ResultsError`` if no trial failed or
-    the trials cannot be repeated.
+    Raises ``SpecError`` if both are the same directory, and the errors of
+    :func:`require_failures`.
     """
     if directory.resolve() == out.resolve():
         raise SpecError(
@@ -113,28 +110,27 @@ def valid_trials(
     """Return the valid trials of some worlds and planners, by default of all.
 
     ``worlds`` are names or numbers. Raises ``SpecError`` for an unknown world or planner, and
-    ``ResultsError`` if a given world has no valid trial of these planners.
+    ``ResultsError`` if one of ``worlds`` has no valid trial of these planners.
     """
     for planner in planners or ():
         if planner not in results.planners:
             raise SpecError(unknown_name("planner", planner, results.planners))
-    found = [
+    records = [
         record
         for record in results.trials
         if record.outcome.valid and (planners is None or record.planner in planners)
     ]
     if worlds is None:
-        return found
+        return records
     names = [world_name(world, results.worlds) for world in worlds]
     for name in names:
-        if not any(record.world == name for record in found):
+        if not any(record.world == name for record in records):
             raise ResultsError(f"{name}: no trial is valid, so there is no recording")
-    return [record for record in found if record.world in names]
+    return [record for record in records if record.world in names]
 
 
 def require_failures(earlier: LoadedCampaign) -> None:
-    """Raise ``ResultsError`` if no valid trial of the campaign failed, or if other software ran
-    the trials, so that their seeds are unknown."""
+    """Raise ``ResultsError`` if no valid trial failed, or if the seeds are unknown."""
     if earlier.manifest.is_imported:
         raise ResultsError(
             f"{earlier.label}: these results were imported, so the seeds of their trials are "
@@ -153,12 +149,11 @@ def selected_trials(
     worlds: Sequence[WorldRecord],
     failed_in: Optional[LoadedCampaign] = None,
 ) -> List[Trial]:
-    """Return the trials of ``plan`` in the selection.
+    """Return the selected trials, with ``failed_in`` only those that failed in that campaign.
 
-    If ``failed_in`` is a campaign, only the trials that failed in it are returned: those with the
-    same world, planner and repetition. A planner that is not part of that campaign runs in each
-    world and repetition in which another planner failed. Raises ``SpecError`` if a selected world
-    does not exist, or if no failed trial has the same world file and seed in this campaign.
+    A planner that is not part of ``failed_in`` runs in each world and repetition in which another
+    planner failed. Raises ``SpecError`` if a selected world does not exist, or if the failed trials
+    have another world file or seed in this campaign.
     """
     if selection.only is not None:
         names = tuple(world_name(text, worlds) for text in selection.only)
@@ -182,7 +177,7 @@ def selected_trials(
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
-    """Return the name of the selected trials in reports, empty if the first worlds are selected."""
+    """Return the name of the selected trials in reports; empty without a selection by name."""
     named = []
     if failed_in is not None:
         named.append(f"trials that failed in {failed_in.label} (--failed-of)")
@@ -204,7 +199,6 @@ def _require_equal(
     earlier: LoadedCampaign,
     failures: Set[Identity],
 ) -> None:
-    """Raise ``SpecError`` unless the trials have the world files and seeds of ``earlier``."""
     label = earlier.label
     if not again:
         failed = join_truncated(sorted({world for world, _, _ in failures}))
@@ -213,7 +207,7 @@ def _require_equal(
             f"of the failed trials, which are in {failed}"
         )
     earlier_files = {world.name: world.sha256 for world in earlier.results.worlds}
-    seeds = {(one.world, one.repetition): one.seed for one in earlier.results.trials}
+    seeds = {(record.world, record.repetition): record.seed for record in earlier.results.trials}
     for trial in again:
         world = trial.world
         if world.sha256 != earlier_files[world.name]:

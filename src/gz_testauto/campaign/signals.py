@@ -1,7 +1,6 @@
-"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second one immediately.
+"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second immediately.
 
-A clean stop abandons the running trials and closes the simulator. The same command then resumes the
-campaign.
+A clean stop abandons the running trials and closes the simulator.
 """
 
 import signal
@@ -14,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class StopSignals:
     """A context manager, for the main thread, that handles SIGINT and SIGTERM.
 
-    Calling the instance returns whether a stop was requested. The first signal calls ``on_first``.
+    The first signal calls ``on_first``.
     """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
@@ -23,12 +22,12 @@ class StopSignals:
         self.received: Optional[int] = None
 
     def __call__(self) -> bool:
-        """Return whether SIGINT or SIGTERM was received."""
+        """Return whether a stop was requested."""
         return self.received is not None
 
     @property
     def exit_status(self) -> int:
-        """Return 128 plus the number of the received signal, or 0 if no signal was received."""
+        """Return 128 plus the number of the received signal, or 0 without a signal."""
         return 128 + self.received if self.received else 0
 
     def __enter__(self) -> "StopSignals":

@@ -1,9 +1,4 @@
-"""Choose the simulator and the trial executor of a campaign.
-
-The simulator's constructor is called with the campaign's ``simulator_options``, with
-``limits.stall_timeout_s``, and with those keys of ``worlds`` that are parameters of the
-constructor.
-"""
+"""Choose the simulator and the trial executor of a campaign."""
 
 import functools
 from pathlib import Path
@@ -22,23 +17,21 @@ from gz_testauto.workers.interface import ExecutorFactory
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
     """Return the campaign with the simulator ``name``, by default ``spec.simulator``.
 
-    If ``name`` means "the first installed simulator", it is replaced by the name of that simulator,
-    which is also stored in the results. ``simulator_options`` of ``spec`` are kept only if the
-    simulator stays the same. Raises ``SpecError`` if the campaign has a ``stack``, because the
-    launch files of the stack start the simulator.
+    A name that means "the first installed simulator" is replaced by the name of that simulator.
+    Raises ``SpecError`` if the campaign has a ``stack``.
     """
     remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
     campaign = spec.without_stack(remedy)
     chosen = chosen_simulator(name or campaign.simulator)
     if chosen == campaign.simulator:
         return campaign
+    # Options are meant for one simulator.
     options = campaign.simulator_options if chosen == chosen_simulator(campaign.simulator) else {}
     return campaign.model_copy(update={"simulator": chosen, "simulator_options": options})
 
 
 def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
-    """Return the campaign with the simulator ``name``, and check its options before worlds are
-    generated.
+    """Return the campaign with the simulator ``name``, after checking the simulator's options.
 
     A campaign with a ``stack`` is returned unchanged if ``name`` is empty. Raises the errors of
     :func:`with_simulator` and :func:`simulator_options`.
@@ -51,10 +44,11 @@ def select_simulator(spec: CampaignSpec, name: str = "") -> CampaignSpec:
 
 
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
-    """Return the options for the constructor of the campaign's simulator; ``more`` override them.
+    """Return the parameters of the simulator's constructor; ``more`` replace options of the spec.
 
-    Raises ``UnknownNameError`` if the simulator is not registered, and ``SpecError`` if it does not
-    support one of the options.
+    They also contain ``limits.stall_timeout_s`` and keys of ``worlds`` that are parameters of the
+    constructor. Raises ``UnknownNameError`` if the simulator is not registered, and ``SpecError``
+    for an unsupported option.
     """
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):
@@ -79,8 +73,7 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
 
 
 def start_simulator(bed: BuiltinTestBed, **more: Any) -> Simulator:
-    """Open the simulator of a campaign with the campaign's ``simulator_options``; ``more`` override
-    them.
+    """Open the simulator of a campaign; ``more`` replace options.
 
     Raises ``SpecError`` if the simulator cannot turn the robot at ``robot.max_angular_radps``.
     """
@@ -100,13 +93,9 @@ def start_simulator(bed: BuiltinTestBed, **more: Any) -> Simulator:
 
 
 def chosen_executor(spec: CampaignSpec, out: Path, gui: bool = False) -> ExecutorFactory:
-    """Return a picklable factory of executors for a campaign whose results are stored in ``out``.
-
-    Planners of this package run in this process, in lock-step with the simulator, which opens a
-    window if ``gui`` is true. A navigation stack is started by the user's launch files. Its
-    executor needs ROS and is imported only for campaigns with a stack.
-    """
+    """Return a picklable factory of executors for a campaign with results in ``out``."""
     if isinstance(spec, StackCampaignSpec):
+        # imported only here, since it needs ROS
         stack_executor = load_object("gz_testauto.ros.stack.executor:StackExecutor")
         return functools.partial(stack_executor, out=Path(out).absolute())
     start = functools.partial(start_simulator, gui=True) if gui else start_simulator

@@ -1,8 +1,8 @@
 """Run single trials as a function of world, planner, parameters and seed.
 
 :class:`TrialRunner` is for programs that choose the next trial from the results of earlier ones:
-searches, tuning, notebooks. It stores nothing on disk; :mod:`gz_testauto.campaign.runner` runs and
-stores whole campaigns. Trials of both have the same bits.
+searches, tuning, notebooks. It stores nothing; :mod:`gz_testauto.campaign.runner` runs and stores
+whole campaigns. Trials of both have the same bits.
 """
 
 import collections
@@ -51,7 +51,7 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import Mission, Missions, missions_of
 
 MOST_CACHED = 256
-"""Largest number of results that a runner keeps. The same inputs give the same bits again."""
+"""Largest number of results that a runner keeps."""
 
 World = Union[WorldRecord, Path, str, bytes]
 """A world of :meth:`TrialRunner.run`: a record, a path, a name or number, or the content."""
@@ -61,8 +61,8 @@ World = Union[WorldRecord, Path, str, bytes]
 class MeasuredTrial:
     """The result of :meth:`TrialRunner.run`.
 
-    ``metrics`` are the metrics that a campaign stores, by name, in SI units. ``key`` is a hash of
-    all inputs of the trial. ``numbers`` are the identity of its random numbers.
+    ``metrics`` are those that a campaign stores, in SI units. ``key`` is a hash of all inputs of
+    the trial. ``numbers`` identify its random numbers.
     """
 
     outcome: Outcome
@@ -75,13 +75,11 @@ class MeasuredTrial:
 
     @property
     def failed(self) -> bool:
-        """Return whether the trial did not succeed."""
         return not self.outcome.success
 
 
 class TrialRunner:
-    """A function that runs one trial: world, planner, parameters and seed → outcome, recording,
-    metrics and score.
+    """A function that runs one trial: world, planner, parameters and seed → metrics and score.
 
     Everything else is that of the campaign: robot, start, goal, limits, simulator. A trial has the
     bits of the campaign's trial in the same world with the same seed. Results are cached by the
@@ -140,7 +138,7 @@ class TrialRunner:
 
     @property
     def worlds(self) -> Tuple[WorldRecord, ...]:
-        """The worlds of the campaign, which are generated in a temporary directory at first use."""
+        """The worlds of the campaign; first use generates them in a temporary directory."""
         if self._worlds is None:
             folder = self._temporary() / "worlds"
             self._worlds = gather_worlds(self.spec, self._bed.robot, folder)
@@ -150,8 +148,7 @@ class TrialRunner:
     def shortest_path_m(
         self, world: World, start: Optional[Pose2D] = None, goals: Optional[Sequence[Pose2D]] = None
     ) -> Optional[float]:
-        """Return the length (m) of the shortest path from ``start`` to all ``goals`` of a world, or
-        None if the circumscribed circle of the robot has no path.
+        """Return the length (m) of the shortest path as in :func:`path_of_mission_m`.
 
         The parameters are those of :meth:`run`. No trial is simulated.
         """
@@ -216,13 +213,13 @@ class TrialRunner:
         """Run one trial, as :meth:`run`. Its index and its repetition do not matter."""
         key = _content_key(trial)
         if key not in self._cache:
-            self._cache[key] = self._measured(trial, key, should_stop)
+            self._cache[key] = self._measure(trial, key, should_stop)
             while len(self._cache) > MOST_CACHED:
                 self._cache.popitem(last=False)
         self._cache.move_to_end(key)
         return self._cache[key]
 
-    def _measured(self, trial: Trial, key: str, should_stop: StopRequest) -> MeasuredTrial:
+    def _measure(self, trial: Trial, key: str, should_stop: StopRequest) -> MeasuredTrial:
         bed = self._bed.without(trial.omitted)
         if trial.world.shortest_path_m is None:
             mission = mission_of_robot(self.spec, bed.robot, trial.mission)
@@ -244,17 +241,17 @@ class TrialRunner:
         )
 
     def _attempt(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run a trial; repeat an invalid one in a new simulator."""
+        """Run a trial, again in a new simulator if it is invalid."""
         for attempt in range(1, self.spec.limits.max_attempts + 1):
             try:
-                return self._opened().execute(trial, should_stop)
+                return self._open_executor().execute(trial, should_stop)
             except SimulatorError:
                 if attempt == self.spec.limits.max_attempts:
                     raise
-                self._opened().recover()
+                self._open_executor().recover()
         raise AssertionError("max_attempts is at least 1")
 
-    def _opened(self) -> LockstepExecutor:
+    def _open_executor(self) -> LockstepExecutor:
         if self._executor is None:
             executor = LockstepExecutor(self._bed, start_simulator)
             try:
@@ -266,8 +263,10 @@ class TrialRunner:
         return self._executor
 
     def record(self, world: World) -> WorldRecord:
-        """Return the record of a world. A world that is no world of the campaign has the index 0
-        and the hash of its content as name.
+        """Return the record of a world.
+
+        A world that is no world of the campaign has the index 0 and the hash of its content as
+        name.
         """
         if isinstance(world, WorldRecord):
             return world
@@ -277,10 +276,10 @@ class TrialRunner:
         content = world if isinstance(world, bytes) else read_input(Path(world), SpecError)
         digest = sha256_of(content)
         name = f"world_{digest[:12]}"
-        path = Path(world) if not isinstance(world, bytes) else self._written(name, content)
+        path = Path(world) if not isinstance(world, bytes) else self._write_world(name, content)
         return WorldRecord(0, name, path.absolute(), digest)
 
-    def _written(self, name: str, content: bytes) -> Path:
+    def _write_world(self, name: str, content: bytes) -> Path:
         path = self._temporary() / f"{name}.world"
         if not os.path.exists(path):
             path.write_bytes(content)
@@ -316,14 +315,13 @@ class TrialRunner:
 def path_of_mission_m(
     spec: CampaignSpec, robot: RobotBody, world: Path, mission: Mission
 ) -> Optional[float]:
-    """Return the length (m) of the shortest path of a mission in a world file, or None if the
-    circumscribed circle of the robot has no path."""
+    """Return the length (m) of the shortest path of the robot's circumscribed circle, or None."""
     return shortest_path_m(read_scene(world), mission_of_robot(spec, robot, mission))
 
 
 def _content_key(trial: Trial) -> str:
-    """Return a hash of the inputs of a trial that differ between the trials of a runner. Files are
-    inputs by their content, and names of worlds and planners do not count."""
+    """Return a hash of the inputs that differ between the trials of a runner."""
+    # Files count by their content. Names of worlds and planners do not count.
     planner, world = trial.planner, trial.world
     assert isinstance(planner, BuiltinPlannerSpec)
     inputs = {

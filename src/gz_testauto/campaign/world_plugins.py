@@ -1,7 +1,4 @@
-"""List the plugins in world files that the simulator of a campaign will load and run.
-
-:mod:`gz_testauto.sdf.plugins` finds plugins in world files, and removes them.
-"""
+"""List the plugins in world files that the simulator of a campaign will load and run."""
 
 import contextlib
 from collections import Counter
@@ -45,35 +42,35 @@ def runs_plugins(spec: CampaignSpec) -> bool:
 
 
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
-    """Return one line that lists the plugins that the simulator will run, or "" if it runs none.
+    """List the plugins that the simulator will run, in one line; "" if it runs none.
 
-    ``worlds`` are world files; the default is all worlds of the campaign. Raises the errors of
+    The default of ``worlds`` is all worlds of the campaign. Raises the errors of
     :func:`runs_plugins`.
     """
     if not runs_plugins(spec):
         return ""
-    found = plugin_counts(_worlds(spec) if worlds is None else worlds)
-    if not found:
+    counts = plugin_counts(_worlds(spec) if worlds is None else worlds)
+    if not counts:
         return ""
     named = [
         f"{escape_text(name)} (in {count} world{'' if count == 1 else 's'})"
-        for name, count in found.most_common(SHOWN)
+        for name, count in counts.most_common(SHOWN)
     ]
-    if len(found) > SHOWN:
-        named.append(f"and {len(found) - SHOWN} more")
+    if len(counts) > SHOWN:
+        named.append(f"and {len(counts) - SHOWN} more")
     is_removable = worlds is None and isinstance(spec, BuiltinCampaignSpec)
     without = "; --no-plugins removes them" if is_removable else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
 
 
 def plugin_counts(worlds: Iterable[Path]) -> "Counter[str]":
-    """Return the number of worlds with each plugin, by its file name."""
+    """Return the number of worlds with each plugin, by the plugin's file name."""
     library = ModelLibrary()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for path in worlds:
         with contextlib.suppress(GzTestautoError):  # reported when the world is read
-            found.update(plugin_files(SdfDocument.read(path), library))
-    return found
+            counts.update(plugin_files(SdfDocument.read(path), library))
+    return counts
 
 
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:

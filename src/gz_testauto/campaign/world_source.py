@@ -1,11 +1,7 @@
-"""Provide the worlds of a campaign, which are generated in the results directory or are existing
-files.
+"""Provide the worlds of a campaign, which are generated in the results directory, or exist.
 
-:func:`gather_worlds` multiplies a base world, calls a world source
-(:class:`~gz_testauto.worlds.source.WorldSource`), or reads the worlds of a directory. It also
-computes the length of the shortest path in each world, unless the manifest of the worlds contains
-it for the same start, goals and robot. The files of users are never changed: a world that needs
-``worlds.repair`` or ``worlds.allow_missing`` is copied to the results directory.
+The files of users are never changed: a world that needs ``worlds.repair`` or
+``worlds.allow_missing`` is copied to the results directory.
 """
 
 import os
@@ -55,8 +51,7 @@ MODELS_NAMED = 6
 def gather_worlds(
     spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
 ) -> Tuple[WorldRecord, ...]:
-    """Return all worlds of the campaign in order, and generate those that do not exist in
-    ``folder``.
+    """Return all worlds of the campaign in order; generate those that ``folder`` does not contain.
 
     A world source uses up to ``world_workers`` processes. Raises ``SpecError`` for invalid settings
     in ``worlds``, ``SdfError`` for an invalid world file, and ``PlacementError`` if obstacles do
@@ -69,12 +64,12 @@ def gather_worlds(
         else:
             worlds = chosen = source.generate(folder, world_workers)
     elif spec.worlds.base is None:
-        worlds = chosen = _chosen(spec.worlds)
+        worlds = chosen = _read_directory(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds = copy_worlds(chosen, spec.worlds, folder)
     else:
         mission = mission_of_robot(spec, robot, Missions(spec).of(""))
-        worlds = chosen = _generated(spec, mission, folder)
+        worlds = chosen = _multiply_base(spec, mission, folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
@@ -112,7 +107,7 @@ def gather_worlds(
 
 
 def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> RequiredMission:
-    """Return the start, the goals and the robot radius for which the shortest path is computed."""
+    """Return the mission for which the shortest path is computed."""
     start, *via, goal = ((pose.x_m, pose.y_m) for pose in (mission.start, *mission.goals))
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
@@ -122,9 +117,8 @@ def mission_of_robot(spec: CampaignSpec, robot: RobotBody, mission: Mission) -> 
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
     """Return the exact length (m) of the shortest path from the start to all goals, in order.
 
-    The path is computed for the circle that circumscribes the robot, around the collision shapes at
-    ``mission.heights``. Returns None if the circle has no path; the robot's footprint can still
-    fit.
+    The path is that of the robot's circumscribed circle around the collision shapes at
+    ``mission.heights``. Returns None without such a path; the robot's footprint can still fit.
     """
     site = Site(walls_of(scene, mission.heights), mission)
     path = site.shortest_path(site.blocked(margin_m=0.0))
@@ -134,10 +128,10 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
 
-    In a copy, references to missing resources are removed, and other files are referenced by
-    absolute paths. The field ``missing`` of a world's record lists the missing resources. An
-    existing identical copy is not written again. Raises ``SdfError`` if a world cannot be read, and
-    ``ResultsError`` if a copy cannot be written.
+    In a copy, references to missing resources are removed and listed in the field ``missing`` of
+    the world's record, and other files are referenced by absolute paths. An identical copy is not
+    written again. Raises ``SdfError`` if a world cannot be read, and ``ResultsError`` if a copy
+    cannot be written.
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
@@ -169,16 +163,15 @@ def _require_obstacle(worlds: WorldsSpec, models: Sequence[Sequence[str]]) -> No
         return
     if not any(is_obstacle(name, pattern) for names in models for name in names):
         names = sorted(models[0])
-        found = ", ".join(names[:MODELS_NAMED]) + (", …" if len(names) > MODELS_NAMED else "")
+        shown = ", ".join(names[:MODELS_NAMED]) + (", …" if len(names) > MODELS_NAMED else "")
         raise SpecError(
             f"worlds.obstacle_names is {pattern.pattern!r}, but it is the complete name of no "
             f"model in {worlds.directory}; correct or remove it. The first world has the models "
-            f"{found}"
+            f"{shown}"
         )
 
 
-def _chosen(worlds: WorldsSpec) -> WorldSet:
-    """Return the worlds of ``worlds.directory``, or only the files in ``worlds.files``."""
+def _read_directory(worlds: WorldsSpec) -> WorldSet:
     directory = Path(worlds.directory)  # type: ignore[arg-type]
     if worlds.files is None:
         return read_worlds(directory)
@@ -188,7 +181,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
     return replace(known, worlds=tuple(entries))
 
 
-def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
+def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
     if os.path.isfile(folder / MANIFEST):
         return generated_worlds(folder)
     worlds = spec.worlds
@@ -219,6 +212,6 @@ def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> Wo
 
 
 def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
-    """Return whether the manifest contains the shortest path in each world for ``mission``."""
+    """Return whether the manifest contains the shortest paths for ``mission``."""
     known = all(entry.shortest_path_m is not None for entry in worlds)
     return known and worlds.inputs.get("mission") == mission_record(mission)
