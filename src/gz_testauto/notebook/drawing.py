@@ -12,12 +12,12 @@ from gz_testauto.report.plots import save_figure
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing: ``figure`` is matplotlib's figure."""
+    """A drawing; ``figure`` is a figure of matplotlib."""
 
     figure: Any
 
     def save(self, path: Union[str, Path], dots_per_inch: int = 150) -> None:
-        """Write the drawing to a file, in the format that its suffix names."""
+        """Write the drawing to a file, in the format of its suffix."""
         save_figure(self.figure, Path(path), dots_per_inch)
 
     def _repr_png_(self) -> bytes:

@@ -45,16 +45,14 @@ SAMPLES = {
     "command": ("command_vx_mps", "command_yaw_rate_radps"),
     "roll_pitch_rad": ("roll_rad", "pitch_rad"),
 }
-"""Columns of :meth:`RecordedTrajectories.to_pandas`, by the array of a recording with these
-columns.
-"""
+"""Columns of :meth:`RecordedTrajectories.to_pandas`, by the array of a recording."""
 
 
 def load(directory: Union[str, Path]) -> "Results":
-    """Return the results in a directory, as they are now, or those in a file of ``pack``.
+    """Return the results in a directory, or those in a file of ``pack``.
 
-    The campaign can still be running. Raises ``ResultsError`` if the directory contains no results,
-    or if the file is damaged or unsafe.
+    The campaign can still be running; the results are those at the time of the call. Raises
+    ``ResultsError`` if the directory contains no results, or if the file is damaged or unsafe.
 
     Example::
 
@@ -76,10 +74,10 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
         monday, friday = gz_testauto.load("results/monday"), gz_testauto.load("results/friday")
         gz_testauto.compare(monday, friday).to_pandas()
     """
-    typed = [one._opened.typed for one in results]
+    typed = [loaded._opened.typed for loaded in results]
     names = [path.absolute().name for path in typed]
     labels = names if len(set(names)) == len(names) else list(map(str, typed))
-    campaigns = [load_campaign(one.directory, label) for one, label in zip(results, labels)]
+    campaigns = [load_campaign(loaded.directory, label) for loaded, label in zip(results, labels)]
     across = pair_campaigns(campaigns, ignore_differences, with_trials=True)
     for side in across.sides:
         if side.left_out:
@@ -89,9 +87,7 @@ def compare(*results: "Results", ignore_differences: bool = False) -> "PlannerCo
 
 @dataclass(frozen=True)
 class Replay:
-    """A trial that was run again, and whether its trajectory is ``identical`` to the stored one,
-    bit by bit.
-    """
+    """A trial that was run again; ``identical`` if its trajectory is the stored one, bit by bit."""
 
     outcome: Outcome
     detail: str
@@ -278,8 +274,8 @@ class PlannerComparisons(Sequence[Comparison]):
         """Return one row per pair of planners and metric; ``success`` is the success rate.
 
         ``difference`` is the first planner's value minus the second's, in SI units: the mean over
-        worlds for success and for metrics with bounds, otherwise the median. It has the ends
-        ``low`` and ``high`` of its 95 % confidence interval. ``p_holm`` is the p-value after Holm's
+        worlds for success and for metrics with bounds, otherwise the median. ``low`` and ``high``
+        are the ends of its 95 % confidence interval, ``p_holm`` the p-value after Holm's
         adjustment. Unknown numbers are NaN.
         """
         return _pandas().DataFrame(
@@ -292,11 +288,11 @@ class PlannerComparisons(Sequence[Comparison]):
 
 
 def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
-    def row(name: str, found: Union[Comparison, MetricComparison], estimate: Any) -> Any:
+    def row(name: str, compared: Union[Comparison, MetricComparison], estimate: Any) -> Any:
         return (
-            *(pair.first, pair.second, name, found.worlds),
+            *(pair.first, pair.second, name, compared.worlds),
             *(estimate.value, estimate.low, estimate.high),
-            *(found.p_value, found.p_adjusted, found.significant, found.relevant),
+            *(compared.p_value, compared.p_adjusted, compared.significant, compared.relevant),
         )
 
     yield row(SUCCESS, pair, pair.difference)
@@ -305,7 +301,6 @@ def _rows(pair: Comparison) -> Iterator[Tuple[Any, ...]]:
 
 
 def _samples(recording: Recording) -> Dict[str, np.ndarray]:
-    """Return the columns of a recording, each of shape (n,)."""
     unknown = np.full(len(recording.time_s), np.nan)
     columns = {"time_s": recording.time_s}
     for name, parts in SAMPLES.items():

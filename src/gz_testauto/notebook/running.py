@@ -78,10 +78,8 @@ def run(
 
 @contextlib.contextmanager
 def _main_module_hidden() -> Iterator[None]:
-    """Hide the module ``__main__`` from new processes, which would import it.
-
-    A script would then call :func:`run` in each worker, unless all of its statements are guarded.
-    """
+    # New processes import __main__. A script would then call run in each worker, unless all of its
+    # statements are guarded.
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
