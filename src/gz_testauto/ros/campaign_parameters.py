@@ -1,5 +1,4 @@
-"""Parameters of the nodes that run a campaign: the YAML file, the selected trials, the results
-directory."""
+"""Parameters of the nodes that run a campaign: the YAML file, the trials, the results directory."""
 
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,7 @@ class CampaignParameters(CampaignOptions, NodeParameters):
     def load(self) -> CampaignSpec:
         """Return the campaign with the simulator and the seed of the parameters.
 
-        Raises ``SpecError`` if ``stack`` is false but the campaign uses a navigation stack, or if
-        ``stack`` is true but the campaign does not.
+        Raises ``SpecError`` if ``stack`` does not match the campaign.
         """
         if self.campaign is None:
             raise SpecError("the parameter ~campaign is not set; set it to a YAML file")
@@ -52,14 +50,15 @@ class CampaignParameters(CampaignOptions, NodeParameters):
         return with_simulator(spec, self.simulator) if self.simulator else spec
 
     def results_directory(self, spec: CampaignSpec) -> Path:
-        """Return the path of the results directory. A relative path refers to the user's working
-        directory."""
+        """Return the results directory; a relative path refers to the user's directory."""
         return resources.resolve(self.out or f"results/{spec.name}", user_directory())
 
 
 def load_builtin_campaign(path: Path, simulator: str) -> BuiltinCampaignSpec:
-    """Return the campaign of a YAML file. A nonempty ``simulator`` replaces the simulator of the
-    campaign. Raises ``SpecError`` for a campaign with a navigation stack."""
+    """Return the campaign of a file; a nonempty ``simulator`` replaces its simulator.
+
+    Raises ``SpecError`` for a campaign with a navigation stack.
+    """
     spec = load(path, CampaignSpec)
     if not isinstance(spec, BuiltinCampaignSpec):
         raise SpecError(

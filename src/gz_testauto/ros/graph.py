@@ -1,7 +1,7 @@
 """Registration of a node's publishers, subscribers and services from their declarations.
 
-This module also converts known errors of a service's handler to responses, and raises
-``MasterError`` if the ROS master is not reachable or was restarted.
+The module also converts known errors of handlers to responses, and detects a master that is not
+reachable or was restarted.
 """
 
 import contextlib
@@ -21,14 +21,13 @@ _MESSAGE_FIELDS = ("message", "status_message")
 
 
 class RequestRejectedError(GzTestautoError):
-    """Raised by the handler of a service for an invalid request. Its message becomes the message of
-    the response."""
+    """Raised by the handler of a service for an invalid request, with the response's message."""
 
 
 def advertise(
     topic: Endpoint, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
 ) -> rospy.Publisher:
-    """Return a publisher of a declared topic. ``listener`` is called for each new subscriber."""
+    """Return a publisher; ``listener`` is called for each new subscriber."""
     return rospy.Publisher(
         topic.name,
         get_message_class(topic.type),
@@ -39,21 +38,19 @@ def advertise(
 
 
 def subscribe(topic: Endpoint, callback: Callable[[Any], None]) -> rospy.Subscriber:
-    """Return a subscriber of a declared topic that receives small messages without delay."""
     return rospy.Subscriber(topic.name, get_message_class(topic.type), callback, tcp_nodelay=True)
 
 
 Handler = Callable[[Any], Any]
-"""A function that accepts the request of a service and returns the response."""
+"""A function from the request of a service to its response."""
 
 
 def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
-    """Register services. ``find_handler`` returns the handler with the specified name.
+    """Register services; ``find_handler`` returns the handler with a name.
 
-    If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, the error is logged,
-    unless it is a ``RequestRejectedError``. In the response, ``success`` is then False, and
-    ``message`` or ``status_message`` is the error. If the type of the response has neither field,
-    the call fails with the error.
+    If a handler raises ``GzTestautoError``, ``OSError`` or ``ValueError``, ``success`` of the
+    response is False, and ``message`` or ``status_message`` is the error, which is also logged
+    unless it is a ``RequestRejectedError``. Without such a field, the call fails with the error.
     """
     for service in services:
         respond_to = functools.partial(respond, service, find_handler(service.handler))
@@ -61,7 +58,6 @@ def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) 
 
 
 def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
-    """Return the response of a handler, or a response with the error that the handler raised."""
     try:
         return handler(request)
     except (GzTestautoError, OSError, ValueError) as error:
@@ -76,7 +72,6 @@ def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
 
 
 def is_served(service: str, timeout_s: float) -> bool:
-    """Return whether a service is available within ``timeout_s`` of wall time."""
     try:
         rospy.wait_for_service(service, timeout=timeout_s)
     except (rospy.ROSException, rospy.ROSInterruptException):
@@ -86,12 +81,9 @@ def is_served(service: str, timeout_s: float) -> bool:
 
 @contextlib.contextmanager
 def require_master() -> Iterator[None]:
-    """Raise ``MasterError`` instead of an error that was caused by the exit or the restart of the
-    ROS master.
-
-    roslaunch detects only the exit of a master that it started itself. A restarted master does not
-    know the parameters, topics and services of running nodes.
-    """
+    """Raise ``MasterError`` in place of an error due to an exited or restarted ROS master."""
+    # roslaunch detects only the exit of a master that it started itself. A restarted master does
+    # not know the parameters, topics and services of running nodes.
     uri = os.environ.get("ROS_MASTER_URI", "")
     first = _first_master.setdefault(uri, _master_process())
     try:
@@ -112,11 +104,11 @@ def require_master() -> Iterator[None]:
 
 
 _first_master: Dict[str, Optional[int]] = {}
-"""The process ID of the first master that this process has used, by address."""
+"""Process ID of the first master that this process has used, by address."""
 
 
 def _master_process() -> Optional[int]:
-    """Return the process ID of the ROS master, or None if the master is not reachable."""
+    """Return the process ID of the master, None if it is not reachable."""
     try:
         return int(rosgraph.Master(rospy.get_name()).getPid())
     except (OSError, rosgraph.MasterException):

@@ -1,8 +1,7 @@
 """Classes for the declaration of a node's interface: parameters, topics, services and actions.
 
-A node reads parameters and registers topics and services as declared (:mod:`~gz_testauto.ros.node`,
-:mod:`~gz_testauto.ros.graph`). ``docs/reference/ros.md`` is generated from the declarations.
-Message types are declared by their names, so that a declaration can be imported without ROS.
+``docs/reference/ros.md`` is generated from the declarations. They name message types as text, so
+that they can be imported without ROS.
 """
 
 import os
@@ -18,9 +17,11 @@ from gz_testauto.spec.options import Options
 
 
 class NodeParameters(Options):
-    """The base class of the private parameters of a node. Unknown parameters are ignored, since the
-    namespace of a node can also contain other parameters and nodes. Empty text means that a
-    parameter is not set."""
+    """The base class of the private parameters of a node.
+
+    Unknown parameters are ignored, since the namespace of a node can also contain other parameters
+    and nodes. Empty text means that a parameter is not set.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -54,14 +55,12 @@ class Endpoint(NamedTuple):
 
     @property
     def handler(self) -> str:
-        """The name of the method that handles the service, such as ``load_scene`` for
-        ``~load_scene``."""
+        """The name of the service's method: ``load_scene`` for ``~load_scene``."""
         return self.name.replace("~", "/").rpartition("/")[2]
 
 
 class Node:
-    """The declared interface of one node. Its methods add a topic, service or action, and return
-    it."""
+    """The declared interface of one node. Its methods add an endpoint, and return it."""
 
     def __init__(self, name: str, purpose: str, parameters: Type[NodeParameters]) -> None:
         self.name, self.purpose, self.parameters = name, purpose, parameters
@@ -99,8 +98,7 @@ class Node:
 def existing_file(text: str, what: str) -> Path:
     """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
 
-    Raises ``SpecError`` if the file does not exist. ``what`` is the name of the value in the error
-    message.
+    Raises ``SpecError`` if the file does not exist; ``what`` names the value in the message.
     """
     path = resources.resolve(text, user_directory())
     if not os.path.exists(path):
@@ -111,8 +109,7 @@ def existing_file(text: str, what: str) -> Path:
 def user_directory() -> Path:
     """Return the user's working directory, to which relative paths refer.
 
-    roslaunch starts nodes in ``~/.ros``, but does not change ``PWD``, which is still the directory
-    of the user's shell.
+    roslaunch starts nodes in ``~/.ros``, but keeps ``PWD`` of the user's shell.
     """
     shell = os.environ.get("PWD", "")
     return Path(shell) if os.path.isabs(shell) and os.path.isdir(shell) else Path.cwd()

@@ -1,7 +1,6 @@
 """A command of a trial, such as roslaunch or roscore, with all processes that it starts.
 
-The output of the command is in a log file, in which failed nodes are detected. When the command is
-closed, :mod:`~gz_testauto.processes.subreaper` ends all its processes.
+Failed nodes are detected in its output, which is in a log file.
 """
 
 import os
@@ -23,24 +22,20 @@ LINES_SHOWN = 6
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
-"""Regular expression for the output of roslaunch when a node has exited with an error. This output
-can occur within an output line of another node."""
+"""Output of roslaunch when a node has exited with an error, also within a line of another node."""
 KILLED = (signal.SIGKILL, signal.SIGTERM)
-"""Signals with which another process ends a node. The last output of such a node does not show the
-cause."""
+"""Signals with which another process ends a node, whose last output does not show the cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-"""Regular expression for the output of roslaunch when it does not find a node. roslaunch then
-continues without the node."""
+"""Output of roslaunch when it does not find a node. roslaunch continues without the node."""
 INVALID = re.compile(
     r"RLException: (?:while processing|Invalid|\S+ requires|unused args|.* is neither)"
 )
-"""Regular expression for the output of roslaunch when it cannot load a launch file."""
+"""Output of roslaunch when it cannot load a launch file."""
 
 
 class LaunchedProcess:
-    """A running command with all processes that it starts. ``name`` identifies the command in error
-    messages."""
+    """A running command with all processes that it starts; ``name`` identifies it in messages."""
 
     def __init__(
         self,
@@ -52,9 +47,11 @@ class LaunchedProcess:
         may_exit: bool = False,
         usual: AbstractSet[str] = frozenset(),
     ) -> None:
-        """Start the command, and write its output to ``log_file``. With ``may_exit``, an exit with
-        status 0 is not a failure, as for a launch file that only spawns a robot. ``usual`` are the
-        signatures of messages that also occur in a successful start, and are not a cause."""
+        """Start the command, and write its output to ``log_file``.
+
+        With ``may_exit``, an exit with status 0 is not a failure, as for a launch file that only
+        spawns a robot. ``usual`` are the signatures of messages of a successful start.
+        """
         self.name = name
         self._usual = usual
         self._may_exit = may_exit
@@ -69,12 +66,11 @@ class LaunchedProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of the subreaper, which is the parent of all processes of the command."""
+        """Process id of the subreaper, the parent of all processes of the command."""
         return self._process.pid
 
     def failure(self) -> str:
-        """Return why the command failed, which is that it exited or a node died. The text is empty
-        while the command runs."""
+        """Return why the command exited or a node died; "" while the command runs."""
         if not self._cause:
             status = self._process.poll()
             died = self._newly_died()
@@ -85,9 +81,11 @@ class LaunchedProcess:
         return self._cause
 
     def log_excerpt(self, excluding: str = "", only_errors: bool = False) -> str:
-        """Return the error messages in the log, or its last lines if it contains no errors. Lines
-        that contain ``excluding``, and messages of a successful start, are omitted. With
-        ``only_errors``, the text is empty if there are no errors."""
+        """Return the error messages in the log; without errors, its last lines.
+
+        Lines that contain ``excluding``, and messages of a successful start, are omitted. With
+        ``only_errors``, the text is empty without errors.
+        """
         lines = readable(self._log()).splitlines()
         if excluding:
             lines = [line for line in lines if excluding not in line]
@@ -99,30 +97,27 @@ class LaunchedProcess:
         return excerpt or f"nothing in {self.log_file}"
 
     def error_signatures(self) -> Set[str]:
-        """Return the signatures of the error messages in the log."""
         return set(map(signature, error_messages(readable(self._log()))))
 
     def node_not_found(self) -> str:
-        """Return the message of roslaunch about the first node that it could not start, or an empty
-        text. The other nodes still run."""
-        found = REFUSED.search(readable(self._log()))
-        return found.group(1) if found else ""
+        """Return roslaunch's message about the first node that it could not start, or ""."""
+        match = REFUSED.search(readable(self._log()))
+        return match.group(1) if match else ""
 
     def launch_file_is_invalid(self) -> bool:
-        """Return whether roslaunch could not load its launch file, so that it would fail again."""
+        """Return whether roslaunch could not load its file, so that it would fail again."""
         return INVALID.search(readable(self._log())) is not None
 
     def log_contains(self, text: str) -> bool:
-        """Return whether the log contains ``text``."""
         return text in readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:
-        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill all remaining processes."""
+        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill all processes."""
         self._process.request_exit(signal.SIGINT, timeout_s)
         self.close()
 
     def close(self) -> None:
-        """Kill all processes of the command. Idempotent."""
+        """Kill all processes. Idempotent."""
         self._process.kill()
 
     def _newly_died(self) -> str:
@@ -130,12 +125,12 @@ class LaunchedProcess:
         before = self._seen
         self._seen += len(text)
         output = readable(text)
-        found = DIED.search(output)
-        if not found:
+        death = DIED.search(output)
+        if not death:
             return ""
-        number = _signal(int(found.group(1)))
-        died = f"{found.group()}]" + (f" ({number.name})" if number else "")
-        lines = (readable(self._log()[:before]) + output[: found.start()]).splitlines()
+        number = _signal(int(death.group(1)))
+        died = f"{death.group()}]" + (f" ({number.name})" if number else "")
+        lines = (readable(self._log()[:before]) + output[: death.start()]).splitlines()
         recent = "\n".join(lines[-LINES_BEFORE_A_DEATH:])
         errors = unusual(error_messages(recent), self._usual)[-ERRORS_BEFORE_A_DEATH:]
         is_cause = errors and number not in KILLED
@@ -151,8 +146,8 @@ class LaunchedProcess:
 
 
 def _signal(status: int) -> Optional[signal.Signals]:
-    """Return the signal that ended a process with this exit status, or None. A shell reports signal
-    n of its child as 128 + n."""
+    """Return the signal that ended a process with this exit status."""
+    # A shell reports signal n of its child as 128 + n.
     number = status - 128 if status > 128 else -status
     return signal.Signals(number) if number in set(signal.Signals) else None
 

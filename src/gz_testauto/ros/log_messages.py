@@ -2,14 +2,13 @@
 
 An exception is one message with the lines up to the next empty line. If it was raised while another
 exception was handled, such as in the shutdown of roslaunch, only the first exception is returned.
-A command that roslaunch runs for a parameter is quoted with its own output.
 """
 
 import re
 from typing import AbstractSet, Iterator, List, Optional, Sequence, Tuple
 
 LINE_LENGTH, EXCEPTION_LENGTH = 160, 400
-"""Largest number of characters of a quoted line, and of a quoted exception."""
+"""Largest number of characters of a quoted line and exception."""
 MAX_EXCEPTION_LINES, MAX_OUTPUT_LINES = 6, 3
 
 STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
@@ -35,24 +34,23 @@ _CAUSE = re.compile(r"(?i)error|not found|no such|denied|cannot|invalid|fail")
 
 
 def readable(log: bytes) -> str:
-    """Return the text of a log without the escape sequences for colors and window titles."""
+    """Return a log without the escape sequences for colors and window titles."""
     return _ESCAPES.sub("", log.decode("utf-8", "replace"))
 
 
 def error_messages(log: str) -> List[str]:
-    """Return the messages that report errors, in order. A repeated message is returned once."""
+    """Return the messages that report errors, in order and without repetitions."""
     lines = [line.rstrip() for line in log.splitlines()]
     unique = {signature(message): message for message in reversed(list(_messages(lines)))}
     return list(unique.values())[::-1]
 
 
 def unusual(messages: Sequence[str], usual: AbstractSet[str]) -> List[str]:
-    """Return the messages whose signature is not in ``usual``."""
     return [message for message in messages if signature(message) not in usual]
 
 
 def signature(message: str) -> str:
-    """Return a message without time stamps and numbers, for the comparison with other messages."""
+    """Return a message without time stamps and numbers, for comparisons."""
     return re.sub(r"\d+", "0", STAMP.sub("", message))
 
 
@@ -75,8 +73,7 @@ def _messages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
-    """Return the index of the line with the exception that starts, or whose traceback starts, in a
-    line; None if no exception starts there."""
+    """Return the line of the exception if it, or its traceback, starts at ``index``."""
     if lines[index].startswith(_TRACEBACK):
         index += 1
         while index < len(lines) and (lines[index][:1].isspace() or not lines[index]):
@@ -86,7 +83,6 @@ def _exception_start(lines: Sequence[str], index: int) -> Optional[int]:
 
 
 def _exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
-    """Return the index of the line after an exception, and its text."""
     end = start + 1
     while (
         end < min(len(lines), start + MAX_EXCEPTION_LINES)
@@ -100,8 +96,7 @@ def _exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
 
 
 def _output_before(lines: Sequence[str], start: int) -> List[str]:
-    """Return the last lines of a failed command, which are those that state a cause if there are
-    any."""
+    """Return the last output of a failed command, preferably lines that state a cause."""
     first = start
     while first > 0 and not _OUTPUT_OF_ROSLAUNCH.match(lines[first - 1].strip()):
         first -= 1
@@ -114,7 +109,7 @@ def _output_before(lines: Sequence[str], start: int) -> List[str]:
 
 
 def _shortened(text: str, length: int) -> str:
-    """Return the text with its middle replaced if it is longer than ``length``."""
+    """Replace the middle of a text that is longer than ``length``."""
     if len(text) <= length:
         return text
     end = length // 3

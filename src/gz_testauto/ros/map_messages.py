@@ -1,8 +1,7 @@
 """Conversion of the static map, lanes and tracked objects to and from ROS messages.
 
-A conversion to a message and back does not change any value. A message contains the resolution of a
-map as a 32-bit number. It is converted to the shortest decimal number with the same 32-bit value,
-such as 0.1 instead of 0.10000000149.
+A conversion to a message and back does not change any value: the resolution, a 32-bit number in
+messages, becomes the shortest decimal number with this value, such as 0.1 for 0.10000000149.
 """
 
 import math
@@ -24,13 +23,11 @@ from gz_testauto.msg import TrackedObject as TrackedObjectMessage
 from gz_testauto.planners.interface import Lane
 
 OCCUPIED_FROM = 65
-"""Smallest occupancy value, in percent, of a cell that counts as occupied, as in map_server and
-costmap_2d."""
+"""Smallest occupancy (%) of an occupied cell, as in map_server and costmap_2d."""
 
 
 def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
-    """Return the message for a map without unknown cells. Its values are 0 for free and 100 for
-    occupied cells."""
+    """Return a message with the values 0 for free and 100 for occupied cells."""
     message = OccupancyGridMessage()
     message.header = header(stamp)
     message.info.map_load_time = stamp
@@ -44,9 +41,10 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
-    """Return the occupancy grid in a message. Unknown cells count as free, since a static map
-    contains the known obstacles. Raises ``SpecError`` for a rotated map, and for a map whose size,
-    resolution or origin is invalid."""
+    """Return the occupancy grid in a message; unknown cells count as free.
+
+    Raises ``SpecError`` for a rotated map, and for an invalid size, resolution or origin.
+    """
     info = message.info
     if len(message.data) != info.height * info.width or not message.data:
         raise SpecError(
@@ -70,43 +68,45 @@ def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
 
 
 def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessage]:
-    """Return the messages for tracked objects."""
     return [
         TrackedObjectMessage(
-            name=one.name,
-            pose=Pose2DMessage(*one.pose),
-            velocity=Pose2DMessage(*one.velocity),
-            age=one.age_s,
-            outline=one.outline_m.ravel().tolist(),
-            path=one.path.ravel().tolist(),
-            path_step=one.path_step_s,
+            name=tracked.name,
+            pose=Pose2DMessage(*tracked.pose),
+            velocity=Pose2DMessage(*tracked.velocity),
+            age=tracked.age_s,
+            outline=tracked.outline_m.ravel().tolist(),
+            path=tracked.path.ravel().tolist(),
+            path_step=tracked.path_step_s,
         )
-        for one in objects
+        for tracked in objects
     ]
 
 
 def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject, ...]:
-    """Return the tracked objects in messages."""
     return tuple(
         TrackedObject(
-            name=one.name,
-            pose=Pose2D(one.pose.x, one.pose.y, one.pose.theta),
-            velocity=(one.velocity.x, one.velocity.y, one.velocity.theta),
-            outline_m=np.array(one.outline).reshape(-1, 2),
-            path=np.array(one.path).reshape(-1, 3),
-            path_step_s=one.path_step,
-            age_s=one.age,
+            name=message.name,
+            pose=Pose2D(message.pose.x, message.pose.y, message.pose.theta),
+            velocity=(message.velocity.x, message.velocity.y, message.velocity.theta),
+            outline_m=np.array(message.outline).reshape(-1, 2),
+            path=np.array(message.path).reshape(-1, 3),
+            path_step_s=message.path_step,
+            age_s=message.age,
         )
-        for one in messages
+        for message in messages
     )
 
 
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
-    """Return the message for the lanes of a road, for the goal with the time stamp ``stamp``."""
-    messages = [LaneMessage(one.center_m.ravel().tolist(), one.width_m.tolist()) for one in lanes]
+    """Return the message for the goal with the time stamp ``stamp``."""
+    messages = [
+        LaneMessage(lane.center_m.ravel().tolist(), lane.width_m.tolist()) for lane in lanes
+    ]
     return Road(header(stamp, frame), messages)
 
 
 def lanes_of_messages(messages: Sequence[LaneMessage]) -> Tuple[Lane, ...]:
-    """Return the lanes in messages."""
-    return tuple(Lane(np.array(one.center).reshape(-1, 2), np.array(one.width)) for one in messages)
+    return tuple(
+        Lane(np.array(message.center).reshape(-1, 2), np.array(message.width))
+        for message in messages
+    )

@@ -1,9 +1,7 @@
-"""Start of a separate ROS master for trials, with its own ports, directories and environment
-variables.
+"""Start of a separate ROS master for trials, with its own ports, directories and environment.
 
-Trials are isolated from each other and from the user's roscore. The ports are unused, and all
-traffic stays on the loopback interface. The process that responds as master must be the process
-that was started. This module does not import rospy, since the import connects to the master of the
+Trials are isolated from each other and from the user's roscore: all traffic stays on the loopback
+interface. This module does not import rospy, since the import connects to the master of the
 environment.
 """
 
@@ -21,19 +19,17 @@ from gz_testauto.ros.launched_process import LaunchedProcess
 
 ATTEMPTS = 5
 INVALID_PACKAGE = "InvalidPackage: "
-"""Text in the output of a roscore that ends because a ``package.xml`` on its path is invalid."""
+"""Output of a roscore that ends because a ``package.xml`` on its path is invalid."""
 POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Default address of Gazebo's model database. No server exists at this address, so no model is
-downloaded."""
+"""Address of Gazebo's model database without a server, so that no model is downloaded."""
 
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Return a context that raises ``SimulatorError`` if a call of rospy fails because the ROS
-    master of the trial is not reachable."""
+    """Raise ``SimulatorError`` if a call of rospy does not reach the master of the trial."""
     try:
         yield
     except ConnectionError as error:
@@ -41,8 +37,7 @@ def master_faults() -> Iterator[None]:
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
-    """Set the environment variables of this process and its children to the ROS master and the
-    Gazebo master at the specified ports."""
+    """Set the environment of this process and its children to the masters at these ports."""
     for name in NOT_INHERITED:
         os.environ.pop(name, None)
     os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)
@@ -63,8 +58,7 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     """Start a roscore on a free port, and set the environment variables to it.
 
-    Another port is tried if the roscore exits or another process uses the port. Raises
-    ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time, and
+    Raises ``SimulatorError`` if no roscore responds within ``timeout_s`` of wall time, and
     ``ConfigurationError`` if a ``package.xml`` is invalid, so that no roscore can start.
     """
     home.mkdir(parents=True, exist_ok=True)
@@ -78,6 +72,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
         if not failure:
             return core
         core.close()
+        # Otherwise the roscore exited, or another process uses the port: try another port.
         if INVALID_PACKAGE in failure:
             raise ConfigurationError(failure)
         if time.monotonic() >= deadline:
@@ -86,12 +81,13 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Wait for the ROS master. Return the reason for a failure, or empty text on success."""
+    """Return the reason for a failure; "" when the master responds."""
     while time.monotonic() < deadline:
         failure = core.failure()
         if failure:
             return failure
         answer = _query_master(port)
+        # The master must be the process that was started.
         if answer.get("pid") in descendants(core.pid) and answer.get("rosout"):
             return ""
         if answer and answer.get("pid") not in descendants(core.pid):
@@ -101,8 +97,7 @@ def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
 
 
 def _query_master(port: int) -> Dict[str, object]:
-    """Return the process id of the ROS master at a port, and whether rosout is registered there.
-    The result is empty if no master responds."""
+    """Return the master's process id, and whether rosout is registered; {} without a response."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
             master: Any = proxy  # the responses of the master are untyped

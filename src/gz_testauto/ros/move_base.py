@@ -1,9 +1,8 @@
 """Client of a ``move_base`` action server.
 
-The client tracks a goal until its final status, independently of the ROS clock. All waits have a
-limit in wall time. The client of actionlib is not used for two reasons. It stamps goals with the
-simulated time, so that a server recalls a new goal as outdated after time has jumped back. It also
-waits in simulated time, which can stop.
+All waits have a limit in wall time. The client of actionlib is not used for two reasons. It stamps
+goals with the simulated time, so that a server recalls a new goal as outdated after time has jumped
+back. It also waits in simulated time, which can stop.
 """
 
 import math
@@ -40,8 +39,7 @@ POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""Number of status messages without a previously listed goal after which the goal counts as
-lost."""
+"""Number of status messages without a previously listed goal after which it counts as lost."""
 MAX_RECALLS = 3
 
 
@@ -49,12 +47,11 @@ class ActionGoals:
     """A connection to a ``move_base`` action server that sends one goal at a time.
 
     ``acknowledged`` is True if the server has reported a status of the goal. ``status`` is a
-    constant of ``actionlib_msgs/GoalStatus``. It is LOST if no goal was sent or the server no
-    longer lists the goal. ``text`` is the text of the server's final status.
+    constant of ``actionlib_msgs/GoalStatus``: LOST if no goal was sent or the server no longer
+    lists it. ``text`` is the text of the final status.
     """
 
     def __init__(self, action: str) -> None:
-        """Register the topics of ``action``. ROS connects to the server asynchronously."""
         self.action = action
         self._lock = threading.Lock()
         self._message: Optional[MoveBaseActionGoal] = None
@@ -74,7 +71,7 @@ class ActionGoals:
 
     @property
     def connected(self) -> bool:
-        """True if a server is connected to the topics of goals, cancels, status and results."""
+        """True if a server is connected to all topics except feedback."""
         return bool(
             self._goals.get_num_connections()
             and self._cancels.get_num_connections()
@@ -83,14 +80,13 @@ class ActionGoals:
         )
 
     def close(self) -> None:
-        """Unregister from the action's topics."""
         for topic in (*self._subscribers, self._goals, self._cancels):
             topic.unregister()
 
     def send(self, target: PoseStamped) -> None:
-        """Send a goal whose id has a later time stamp than all previous goals. The time stamp of
-        ``target`` does not change."""
+        """Send a goal; ``target`` keeps its time stamp."""
         message = MoveBaseActionGoal()
+        # The id must have a later time stamp than all previous goals.
         now_ns = max(rospy.get_rostime().to_nsec(), self._last_stamp_ns + 1_000_000)
         self._last_stamp_ns = now_ns
         stamp = rospy.Time(*divmod(now_ns, 1_000_000_000))
@@ -104,15 +100,14 @@ class ActionGoals:
         self._goals.publish(message)
 
     def send_again(self) -> None:
-        """Send the same goal again, for a server that has not received it. A server ignores a
-        duplicate."""
+        """Send the same goal to a server that may not have received it; duplicates are ignored."""
         with self._lock:
             message = self._message
         if message is not None:
             self._goals.publish(message)
 
     def cancel(self) -> None:
-        """Request that the server cancels this goal, but no other goals."""
+        """Request the server to cancel only this goal."""
         with self._lock:
             message = self._message
         if message is not None:
@@ -153,10 +148,10 @@ class MoveBaseClient:
     """A client of one ``move_base`` action server for the goals of trials.
 
     Each trial starts with :meth:`begin` and finishes with :meth:`end`. Between them,
-    :meth:`check_status` is called repeatedly, and :meth:`send_next` for each further goal.
-    ``answer_timeout_s`` is the wall time within which the server must acknowledge or cancel a goal.
-    ``frame`` is the map frame of the goals. ``recoveries`` lists the recovery behaviors that
-    started since :meth:`begin`, as published on ``recovery_topic``.
+    :meth:`check_status` is called repeatedly, and :meth:`send_next` for each further goal. The
+    server must acknowledge or cancel a goal within ``answer_timeout_s`` of wall time. ``frame`` is
+    the map frame. ``recoveries`` are the recovery behaviors since :meth:`begin`, as published on
+    ``recovery_topic``.
     """
 
     def __init__(
@@ -179,28 +174,25 @@ class MoveBaseClient:
 
     @property
     def connected(self) -> bool:
-        """True if an action server is connected."""
         return self._goals.connected
 
     @property
     def succeeded(self) -> bool:
-        """True if the server reports that the robot has reached the goal. The outcome of the trial
-        does not depend on this report."""
+        """True if the server reports an arrival. The outcome does not depend on this report."""
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
         """Send the first goal of a trial.
 
         ``stamp`` is the simulated time from which the goal is valid, for a server that must not use
-        older messages. Without a stamp, the goal is always valid, and tf uses the latest transform.
-        Raises ``NavigatorError`` if no server is connected.
+        older messages. Without a stamp, tf uses the latest transform. Raises ``NavigatorError`` if
+        no server is connected.
         """
         self.recoveries = []
         self.send_next(goal, stamp)
 
     def send_next(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send another goal of the same trial. The server cancels an active previous goal.
-        Arguments and errors are those of :meth:`begin`."""
+        """Send the next goal, which replaces an active one. Raises the errors of :meth:`begin`."""
         if not self.connected:
             raise NavigatorError(
                 f"no action server is connected to {self._goals.action}; start the planner node or "
@@ -212,10 +204,10 @@ class MoveBaseClient:
         self._send(self._target)
 
     def check_status(self) -> None:
-        """Check the status of the current goal.
+        """Raise ``PlannerAborted`` if the server aborted the goal.
 
-        Raises ``PlannerAborted`` if the server aborted, and ``NavigatorError`` if the goal ended
-        for a reason outside navigation or was never acknowledged.
+        Raises ``NavigatorError`` if the goal ended for a reason outside navigation or was never
+        acknowledged.
         """
         if self._target is None:
             return
@@ -252,7 +244,6 @@ class MoveBaseClient:
             time.sleep(POLL_S)
 
     def close(self) -> None:
-        """Unregister from the action. The client cannot be used afterwards."""
         self._goals.close()
         if self._recovery is not None:
             self._recovery.unregister()

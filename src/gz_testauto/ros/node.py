@@ -1,8 +1,4 @@
-"""Functions that start and stop the nodes of this package, and read their parameters.
-
-A known error is logged in one line, and the exit status is 2. A node stops on SIGINT or SIGTERM. It
-also stops when the roslaunch process that started it has exited for any reason.
-"""
+"""Functions that start and stop the nodes of this package, and read their parameters."""
 
 import os
 import signal
@@ -28,13 +24,14 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
     """Register a node, run its function ``main``, and return the exit status.
 
-    Nodes accept parameters and remappings (``name:=value``), but no other arguments. With
-    ``own_signals``, ``main`` handles SIGINT and SIGTERM. Linear algebra uses only the calling
-    thread, since nodes share the machine with a simulator.
+    A known error is logged in one line, and the status is 2. Nodes accept parameters and remappings
+    (``name:=value``), but no other arguments. With ``own_signals``, ``main`` handles SIGINT and
+    SIGTERM.
     """
     try:
         rospy.init_node(name, disable_signals=own_signals)
         end_with_launcher()
+        # Nodes share the machine with a simulator: linear algebra uses only the calling thread.
         with threadpool_limits(limits=1, user_api="blas"), require_master():
             return main()
     except GzTestautoError as error:
@@ -46,12 +43,11 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
 
 
 def read_parameters(kind: Type[Parameters]) -> Parameters:
-    """Return the private parameters of this node. Raises ``SpecError``, which lists all invalid
-    parameters."""
+    """Return the private parameters of this node; ``SpecError`` lists all invalid ones."""
     node = rospy.get_name()
-    given = rospy.get_param(node, {})
+    parameters = rospy.get_param(node, {})
     try:
-        return kind.model_validate(given, context={"source": user_directory()})
+        return kind.model_validate(parameters, context={"source": user_directory()})
     except ValidationError as invalid:
         faults = [_fault(node, error) for error in invalid.errors()]
         raise SpecError("\n".join(faults)) from None
@@ -63,7 +59,7 @@ def _fault(node: str, error: Mapping[str, Any]) -> str:
 
 
 def end_with_launcher() -> None:
-    """Send SIGTERM to this process when the roslaunch process that started it has exited."""
+    """Send SIGTERM to this process when the roslaunch that started it has exited."""
     if not any(argument.startswith("__log:=") for argument in sys.argv):
         return  # started by a shell, rosrun or a test, which can exit before the node
 
@@ -72,7 +68,6 @@ def end_with_launcher() -> None:
 
 
 def _launcher_is_init() -> bool:
-    """Return whether the parent process is init, which adopts a process whose roslaunch was
-    killed. The result is False for a roslaunch with the id 1, which is the first process of a
-    container."""
+    # init adopts a process whose roslaunch was killed; the first process of a container can be a
+    # roslaunch with the id 1.
     return LAUNCHER_PID == 1 and b"ros" not in Path("/proc/1/cmdline").read_bytes()

@@ -1,9 +1,7 @@
-"""Sessions, which are child processes with a separate ROS master. This module implements both ends
-of the pipe between a session and its parent process.
+"""Sessions, which are child processes with a separate ROS master, and both ends of their pipes.
 
-rospy connects to only one master per process. A worker that needs several masters in succession
-therefore starts a session for each, and sends it requests by :mod:`~gz_testauto.processes.remote`.
-A session exits when the pipe closes, and its subreaper ends the processes that it started. This
+rospy connects to only one master per process, so that a worker starts a session for each master. A
+session exits when the pipe closes, and its subreaper ends the processes that it started. This
 module does not import rospy.
 """
 
@@ -38,42 +36,38 @@ DEATH_TIMEOUT_S = 5.0
 
 
 class ProgressCallback(Protocol):
-    """A function that reports the current activity of a session, and a warning for the user, to
-    the parent process."""
+    """A function that reports a session's activity, and a warning for the user, to the parent."""
 
     def __call__(self, doing: str, warning: str = "") -> None:
         """Send the report."""
 
 
 RequestHandler = Callable[[Any], object]
-"""A function that handles a request in a session and returns the response."""
+"""A function from a request to the response of a session."""
 SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
-"""A function that starts a ROS master and further processes for the settings of a session, and
-returns the handler of requests."""
+"""A function that starts the processes of a session with settings, and returns the handler."""
 
 
 class Session:
     """The parent's connection to a running session."""
 
     def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
-        """Start a process that calls ``start`` with ``settings`` at the first request. Both must
-        support pickle."""
+        """Start a process that calls ``start`` with ``settings``; both must support pickle."""
         self._trials_file = log_file.with_name(TRIALS_FILE)
-        self._connection, theirs = multiprocessing.Pipe()
-        command = [sys.executable, "-m", "gz_testauto.ros.session", str(theirs.fileno())]
+        self._connection, child_end = multiprocessing.Pipe()
+        command = [sys.executable, "-m", "gz_testauto.ros.session", str(child_end.fileno())]
         self._process = LaunchedProcess(
-            "the trial's process", command, log_file, pass_fds=[theirs.fileno()]
+            "the trial's process", command, log_file, pass_fds=[child_end.fileno()]
         )
-        theirs.close()
+        child_end.close()
         self._connection.send((start, settings))
 
     def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
         """Send a request and return its response.
 
-        Raises ``TrialStopped`` if ``should_stop`` returns true while the method waits, any
-        exception that was raised in the session, and ``SimulatorError`` if the session exits or
-        sends no message for ``silence_timeout_s`` of wall time. The session must be closed after
-        each of these errors.
+        Raises ``TrialStopped`` if ``should_stop`` returns true, any exception that was raised in
+        the session, and ``SimulatorError`` if the session exits or sends no message for
+        ``silence_timeout_s`` of wall time. The session must be closed after each of these errors.
         """
 
         def check() -> None:
@@ -93,8 +87,7 @@ class Session:
             raise SimulatorError(cause) from error
 
     def list_trial(self, trial: Trial) -> None:
-        """Add a trial that starts now to the list of trials whose logs are in this session's
-        directory. Each line contains the wall time (s), as in the logs of ROS, and the label."""
+        """Add wall time (s) and label to the list of trials with logs in this directory."""
         with self._trials_file.open("a", encoding="utf-8") as stream:
             stream.write(f"{time.time():.3f} {trial.label}\n")
 
@@ -111,7 +104,7 @@ class Session:
 
 
 class SessionRestartError(SimulatorError):
-    """Raised in a session that cannot run the next trial, if a new session can run it."""
+    """Raised in a session that cannot run the next trial, although a new session can."""
 
 
 class SessionExecutor(TrialExecutor):
@@ -123,11 +116,9 @@ class SessionExecutor(TrialExecutor):
     _session: Optional[Session] = None
 
     def recover(self) -> None:
-        """Close the session. The next trial starts a new session."""
         self.close()
 
     def close(self) -> None:
-        """End the session and all processes that it started."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -142,7 +133,7 @@ class SessionExecutor(TrialExecutor):
         """Wall time without a progress report after which the session counts as hung."""
 
     def _request(self, request: object, should_stop: StopRequest) -> Any:
-        """Send a request to the running session, or to a new one, and return the response."""
+        """Send a request to the session, which is started if necessary."""
         try:
             if self._session is None:
                 self._session = self._start_session(request)
@@ -159,8 +150,7 @@ class SessionExecutor(TrialExecutor):
 
 
 def new_log_directory(parent: Path, name: str) -> Path:
-    """Return the first path in ``parent`` that does not exist, of ``name``, ``name.2`` and so
-    on."""
+    """Return the first new path of ``name``, ``name.2`` and so on."""
     directory, number = parent / name, 1
     while directory.exists():
         number += 1
@@ -169,8 +159,7 @@ def new_log_directory(parent: Path, name: str) -> Path:
 
 
 def _serve() -> None:
-    """Handle the requests of the parent process until the pipe closes. Runs in the process of the
-    session."""
+    """Handle requests in the process of the session until the pipe closes."""
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 

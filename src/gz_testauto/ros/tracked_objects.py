@@ -1,5 +1,4 @@
-"""Publishers of tracked objects for planners, ``teb_local_planner`` and RViz, and of the road for a
-navigation stack."""
+"""Publishers of tracked objects, and of the road for a navigation stack."""
 
 from typing import Dict, Iterable, Iterator, Optional
 
@@ -46,8 +45,8 @@ LINE_M, DRAWN_M = 0.05, 0.1
 class TrackedObjectsPublisher:
     """The publisher of tracked objects on three topics.
 
-    ``objects`` is for planners of this package. ``obstacles`` is for ``teb_local_planner``, if
-    ``costmap_converter`` is installed, and ``markers`` is for RViz. The last two are published only
+    ``objects`` is for planners of this package, ``obstacles`` for ``teb_local_planner``, if
+    ``costmap_converter`` is installed, and ``markers`` for RViz. The last two are published only
     while they have subscribers.
     """
 
@@ -62,13 +61,12 @@ class TrackedObjectsPublisher:
         self._numbers: Dict[str, int] = {}
 
     def start_scene(self, tracker: Optional[ObjectTracker]) -> None:
-        """Start a new scene. Without a tracker, no objects are published."""
+        """Start a new scene; without a tracker, no objects are published."""
         self._tracker = tracker
         self._numbers = {}
 
     def publish(self, snapshot: Snapshot, stamp: Time, odometry: Optional[Odometry] = None) -> None:
-        """Publish the tracked objects at the end of a control period, at their positions relative
-        to the estimated pose of ``odometry``."""
+        """Publish the objects at their positions relative to the estimated pose of ``odometry``."""
         tracker = self._tracker
         if tracker is None:
             return
@@ -77,24 +75,23 @@ class TrackedObjectsPublisher:
         message = TrackedObjects(header(stamp, self._frame), object_messages(objects))
         self._objects.publish(message)
         if self._obstacles is not None and self._obstacles.get_num_connections():
-            obstacles = [self._obstacle(one) for one in objects]
+            obstacles = [self._obstacle(tracked) for tracked in objects]
             self._obstacles.publish(ObstacleArrayMsg(message.header, obstacles))
         if self._markers.get_num_connections():
-            found = [Marker(action=Marker.DELETEALL), *_drawn(objects)]
-            publish(self._markers, found, stamp, self._frame)
+            markers = [Marker(action=Marker.DELETEALL), *_object_markers(objects)]
+            publish(self._markers, markers, stamp, self._frame)
 
-    def _obstacle(self, one: TrackedObject) -> "ObstacleMsg":
-        """Return the obstacle message for an object at the first pose of its path. The id of an
-        object does not change."""
-        x_m, y_m, yaw_rad = one.path[0].tolist()
+    def _obstacle(self, tracked: TrackedObject) -> "ObstacleMsg":
+        """Return the message for the first pose of an object's path; the object keeps its id."""
+        x_m, y_m, yaw_rad = tracked.path[0].tolist()
         here = Pose2D(x_m, y_m, yaw_rad)
-        message = ObstacleMsg(id=self._numbers.setdefault(one.name, len(self._numbers)))
+        message = ObstacleMsg(id=self._numbers.setdefault(tracked.name, len(self._numbers)))
         message.header.frame_id = self._frame
-        corners = here.apply(one.outline_m).tolist()
+        corners = here.apply(tracked.outline_m).tolist()
         message.polygon.points = [Point32(x, y, 0.0) for x, y in corners]
-        message.radius = float(np.hypot(*one.outline_m.T).max())
+        message.radius = float(np.hypot(*tracked.outline_m.T).max())
         message.orientation = pose_message(here.to_pose()).orientation
-        vx_mps, vy_mps, turn_radps = one.velocity
+        vx_mps, vy_mps, turn_radps = tracked.velocity
         message.velocities.twist = twist_message((vx_mps, vy_mps, 0.0), (0.0, 0.0, turn_radps))
         return message
 
@@ -119,28 +116,25 @@ class TrafficPublisher:
             self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
 
     def begin(self, trial: Trial, actors: TrialActors) -> None:
-        """Publish the road of a trial, before the goal is sent."""
         if self._objects is not None:
             self._objects.start_scene(self._bed.tracker(trial, actors))
         if self._road is not None:
             self._road.publish(road_message(self._bed.lanes(trial), rospy.Time(), self._frame))
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish the tracked objects at the end of a control period."""
         if self._objects is not None:
             stamp = time_message(nanoseconds_of(snapshot.time_s))
             self._objects.publish(snapshot, stamp)
 
 
-def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
-    """Yield RViz markers with the outline and the predicted path of each object."""
-    for number, one in enumerate(objects):
+def _object_markers(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
+    for number, tracked in enumerate(objects):
         body = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
-        body.pose, body.scale.x = pose_message(one.pose.to_pose(DRAWN_M)), LINE_M
-        corners = [*one.outline_m.tolist(), one.outline_m[0].tolist()]
+        body.pose, body.scale.x = pose_message(tracked.pose.to_pose(DRAWN_M)), LINE_M
+        corners = [*tracked.outline_m.tolist(), tracked.outline_m[0].tolist()]
         body.points = [Point(x, y, 0.0) for x, y in corners]
         yield body
         path = Marker(ns="paths", id=number, type=Marker.LINE_STRIP, color=COLOR)
         path.pose, path.scale.x = pose_message(Pose((0.0, 0.0, DRAWN_M))), LINE_M
-        path.points = [Point(x, y, 0.0) for x, y, _ in one.path.tolist()]
+        path.points = [Point(x, y, 0.0) for x, y, _ in tracked.path.tolist()]
         yield path

@@ -79,7 +79,7 @@ def arrival(estimated):
     runner = StackTrialRunner.__new__(StackTrialRunner)
     runner._bed = SimpleNamespace(spec=SimpleNamespace(goal=SimpleNamespace(tolerance_m=0.3)))
     runner._localization = SimpleNamespace(estimated_pose=lambda: estimated)
-    return runner._not_there(SimpleNamespace(goal=Pose2D(3.0, 0.0), pose=Pose2D(2.6, 0.0)))
+    return runner._false_arrival_text(SimpleNamespace(goal=Pose2D(3.0, 0.0), pose=Pose2D(2.6, 0.0)))
 
 
 def test_message_of_a_false_arrival_states_the_pose_in_tf():

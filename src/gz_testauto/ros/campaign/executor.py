@@ -2,8 +2,7 @@
 
 The loop of a trial runs in the campaign node. In lock-step, the simulator node holds time until the
 planner has sent its command, so late messages do not change the result. A trial ends at the
-snapshot at which a termination rule applies, even if the simulation has since advanced a few
-periods. A planner that sends no command while time is held makes the trial invalid.
+snapshot at which a termination rule applies, even if the simulation has since advanced.
 """
 
 import dataclasses
@@ -59,10 +58,9 @@ class Lateness:
     """A counter of late control periods, which raises an error in lock-step.
 
     A control period is late if it started without the planner's command for the previous snapshot.
-    In lock-step, a late period makes the trial invalid, since the trial would differ from a trial
-    on an idle machine. At a fixed real-time factor, late periods are a property of the planner and
-    are counted. ``limits_s`` contains the longest wall times for which simulated time is held, per
-    period and for the first command.
+    In lock-step, the trial is then invalid, since it would differ from a trial on an idle machine.
+    At a fixed real-time factor, late periods are a property of the planner. ``limits_s`` are the
+    longest wall times for which simulated time is held, per period and for the first command.
     """
 
     def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
@@ -71,15 +69,17 @@ class Lateness:
         self._held = True
         self._count = 0
 
-    def record(self, seen: PeriodSnapshot, unused: Sequence[str] = ()) -> None:
-        """Record a control period. ``unused`` names the scan and the sensors whose newest
-        measurement the planner did not use. Raises ``NavigatorError`` in lock-step if the period is
-        late or a measurement was not used."""
-        self._held = seen.held
-        self._count += seen.late
-        time_s = seen.snapshot.time_s
-        if seen.held and seen.late:
-            first = seen.command is None
+    def record(self, period: PeriodSnapshot, unused: Sequence[str] = ()) -> None:
+        """Record a control period.
+
+        ``unused`` names the scan and the sensors whose newest measurement the planner did not use.
+        Raises ``NavigatorError`` in lock-step if the period is late or ``unused`` is not empty.
+        """
+        self._held = period.held
+        self._count += period.late
+        time_s = period.snapshot.time_s
+        if period.held and period.late:
+            first = period.command is None
             argument = "start_timeout" if first else "command_timeout"
             limit_s = self._limits_s[first]
             raise NavigatorError(
@@ -87,7 +87,7 @@ class Lateness:
                 f"to {time_s:.2f} s, since it needs more time or this machine is overloaded; "
                 f"increase the limit with campaign.launch {argument}:=SECONDS"
             )
-        if seen.held and unused:
+        if period.held and unused:
             raise NavigatorError(
                 f"a measurement ({unused[0]}) before {time_s:.2f} s reached {self._planner} too "
                 "late for planning, since this machine is overloaded; run fewer processes on it"
@@ -95,7 +95,7 @@ class Lateness:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """The number of late periods, for the results of the trial. Empty in lock-step."""
+        """The number of late periods; {} in lock-step."""
         return {} if self._held else {LATE_PERIODS: float(self._count)}
 
 
@@ -108,9 +108,11 @@ class RosTrialExecutor(TrialExecutor):
         log_directory: Path,
         should_stop: StopRequest,
     ) -> None:
-        """Register the topics. ``should_stop`` is called repeatedly while the executor waits for
-        the simulator node between trials. Raises ``SpecError`` for a campaign on a navigation
-        stack, and if the robot does not have a sensor that a planner reads."""
+        """Register the topics; ``should_stop`` is called while the simulator node is awaited.
+
+        Raises ``SpecError`` for a campaign on a navigation stack, and if the robot does not have a
+        sensor that a planner reads.
+        """
         self._bed = require_builtin(bed)
         _require_ros_support(self._bed.spec)
         self._sensors = {
@@ -130,7 +132,6 @@ class RosTrialExecutor(TrialExecutor):
         self._road = advertise(interface.ROAD) if self._bed.spec.has_road else None
 
     def open(self) -> None:
-        """Wait until the simulator node is available."""
         service = f"{SIMULATOR}/load_scene"
         deadline = time.monotonic() + SERVER_TIMEOUT_S
         while not (self._inbox.connected and is_served(service, 0.5)):
@@ -149,14 +150,12 @@ class RosTrialExecutor(TrialExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The simulator's name and version, as reported by the simulator node."""
         identity = self._identity_parameter()
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     @require_master()
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial and return its result. Raises ``MasterError`` if the ROS master has exited,
-        which does not count as an attempt at the trial."""
+        """Raise also ``MasterError`` if the master has exited, which is no attempt at the trial."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         planner = self._planner(trial)
@@ -181,8 +180,7 @@ class RosTrialExecutor(TrialExecutor):
         return result.with_values({**lateness.numbers, **last.numbers, **actors.numbers})
 
     def recover(self) -> None:
-        """Stop all planner nodes, since their state is unknown, and wait for the simulator node.
-        The next trial loads a new scene."""
+        """Stop all planner nodes, since their state is unknown, and wait for the simulator node."""
         self.close()
         self.open()
 
@@ -202,8 +200,7 @@ class RosTrialExecutor(TrialExecutor):
         lateness: Lateness,
         should_stop: StopRequest,
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
-        """Pass every snapshot of the trial to the monitor until the trial ends. Return the end of
-        the trial and the last snapshot."""
+        """Pass every snapshot to the monitor; return the end of the trial and the last snapshot."""
         stall_timeout_s = self._bed.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
@@ -212,42 +209,37 @@ class RosTrialExecutor(TrialExecutor):
             if should_stop():
                 raise TrialStopped
             planner.require_alive()
-            seen = self._inbox.next(scene.scene, POLL_S)
+            period = self._inbox.next(scene.scene, POLL_S)
             reason = None if last is None else self._inbox.abort_reason(last.stamp_ns)
             if reason is not None:
                 verdict = monitor.planner_aborted(reason)
-            elif seen is not None:
-                lateness.record(seen, self._inbox.unused(seen.stamp_ns))
-                if last is not None and seen.command is not None:
-                    monitor.commanded(seen.command)
-                verdict = monitor.observe(seen.snapshot)
-                last, progress_s = seen, time.monotonic()
+            elif period is not None:
+                lateness.record(period, self._inbox.unused(period.stamp_ns))
+                if last is not None and period.command is not None:
+                    monitor.commanded(period.command)
+                verdict = monitor.observe(period.snapshot)
+                last, progress_s = period, time.monotonic()
                 if monitor.goal_is_new:
                     planner.seed(self._bed.planner_seed(trial, monitor.visited))
-                    planner.move_base.send_next(monitor.goal, self._next_period(seen))
+                    planner.move_base.send_next(monitor.goal, self._next_period(period))
             elif last is not None and (reason := _abort_reason(planner.move_base)) is not None:
                 verdict = monitor.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise simulator_stalled(stall_timeout_s)
         return verdict, last
 
-    def _next_period(self, seen: PeriodSnapshot) -> rospy.Time:
-        """Return a time stamp in the middle of the next control period.
-
-        With this stamp, the planner computes one command for each observation, even though it stops
-        the robot at the end of a goal.
-        """
+    def _next_period(self, period: PeriodSnapshot) -> rospy.Time:
+        # With a stamp in the middle of the next control period, the planner computes one command
+        # for each observation, even though it stops the robot at the end of a goal.
         period_ns = nanoseconds_of(0.5 * self._bed.spec.control_period_s)
-        return rospy.Time(*divmod(seen.stamp_ns + period_ns, NANOSECONDS))
+        return rospy.Time(*divmod(period.stamp_ns + period_ns, NANOSECONDS))
 
     def _identity_parameter(self) -> Dict[str, Any]:
-        """Return the identity of the simulator, which the simulator node sets as a parameter."""
         identity: Dict[str, Any] = rospy.get_param(f"{SIMULATOR}/identity", {})
         return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
-        """Return how long (s of wall time) the simulator node waits for a command in each period,
-        and for the first command of a scene."""
+        """Return the longest waits (s, wall time) for commands, and for the first of a scene."""
         names = (f"{SIMULATOR}/command_timeout", f"{SIMULATOR}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (COMMAND_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
@@ -261,7 +253,7 @@ class RosTrialExecutor(TrialExecutor):
             robot_model=str(robot.path),
             robot_name=robot.name,
             robot_lidar=robot.lidar.scoped_name if robot.lidar is not None else "",
-            robot_sensors=",".join(one.name for one in self._sensors[trial.planner.name]),
+            robot_sensors=",".join(sensor.name for sensor in self._sensors[trial.planner.name]),
             start=Pose2D(*scene.start),
             seed=scene.seed,
             with_actors=spec.changes_worlds or spec.tracking is not None or bool(actors),
@@ -277,7 +269,7 @@ class RosTrialExecutor(TrialExecutor):
         return response
 
     def _planner(self, trial: Trial) -> PlannerProcess:
-        """Return the planner node of a trial, and start the node before its first trial."""
+        """Return the planner node of a trial, which starts before its first trial."""
         name = trial.planner.name
         if name not in self._planners:
             bed = self._bed
@@ -294,7 +286,7 @@ class RosTrialExecutor(TrialExecutor):
                 tracking=bed.spec.tracking is not None,
                 on_road=bed.spec.has_road,
                 robot_model=self._model() if sensors else None,
-                sensor_delays_s={one.name: one.delay_s for one in sensors},
+                sensor_delays_s={sensor.name: sensor.delay_s for sensor in sensors},
                 scan_delay_s=lidar.parts[0].delay_s if lidar is not None and lidar.parts else 0.0,
             )
             process = PlannerProcess(
@@ -312,29 +304,30 @@ class RosTrialExecutor(TrialExecutor):
         return process
 
     def _model(self) -> Path:
-        """Write the robot's model as one SDF file for the planner nodes, and return its path."""
+        """Write the robot's model for the planner nodes, and return the path."""
         path = self._log_directory / "robot.sdf"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._bed.robot.sdf, encoding="utf-8")
         return path
 
     def _publish_map(self, trial: Trial) -> None:
-        """Publish the static map of the trial's world if it differs from the published one."""
-        known = self._bed.static_map
-        shown = known.inputs(trial.world, trial.mission)
-        if shown != self._published_map:
-            self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
-            self._published_map = shown
+        """Publish the static map of the trial's world, unless it is already published."""
+        static_map = self._bed.static_map
+        inputs = static_map.inputs(trial.world, trial.mission)
+        if inputs != self._published_map:
+            self._map.publish(grid_message(static_map.grid(inputs), rospy.Time.now()))
+            self._published_map = inputs
 
     def _publish_road(self, trial: Trial, stamp: rospy.Time) -> None:
-        """Publish the road of the trial's world for the goal with the time stamp ``stamp``."""
         if self._road is not None:
             self._road.publish(road_message(self._bed.lanes(trial), stamp))
 
 
 def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
-    """Raise ``SpecError`` for a campaign with several robots, since the topics are for one robot,
-    and for a scan delay, since a planner node would count each late scan as lost."""
+    """Raise ``SpecError`` for several robots, and for a scan delay.
+
+    The topics are for one robot, and a planner node would count each late scan as lost.
+    """
     if spec.robots:
         raise SpecError(
             f"campaign {spec.name}: the key 'robots' is not supported over ROS, where nodes drive "
@@ -350,8 +343,7 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 
 
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
-    """Return the planner's reason for aborting the goal, or None if the planner did not abort.
-    Raises ``NavigatorError`` if the goal ended for another reason."""
+    """Return the reason if the planner aborted; raise ``NavigatorError`` for any other end."""
     try:
         move_base.check_status()
     except PlannerAborted as aborted:

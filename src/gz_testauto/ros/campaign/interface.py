@@ -11,8 +11,7 @@ from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParamete
 
 
 class CampaignNodeParameters(RealTimeFactorParameters, RunOptions, CampaignParameters):
-    """The parameters of the ``campaign`` node. They select the campaign, the trials to run, and the
-    real-time factor of the simulator nodes."""
+    """The parameters of the ``campaign`` node: campaign, trials and real-time factor."""
 
     real_time_factor: Union[Literal["lockstep"], float] = LOCKSTEP
     """Real-time factor of the simulator nodes of several workers. See the parameter of the

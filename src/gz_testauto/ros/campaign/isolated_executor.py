@@ -1,10 +1,8 @@
-"""Executor of trials over ROS for several workers, each of which has a separate master and
-simulator node.
+"""Executor of trials over ROS for several workers, each with a separate master and simulator node.
 
-The master, the simulator node and the planner nodes of a worker run in a :mod:`session
-<gz_testauto.ros.session>`, which starts when the executor is opened.
-:mod:`~gz_testauto.ros.campaign.executor` runs the trials in the session. The module-level imports
-do not include rospy.
+All nodes of a worker run in a :mod:`session <gz_testauto.ros.session>`, in which
+:mod:`~gz_testauto.ros.campaign.executor` runs the trials. The module-level imports do not include
+rospy.
 """
 
 import os
@@ -35,8 +33,7 @@ Parameter = Union[str, float, int, bool]
 
 
 class NodeSessionSettings(NamedTuple):
-    """The settings of a session with nodes. ``simulator_parameters`` are the private parameters of
-    the simulator node."""
+    """The settings of a session, with the private parameters of the simulator node."""
 
     bed: BuiltinTestBed
     logs: Path
@@ -44,8 +41,7 @@ class NodeSessionSettings(NamedTuple):
 
 
 class IsolatedNodesExecutor(SessionExecutor):
-    """An executor of one campaign that runs this package's planners as nodes of a separate ROS
-    graph."""
+    """An executor that runs this package's planners as nodes of a separate ROS graph."""
 
     def __init__(
         self,
@@ -53,26 +49,21 @@ class IsolatedNodesExecutor(SessionExecutor):
         log_directory: Path,
         simulator_parameters: Mapping[str, Parameter],
     ) -> None:
-        """Store the arguments without starting a process. ``simulator_parameters`` are the
-        simulator node's private parameters. Raises ``SpecError`` for a campaign on a navigation
-        stack."""
+        """Raise ``SpecError`` for a campaign on a navigation stack; start no process."""
         self._bed = require_builtin(bed)
         self._logs = log_directory
         self._parameters = dict(simulator_parameters)
         self._identity: Optional[SimulatorIdentity] = None
 
     def open(self) -> None:
-        """Start the master and the simulator node, and wait until they are ready."""
         self._identity = self._request(IDENTITY, lambda: False)
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The simulator's name and version, as reported by the simulator node."""
         assert self._identity is not None, "call open first"
         return self._identity
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial and return its result."""
         result: TrialResult = self._request(trial, should_stop)
         return result
 
@@ -87,10 +78,9 @@ class IsolatedNodesExecutor(SessionExecutor):
 
 
 def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a master and a simulator node in the session's process, and return the request handler.
+    """Start a master and a simulator node, and return the request handler.
 
-    The response to a trial is its result. The response to :data:`IDENTITY` is the simulator's
-    identity.
+    The response to a trial is its result, and to :data:`IDENTITY` the simulator's identity.
     """
     start_master(settings.logs / "ros_home", settings.logs, MASTER_TIMEOUT_S)
     import rospy  # after start_master has set the environment
@@ -108,13 +98,11 @@ def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) 
     )
 
     def check_simulator() -> bool:
-        """Check the simulator node. Return False, since the parent process stops a trial by ending
-        this process."""
         report("driving")
         failure = simulator.failure()
         if failure:
             raise SimulatorError(failure)
-        return False
+        return False  # the parent process stops a trial by ending this process
 
     trials = RosTrialExecutor(settings.bed, settings.logs, check_simulator)
     trials.open()

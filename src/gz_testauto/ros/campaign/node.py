@@ -1,8 +1,7 @@
 """The ``campaign`` node, which runs a campaign over ROS, prints the final table and exits.
 
 The exit status is 0 if all trials are done and valid, 1 if trials are missing or invalid, and 2 for
-an error that the user must correct. :mod:`~gz_testauto.ros.campaign.interface` declares parameters
-and topics.
+an error that the user must correct.
 """
 
 import contextlib
@@ -43,12 +42,12 @@ ROSLAUNCH_STOPS_S = 15.0
 
 
 def _print_stopping() -> None:
-    """Print a message from a signal handler, in which logging by rospy could deadlock."""
+    # Logging by rospy could deadlock in a signal handler.
     os.write(sys.stderr.fileno(), b"stopping; run the same command to continue\n")
 
 
 def start() -> int:
-    """Run the campaign that the node's parameters specify, and return the exit status."""
+    """Run the campaign, and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener logs the same notices
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
@@ -86,10 +85,10 @@ def start() -> int:
 def _executor(
     spec: CampaignSpec, out: Path, stop: StopSignals, parameters: CampaignNodeParameters
 ) -> ExecutorFactory:
-    """Return the factory of executors for a campaign.
+    """Return the factory of executors.
 
-    With one worker, the planners of this package use the current ROS master. With several workers,
-    each worker has a separate master. A stack always has a separate master.
+    With one worker, the planners of this package use the current ROS master. Several workers, and
+    stacks, have separate masters.
     """
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
@@ -107,7 +106,6 @@ def _executor(
 
 
 def main() -> int:
-    """Run the ``campaign`` node. This function is the entry point of the script."""
     status = run_node("campaign", start, own_signals=True)
     if status == 0:
         _stop_roslaunch()
@@ -115,12 +113,9 @@ def main() -> int:
 
 
 def _stop_roslaunch() -> None:
-    """Stop the roslaunch that has started this node, as Ctrl-C does, and wait until it stops this
-    node.
-
-    If this node exited first, roslaunch would report a success in red, as the death of a required
-    process. The wait has a limit.
-    """
+    """Stop the roslaunch that has started this node, as Ctrl-C does, and wait for its signal."""
+    # If this node exited first, roslaunch would report a success in red, as the death of a required
+    # process.
     launcher = os.getppid()
     with contextlib.suppress(OSError):
         command = Path(f"/proc/{launcher}/cmdline").read_bytes().split(b"\0")

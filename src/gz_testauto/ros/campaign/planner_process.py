@@ -1,9 +1,8 @@
 """Planner nodes as child processes of the campaign node.
 
 Each planner has one node in a namespace with the planner's name. The node uses the global topics of
-the robot and serves a ``move_base`` action in its namespace. Several planner nodes can therefore
-run simultaneously, and the node with a goal drives the robot. All child processes exit with the
-campaign node.
+the robot and serves a ``move_base`` action in its namespace. Several nodes can therefore run, and
+the node with a goal drives the robot.
 """
 
 import os
@@ -27,7 +26,7 @@ LOG_LINES_SHOWN = 4
 
 
 class PlannerProcess:
-    """A running ``planner`` node, and the client of the action that the node serves."""
+    """A running ``planner`` node, and the client of its action."""
 
     def __init__(
         self,
@@ -37,12 +36,9 @@ class PlannerProcess:
         answer_timeout_s: float,
         sensor_topics: Sequence[str] = (),
     ) -> None:
-        """Start the node. :meth:`await_server` waits until the node serves its action.
+        """Start the node, which reads sensors on ``sensor_topics``.
 
-        ``sensor_topics`` are the topics of the sensors that the planner reads.
-
-        ``answer_timeout_s`` is the wall time within which the node must acknowledge or cancel a
-        goal.
+        It must acknowledge or cancel a goal within ``answer_timeout_s`` of wall time.
         """
         self.name = name
         self.node = f"/{name}/planner"
@@ -64,8 +60,8 @@ class PlannerProcess:
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
         """Wait until the action server of the node is connected.
 
-        Raises ``NavigatorError`` if the node exits or is not connected within ``timeout_s`` of wall
-        time, and ``TrialStopped`` if ``should_stop`` returns true.
+        Raises ``NavigatorError`` if the node exits or is not connected in time, and
+        ``TrialStopped`` if ``should_stop`` returns true.
         """
         deadline = time.monotonic() + timeout_s
         while not self.move_base.connected:
@@ -77,13 +73,12 @@ class PlannerProcess:
             time.sleep(0.02)
 
     def require_alive(self) -> None:
-        """Raise ``NavigatorError`` with the last lines of the log if the node has exited."""
+        """Raise ``NavigatorError`` with the end of the log if the node has exited."""
         status = self._process.poll()
         if status is not None:
             raise NavigatorError(f"{self.node} ended with status {status}: {self._last_lines()}")
 
     def seed(self, seed: int) -> None:
-        """Set the seed of the planner's random numbers for the next goal."""
         rospy.set_param(f"{self.node}/seed", seed)
 
     def close(self) -> None:

@@ -1,5 +1,4 @@
-"""Publication of a campaign's progress on ``~progress`` and ``/diagnostics``, and as one log line
-per trial."""
+"""Publication of a campaign's progress on topics, and as one log line per trial."""
 
 import math
 from typing import Optional
@@ -21,8 +20,8 @@ from gz_testauto.trial.trial import Trial
 class ProgressPublisher(CampaignListener):
     """The publisher of ``~progress`` and ``/diagnostics``, which are both latched.
 
-    The numbers per planner count the trials since the start of the node. The number of finished
-    trials includes the trials of earlier runs.
+    The numbers per planner count the trials since the start of the node; the number of finished
+    trials includes earlier runs.
     """
 
     def __init__(self, spec: CampaignSpec) -> None:
@@ -35,15 +34,12 @@ class ProgressPublisher(CampaignListener):
         self._causes = CauseTexts()
 
     def noticed(self, notice: str) -> None:
-        """Log a notice as a warning."""
         rospy.logwarn("%s", notice)
 
     def began(self, progress: Progress) -> None:
-        """Publish that the simulator starts."""
         self._publish("preparing", "starting the simulator", progress)
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
-        """Publish the start of a trial."""
         self._message.attempt = self._message.attempt + 1 if trial == self._running else 1
         self._running = trial
         self._message.world, self._message.planner = trial.world.name, trial.planner.name
@@ -51,7 +47,6 @@ class ProgressPublisher(CampaignListener):
         self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """Publish and log the outcome of a stored trial."""
         planner = self._message.planners.index(record.planner)
         self._message.done[planner] += 1
         self._message.reached[planner] += record.completed
@@ -62,13 +57,11 @@ class ProgressPublisher(CampaignListener):
         self._publish("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Count and log an invalid attempt at a trial."""
         self._message.invalid += 1
         text = escape_text(self._causes.of_attempt(trial, cause))
         rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, text)
 
     def ended(self, progress: Progress) -> None:
-        """Publish the end of the campaign."""
         complete = progress.done >= progress.total
         self._message.world = self._message.planner = ""
         self._message.attempt = 0
@@ -79,7 +72,6 @@ class ProgressPublisher(CampaignListener):
         )
 
     def failed(self, reason: str) -> None:
-        """Publish an error that has stopped the campaign."""
         self._publish("failed", reason, None)
 
     def _publish(self, state: str, text: str, progress: Optional[Progress]) -> None:
@@ -89,8 +81,8 @@ class ProgressPublisher(CampaignListener):
         if progress is not None:
             message.trials, message.finished = progress.total, progress.done
             message.elapsed = progress.elapsed_s
-            left_s = progress.remaining_s
-            message.remaining = math.nan if left_s is None else left_s
+            remaining_s = progress.remaining_s
+            message.remaining = math.nan if remaining_s is None else remaining_s
         self._topic.publish(message)
         self._diagnostics.publish(_diagnosis(message))
 

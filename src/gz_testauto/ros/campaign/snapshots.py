@@ -1,7 +1,6 @@
 """Subscriber of the messages of a trial over ROS: snapshots, planner cycles, and failures.
 
-The messages are converted to the types of this package. A lost message makes the trial invalid, so
-that it cannot change the result.
+A lost message makes the trial invalid, so that it cannot change the result.
 """
 
 import queue
@@ -24,10 +23,9 @@ from gz_testauto.trial.recorder import CycleTimes
 class PeriodSnapshot(NamedTuple):
     """A received snapshot at the end of a control period.
 
-    ``command`` is the command in effect during the period, or None before the first command.
-    ``late`` is True if the period started without a new command of the planner, and ``held`` is
-    True if time was held for this command. ``numbers`` are those that effects and hooks have
-    recorded since the start of the trial.
+    ``command`` is the command during the period, or None before the first. ``late`` is True if the
+    period started without a new command of the planner, and ``held`` if time was held for it.
+    ``numbers`` are those that effects and hooks have recorded since the start of the trial.
     """
 
     snapshot: Snapshot
@@ -39,7 +37,7 @@ class PeriodSnapshot(NamedTuple):
 
 
 class TrialInbox:
-    """The received messages of the simulator node and of the planner node in one trial."""
+    """The received messages of the simulator node and the planner node in one trial."""
 
     def __init__(self) -> None:
         self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
@@ -54,11 +52,9 @@ class TrialInbox:
 
     @property
     def connected(self) -> bool:
-        """True if the simulator node is connected to the subscribed topics."""
         return self._subscriber.get_num_connections() > 0
 
     def clear(self) -> None:
-        """Discard all received messages before a new scene is loaded."""
         self._failure, self._sequence, self._measured = "", None, {}
         with self._cycles_lock:
             self._cycles.clear()
@@ -66,8 +62,7 @@ class TrialInbox:
             self._snapshots.get_nowait()
 
     def next(self, scene: int, timeout_s: float) -> Optional[PeriodSnapshot]:
-        """Return the next snapshot of a scene, or None if no snapshot arrives within ``timeout_s``
-        of wall time.
+        """Return the next snapshot of a scene; None after ``timeout_s`` of wall time.
 
         Raises ``SimulatorError`` if the simulator reported a failure or a snapshot was lost.
         """
@@ -90,13 +85,11 @@ class TrialInbox:
             return _received(message)
 
     def add_cycle(self, cycle: PlannerCycle) -> None:
-        """Add a message about a planner cycle of the current trial."""
         with self._cycles_lock:
             self._cycles.append(cycle)
 
     def abort_reason(self, stamp_ns: int) -> Optional[str]:
-        """Return the planner's reason for aborting at the snapshot with the specified ROS time, or
-        None if the planner did not abort.
+        """Return why the planner aborted at the snapshot with this ROS time, or None.
 
         A planner reports this before it stops the robot, hence before the next snapshot.
         """
@@ -111,8 +104,10 @@ class TrialInbox:
             )
 
     def unused(self, before_ns: int) -> Tuple[str, ...]:
-        """Return ``the scan`` and the names of sensors if the planner did not use their newest
-        measurement in a cycle before the specified ROS time."""
+        """Return ``the scan`` and sensors whose newest measurement the planner did not use.
+
+        Only cycles before the specified ROS time are considered.
+        """
         with self._cycles_lock:
             return tuple(
                 name
@@ -124,8 +119,10 @@ class TrialInbox:
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
-        """Return the durations of all planner cycles from ``from_ns`` (inclusive) to ``before_ns``
-        (exclusive) in ROS time. A cycle in which the planner aborted is always included."""
+        """Return the durations of the cycles at the ROS times ``from_ns`` <= t < ``before_ns``.
+
+        A cycle in which the planner aborted is always included.
+        """
         with self._cycles_lock:
             counted = [
                 cycle
@@ -143,9 +140,9 @@ class TrialInbox:
 
 
 def _stamps_ns(message: Union[SnapshotMessage, PlannerCycle]) -> Dict[str, int]:
-    """Return the stamps (ns) of the scan and of the readings of sensors, by name."""
+    """Return the stamps (ns) of the scan and of sensors, by name."""
     stamps = zip(message.sensor_names, message.sensor_stamps)
-    return {"the scan": message.scan.to_nsec(), **{name: one.to_nsec() for name, one in stamps}}
+    return {"the scan": message.scan.to_nsec(), **{name: stamp.to_nsec() for name, stamp in stamps}}
 
 
 def _received(message: SnapshotMessage) -> PeriodSnapshot:

@@ -1,2 +1,1 @@
-"""The nodes ``obstacle_spawner`` and ``world_multiplier``, which generate random obstacles on
-request."""
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``, which generate random obstacles."""

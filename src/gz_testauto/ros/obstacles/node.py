@@ -1,10 +1,8 @@
-"""The nodes ``obstacle_spawner`` and ``world_multiplier``, whose services generate random
-obstacles.
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``, whose services generate obstacles.
 
 ``obstacle_spawner`` places obstacles in a running Gazebo, or in any node that offers the services
-``/gazebo/*``. :mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` offers
-``gz_testauto multiply`` as a service. :mod:`~gz_testauto.ros.obstacles.interface` defines
-parameters, topics and services.
+``/gazebo/*``; :mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` offers
+``gz_testauto multiply`` as a service.
 """
 
 import functools
@@ -38,12 +36,11 @@ from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
 _MULTIPLYING = threading.Lock()
-"""Held while worlds are written, so that the node stops only after they are removed."""
+"""Held while worlds are written, so that the node stops after they are removed."""
 
 
 def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a handler that calls another handler and then publishes the obstacle set. If the call
-    fails, the remaining obstacles are requested from the simulator and published."""
+    """Return a handler that publishes the obstacle set after a call, also after an error."""
 
     @functools.wraps(handler)
     def call(node: "ObstacleSpawnerNode", request: Any) -> Any:
@@ -60,8 +57,7 @@ def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 class ObstacleSpawnerNode:
-    """The handlers of the node's services. They execute one call at a time, and publish the current
-    obstacle set on latched topics."""
+    """The handlers of the node's services, which execute one call at a time."""
 
     def __init__(self, spawner: ObstacleSpawner) -> None:
         self._spawner = spawner
@@ -71,7 +67,6 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
-        """Draw an obstacle set, and spawn its obstacles."""
         began_s = time.monotonic()
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
         placed = self._spawner.spawn(draw, request.replace)
@@ -80,7 +75,7 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
-        """Replace the obstacles by the next obstacle set of the same specification and seed."""
+        """Spawn the next obstacle set of the same specification and seed."""
         began_s = time.monotonic()
         placed = self._spawner.respawn()
         assert self._spawner.draw is not None
@@ -93,23 +88,22 @@ class ObstacleSpawnerNode:
 
     @_publishing
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
-        """Delete all random obstacles in the simulator."""
         began_s = time.monotonic()
         deleted = self._spawner.clear()
         return srv.ClearObstaclesResponse(True, _done("deleted", deleted, began_s))
 
     @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
-        """Write a world file with the base world and the obstacles."""
         path = resources.resolve(request.path, user_directory())
         self._spawner.save_world(path)
         return srv.SaveWorldResponse(True, f"wrote {path}", str(path))
 
     def list(self, request: srv.ListObstaclesRequest) -> srv.ListObstaclesResponse:
-        """Return the obstacles at their current poses in the simulator."""
         with self._call:
-            found = self._message(self._spawner.obstacles())
-        return srv.ListObstaclesResponse(found.spec, found.seed, found.draw, found.obstacles)
+            current = self._message(self._spawner.obstacles())
+        return srv.ListObstaclesResponse(
+            current.spec, current.seed, current.draw, current.obstacles
+        )
 
     def _publish_after_failure(self) -> None:
         try:
@@ -133,14 +127,13 @@ class ObstacleSpawnerNode:
 
 
 def _done(verb: str, count: int, began_s: float) -> str:
-    """Log and return the result of a call that started at ``began_s`` of the monotonic clock."""
+    """Log and return the result of a call since ``began_s`` of the monotonic clock."""
     result = f"{verb} {count} obstacles in {time.monotonic() - began_s:.1f} s"
     rospy.loginfo(result)
     return result
 
 
 def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
-    """Return the message for one obstacle."""
     low, high = obstacle.model.bounds(obstacle.size).T
     return ObstacleMessage(
         name=obstacle.name,
@@ -153,9 +146,7 @@ def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
 
 
 def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
-    """Return one RViz marker per obstacle, after a marker that deletes all previous markers. An
-    obstacle of several boxes is displayed with all boxes, and a model of the user as its bounding
-    box."""
+    """Return one RViz marker per obstacle, after a marker that deletes all previous ones."""
     clear = Marker(header=header(stamp), action=Marker.DELETEALL)
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])
 
@@ -180,7 +171,6 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
 
 
 def start() -> int:
-    """Run the services of the node ``obstacle_spawner`` until shutdown."""
     parameters = read_parameters(interface.SpawnerParameters)
     client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
     spawner = ObstacleSpawner(
@@ -193,12 +183,10 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the node ``obstacle_spawner``. This function is the entry point of the script."""
     return run_node("obstacle_spawner", start)
 
 
 def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse:
-    """Write the worlds of a request and return their paths."""
     if not request.out:
         raise SpecError("the field 'out' is empty; set it to the directory for the worlds")
     out = resources.resolve(request.out, user_directory())
@@ -224,8 +212,7 @@ def _end_at_shutdown(done: int, count: int) -> None:
 
 
 def start_multiplier() -> int:
-    """Run the service of the node ``world_multiplier`` until shutdown. A call that is running then
-    is cancelled, and its worlds are removed."""
+    """Run until shutdown, which cancels a running call and removes its worlds."""
     offer(interface.MULTIPLIER.services, {"multiply": write_worlds}.__getitem__)
     rospy.spin()
     with _MULTIPLYING:
@@ -233,5 +220,4 @@ def start_multiplier() -> int:
 
 
 def multiplier_main() -> int:
-    """Run the node ``world_multiplier``. This function is the entry point of the script."""
     return run_node("world_multiplier", start_multiplier)

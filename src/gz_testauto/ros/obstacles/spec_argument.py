@@ -1,7 +1,4 @@
-"""Interpretation of the argument ``spec`` of a service, which is a name, a path, or YAML text.
-
-The node ``obstacle_spawner`` also accepts files of other formats, such as Scenic scenarios.
-"""
+"""Interpretation of the argument ``spec`` of a service, which is a name, a path, or YAML text."""
 
 import os
 from pathlib import Path
@@ -16,13 +13,14 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
-"""Name, in messages and lists, of a specification that was passed as YAML text."""
+"""Name of a specification that was passed as YAML text."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """Return the obstacle specification that an argument denotes. Raises ``SpecError``, which
-    contains the file and line of an invalid specification, or the accepted forms of the
-    argument."""
+    """Return the specification that an argument denotes.
+
+    Raises ``SpecError`` with the file and line of an invalid one, or the accepted forms.
+    """
     text = argument.strip()
     if not text:
         raise SpecError(f"spec is empty; {_choices()}")
@@ -41,8 +39,7 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
     """Return the obstacle specification, or the source of obstacle sets, that an argument denotes.
 
     A source reads files with its suffix (``room.scenic``), and YAML text with its name as a key
-    (``scenic: {file: …, models: …}``). All other arguments are read by :func:`read_spec`. Raises
-    ``SpecError`` for an invalid argument.
+    (``scenic: {file: …, models: …}``). Raises ``SpecError`` for an invalid argument.
     """
     text = argument.strip()
     if isinstance(_yaml(text), dict):
@@ -55,25 +52,24 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
         return read_spec(argument)
     suffix = path.suffix[1:]
     if suffix in SET_SOURCES.names():
-        found: SetSource = SET_SOURCES.get(suffix).of_file(path, text)
-        return found
+        file_source: SetSource = SET_SOURCES.get(suffix).of_file(path, text)
+        return file_source
     source = _source_of(_mapping(read_yaml_text(path), str(path)))
     return read_spec(argument) if source is None else source(load(path, source.spec_type))
 
 
 def label_of(argument: str) -> str:
-    """Return the name of the specification that an argument denotes, for lists of obstacles."""
     return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
 
 
 def _source_of(keys: Mapping[str, object]) -> Any:
-    """Return the source of obstacle sets whose name is a key of the YAML text, or None."""
+    """Return the source whose name is a key of the YAML text."""
     name = next((name for name in SET_SOURCES.names() if name in keys), None)
     return None if name is None else SET_SOURCES.get(name)
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
-    """Return the mapping in YAML text, or an empty mapping if the text is not a mapping."""
+    """Return the mapping in YAML text; {} for other text."""
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 

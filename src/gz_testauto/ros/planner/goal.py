@@ -1,8 +1,6 @@
-"""Execution of one goal in the ``planner`` node: computation of the global plan, and control
-cycles.
+"""Execution of one goal in the ``planner`` node: global plan and control cycles.
 
-A goal is reached, aborted or preempted. At the end of each goal, the robot is stopped. Each cycle
-is published.
+A goal is reached, aborted or preempted. At the end of each goal, the robot is stopped.
 """
 
 import math
@@ -40,15 +38,15 @@ PREEMPTION_POLL_S = 0.1
 
 
 class RoadSubscriber:
-    """A subscriber of the topic ``road``."""
-
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._road = NewestMessage(interface.ROAD, self._changed)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
-        """Return the lanes for the goal with the specified time stamp. Raises ``NavigatorError`` if
-        no lanes are received within ``timeout_s`` of wall time."""
+        """Return the lanes for the goal with this time stamp.
+
+        Raises ``NavigatorError`` if none are received within ``timeout_s`` of wall time.
+        """
 
         def is_for_it() -> bool:
             road = self._road.message
@@ -67,8 +65,7 @@ class GoalNavigator:
     """A navigator that drives one robot to one goal at a time with a local planner."""
 
     def __init__(self, parameters: interface.PlannerParameters) -> None:
-        """Register the topics. Raises ``SpecError`` if the planner is unknown, a parameter is
-        invalid, or the robot's outline is not specified."""
+        """Raise ``SpecError`` if the planner, a parameter or the robot's outline is invalid."""
         self._parameters, self._limits = parameters, parameters.limits
         # Before the first goal, so that a wrong name is reported at the start of the node.
         planner = make_planner(parameters.plugin, **parameters.parameters)
@@ -94,13 +91,11 @@ class GoalNavigator:
         preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
-        """Drive to ``target``. Return True if the robot reaches the target, or False if
-        ``preempted`` returns True.
+        """Drive to ``target``; return False if the goal is preempted.
 
-        ``grid`` is the static map. ``on_pose`` is called with the robot's pose in every cycle.
-        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if the goal
-        is not finite, the global plan, the map, odometry or a transform is missing, or ROS time
-        moves back.
+        ``on_pose`` is called with the robot's pose in every cycle. Raises ``PlannerAborted`` if the
+        planner finds no path, and ``NavigatorError`` if the goal is not finite, the global plan,
+        the map, odometry or a transform is missing, or ROS time moves back.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
@@ -117,12 +112,12 @@ class GoalNavigator:
             task = replace(self._make_task(grid, goal, observed, lanes), seed=seed)
             planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)
-            since_s: Optional[float] = None
+            arrived_s: Optional[float] = None
             while observed is not None:
                 pose, now_s = observed.observation.pose, observed.observation.time_s
                 if pose.distance_to(task.goal.x_m, task.goal.y_m) <= task.goal_tolerance_m:
-                    since_s = now_s if since_s is None else since_s
-                if since_s is not None and now_s - since_s >= parameters.arrival_s - ROUNDING_S:
+                    arrived_s = now_s if arrived_s is None else arrived_s
+                if arrived_s is not None and now_s - arrived_s >= parameters.arrival_s - ROUNDING_S:
                     return True
                 self._cycle(planner, observed)
                 on_pose(_stamped(pose.to_pose(), observed.stamp))
@@ -132,7 +127,6 @@ class GoalNavigator:
             self._command.publish(Twist())
 
     def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
-        """Plan one control period, and publish the velocity command."""
         report = PlannerCycle()
         report.header = ros_messages.header(observed.stamp, self._parameters.base_frame)
         report.scan = observed.scan_stamp
@@ -155,8 +149,7 @@ class GoalNavigator:
         observed: StampedObservation,
         lanes: Tuple[Lane, ...],
     ) -> Task:
-        """Return the planner's task, with a global plan along the lanes, or on the static map if
-        there are no lanes."""
+        """Return the task with a global plan along the lanes or, without lanes, on the map."""
         tolerance_m, period_s = self._parameters.goal_tolerance_m, self._parameters.period
         start = observed.observation.pose
         if lanes:
@@ -192,8 +185,7 @@ class GoalNavigator:
     ) -> Optional[StampedObservation]:
         """Return the next observation, or None if the goal is preempted.
 
-        Raises ``NavigatorError`` after ``timeout_s`` of wall time. Without a timeout, the method
-        continues to wait even if simulated time has stopped.
+        Raises ``NavigatorError`` after ``timeout_s`` of wall time, by default never.
         """
         waited_s = 0.0
         while not preempted():
@@ -216,8 +208,10 @@ class GoalNavigator:
 def sensors_of(
     planner: LocalPlanner, parameters: interface.PlannerParameters
 ) -> Tuple[Sensor, ...]:
-    """Return the sensors in the robot's model that a planner reads. Raises ``SpecError`` without a
-    model, and ``SdfError`` if the model does not have one of them."""
+    """Return the sensors in the robot's model that a planner reads.
+
+    Raises ``SpecError`` without a model, and ``SdfError`` if the model lacks one of them.
+    """
     names, model = planner.sensors, parameters.robot_model
     if not names:
         return ()
@@ -228,8 +222,8 @@ def sensors_of(
         )
     owner = f"the planner {parameters.plugin!r}"
     return tuple(
-        replace(one, delay_s=parameters.sensor_delays_s.get(one.name, 0.0))
-        for one in select_sensors(str(model), read_sensors(model), names, owner)
+        replace(sensor, delay_s=parameters.sensor_delays_s.get(sensor.name, 0.0))
+        for sensor in select_sensors(str(model), read_sensors(model), names, owner)
     )
 
 

@@ -27,8 +27,7 @@ class SeedParameter(NodeParameters):
 
 
 class PlannerParameters(SeedParameter):
-    """The parameters of the ``planner`` node: the planner, the limits of the robot's base, and the
-    handling of goals."""
+    """The parameters of the ``planner`` node: planner, limits of the base, handling of goals."""
 
     plugin: str
     """Name of the local planner, see ``docs/planners.md``."""
@@ -86,8 +85,7 @@ class PlannerParameters(SeedParameter):
 
     @property
     def limits(self) -> RobotLimits:
-        """The outline of the robot and the limits of its base. Raises ``SpecError`` if neither
-        ``footprint_m`` nor ``robot_model`` is set."""
+        """The outline and the limits of the base. Raises ``SpecError`` without an outline."""
         outline = tuple(self.footprint_m)
         if not outline:
             if self.robot_model is None:

@@ -1,7 +1,6 @@
 """The ``planner`` node, a ``move_base`` action server with any local planner.
 
-The node serves the action and receives the map. :mod:`~gz_testauto.ros.planner.goal` drives the
-robot. :mod:`~gz_testauto.ros.planner.interface` declares parameters and topics.
+:mod:`~gz_testauto.ros.planner.goal` drives the robot.
 """
 
 import actionlib
@@ -21,12 +20,13 @@ from gz_testauto.ros.planner.goal import GoalNavigator
 
 
 class RewindableActionServer(actionlib.SimpleActionServer):
-    """An action server that also works after ROS time has moved back, as after
-    ``/gazebo/reset_simulation``. That of actionlib would cancel each goal until the time of the
-    previous goal, and stop to publish its status."""
+    """An action server that also works after ROS time has moved back.
+
+    That of actionlib would then cancel each goal until the time of the previous goal, and no longer
+    publish its status.
+    """
 
     def start(self) -> None:
-        """Start to accept goals."""
         self._now = rospy.Time.now()
         super().start()
         server = self.action_server
@@ -36,7 +36,6 @@ class RewindableActionServer(actionlib.SimpleActionServer):
             server.status_timer = rospy.Timer(period, self._publish_status, reset=True)
 
     def internal_goal_callback(self, goal: actionlib.ServerGoalHandle) -> None:
-        """Accept or cancel a new goal."""
         self._check_time()
         super().internal_goal_callback(goal)
 
@@ -45,7 +44,7 @@ class RewindableActionServer(actionlib.SimpleActionServer):
         self.action_server.publish_status_async(event)
 
     def _check_time(self) -> None:
-        """Forget the times of earlier goals and cancel requests if ROS time has moved back."""
+        # ROS time has moved back: forget the times of earlier goals and cancel requests.
         with self.action_server.lock, self.lock:
             before, self._now = self._now, rospy.Time.now()
             if self._now < before:
@@ -82,7 +81,6 @@ class PlannerNode:
         self._goals.publish(action_goal)
 
     def _execute(self, goal: MoveBaseGoal) -> None:
-        """Drive to one goal, and set the result of the goal. Known errors abort the goal."""
         try:
             reached = self._navigator.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._publish_pose
@@ -106,14 +104,12 @@ class PlannerNode:
 
 
 def start() -> int:
-    """Serve the action of the ``planner`` node until shutdown."""
     PlannerNode(read_parameters(interface.PlannerParameters))
     rospy.spin()
     return 0
 
 
 def main() -> int:
-    """Run the ``planner`` node. This function is the entry point of the script."""
     return run_node("planner", start)
 
 

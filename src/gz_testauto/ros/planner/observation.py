@@ -1,11 +1,9 @@
-"""Creation of a local planner's observations from odometry, transforms and scans.
+"""Creation of a local planner's observations from odometry, transforms, scans and sensors.
 
-An observation contains the first odometry of a control period, the pose in tf at the time stamp of
-the odometry, the newest scan, and the newest readings of the sensors that the planner reads. If a
-scan or a reading is due at this time but has not been received, the node waits for it, since
-messages of different topics arrive in any order.
-
-All waits have a timeout in wall time, since simulated time can stop.
+An observation contains the first odometry of a control period, the pose in tf at its time stamp,
+and the newest scan and readings. If one of these is due at this time but has not been received, the
+node waits for it, since messages of different topics arrive in any order. All waits have a timeout
+in wall time, since simulated time can stop.
 """
 
 import threading
@@ -48,9 +46,11 @@ POLL_S = 0.0005
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """An observation with its ROS time, the time stamp of its scan, which is 0 without a scan, and
-    those of its readings by the name of the sensor. ``observation.time_s`` is the time since the
-    start of the task."""
+    """An observation with its ROS time and the time stamps of its scan and readings.
+
+    ``scan_stamp`` is 0 without a scan. ``observation.time_s`` is the time since the start of the
+    task.
+    """
 
     stamp: rospy.Time
     observation: Observation
@@ -59,8 +59,7 @@ class StampedObservation:
 
 
 class ObservationSubscriber:
-    """A subscriber of a robot's topics ``odom`` and ``scan``, optionally of ``objects``, and of the
-    topics of sensors."""
+    """A subscriber of the topics ``odom``, ``scan``, ``objects`` and of sensors."""
 
     def __init__(
         self,
@@ -70,9 +69,11 @@ class ObservationSubscriber:
         sensors: Sequence[Sensor] = (),
         scan_delay_s: float = 0.0,
     ) -> None:
-        """Subscribe to the topics. With ``tracking``, observations contain tracked objects, which
-        can be up to ``max_object_age_s`` older than the odometry. A scan is available
-        ``scan_delay_s`` after its time."""
+        """Subscribe to the topics.
+
+        With ``tracking``, observations contain tracked objects, at most ``max_object_age_s`` older
+        than the odometry. A scan is available ``scan_delay_s`` after its time.
+        """
         self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
@@ -96,8 +97,7 @@ class ObservationSubscriber:
         subscribe(interface.ODOM, self._on_odom)
 
     def begin(self, since: rospy.Time) -> None:
-        """Start a task. Messages older than ``since`` are ignored. If ``since`` is 0, all messages
-        are accepted."""
+        """Start a task. Messages older than ``since`` are ignored, none if it is 0."""
         self._since_ns = self._next_ns = since.to_nsec()
         self._origin_ns = 0
         self._moved_back = False
@@ -106,11 +106,11 @@ class ObservationSubscriber:
         self._mounts.clear()
 
     def next(self, timeout_s: float) -> Optional[StampedObservation]:
-        """Return the next observation, or None if no odometry arrives within ``timeout_s`` of wall
-        time. The first observation of a task requires a reading of each sensor that is up to date.
+        """Return the next observation, or None after ``timeout_s`` of wall time without odometry.
 
-        Raises ``NavigatorError`` if tf cannot provide the pose of the robot, or if ROS time has
-        moved back since the start of the task.
+        The first observation of a task requires recent readings of all sensors. Raises
+        ``NavigatorError`` if tf has no pose of the robot, or if ROS time has moved back since the
+        start of the task.
         """
         odom = self._await_odom(timeout_s)
         if odom is None:
@@ -127,7 +127,8 @@ class ObservationSubscriber:
         self._next_ns = self._last_ns + self._period_ns
         scan = self._await_scan(stamp)
         messages: Dict[str, Tuple[Sensor, Any]] = {
-            one.sensor.name: (one.sensor, one.message) for one in self._sensors
+            subscriber.sensor.name: (subscriber.sensor, subscriber.message)
+            for subscriber in self._sensors
         }
         return StampedObservation(
             stamp,
@@ -135,7 +136,7 @@ class ObservationSubscriber:
                 time_s=self._since_origin(stamp),
                 pose=self._transform(WORLD_FRAME, odom.child_frame_id, stamp).planar,
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
-                scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
+                scan=None if scan is None else self._convert_scan(scan, odom.child_frame_id),
                 objects=self._await_objects(stamp),
                 sensors={
                     name: self._reading(message, sensor, odom.child_frame_id)
@@ -147,19 +148,18 @@ class ObservationSubscriber:
         )
 
     def missing(self) -> str:
-        """Return what is missing for the first observation of a task: a sensor or odometry."""
+        """Return a message about the sensor or odometry that the first observation lacks."""
         if self._odom is not None and self._odom.header.stamp.to_nsec() >= self._next_ns:
-            for one in self._sensors:
-                if not self._is_up_to_date(one, self._odom.header.stamp.to_nsec()):
+            for subscriber in self._sensors:
+                if not self._is_up_to_date(subscriber, self._odom.header.stamp.to_nsec()):
                     return (
-                        f"no recent message of the sensor {one.sensor.name!r} was received on "
-                        f"{one.topic}"
+                        f"no recent message of the sensor {subscriber.sensor.name!r} was received "
+                        f"on {subscriber.topic}"
                     )
         return f"no odometry newer than the goal was received on {rospy.resolve_name('odom')}"
 
     def in_map(self, pose: PoseStamped) -> Pose:
-        """Return a pose, transformed to the map frame. Raises ``NavigatorError`` if tf cannot
-        provide the transform."""
+        """Return a pose in the map frame, or raise ``NavigatorError`` without the transform."""
         local = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
             return local
@@ -177,9 +177,8 @@ class ObservationSubscriber:
             self._changed.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        """Return the tracked objects at ``stamp``, or none without tracking. Raises
-        ``NavigatorError`` if no message with tracked objects is received. Otherwise the planner
-        would drive as if there were no objects."""
+        """Return the objects at ``stamp``; raise ``NavigatorError`` if no message is received."""
+        # Otherwise the planner would drive as if there were no objects.
         newest, oldest_ns = self._objects, stamp.to_nsec() - self._objects_age_ns
         if newest is None:
             return ()
@@ -215,12 +214,15 @@ class ObservationSubscriber:
             return odom
 
     def _await_sensors(self, stamp: rospy.Time, timeout_s: float) -> bool:
-        """Wait until all readings that are due at ``stamp`` have been received. Return False after
-        ``timeout_s`` of wall time."""
+        """Wait for all readings that are due; return False after ``timeout_s`` of wall time."""
         now_ns = stamp.to_nsec()
 
         def late() -> List[str]:
-            return [one.topic for one in self._sensors if not self._is_up_to_date(one, now_ns)]
+            return [
+                subscriber.topic
+                for subscriber in self._sensors
+                if not self._is_up_to_date(subscriber, now_ns)
+            ]
 
         with self._changed:
             received: bool = self._changed.wait_for(lambda: not late(), timeout_s)
@@ -232,12 +234,11 @@ class ObservationSubscriber:
                 )
         return received
 
-    def _is_up_to_date(self, one: SensorSubscriber, now_ns: int) -> bool:
-        return one.is_up_to_date(now_ns, self._control_period_ns, self._scene_ns)
+    def _is_up_to_date(self, subscriber: SensorSubscriber, now_ns: int) -> bool:
+        return subscriber.is_up_to_date(now_ns, self._control_period_ns, self._scene_ns)
 
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
-        """Wait until all scans that are due at ``stamp`` have been received, and return the newest
-        scan."""
+        """Wait for all scans that are due at ``stamp``, and return the newest scan."""
         now_ns = stamp.to_nsec() - self._scan_delay_ns
         oldest_ns = self._origin_ns if self._scene_ns is None else self._scene_ns
 
@@ -262,7 +263,7 @@ class ObservationSubscriber:
             return None
         return scan
 
-    def _scan_seen(self, message: LaserScan, base_frame: str) -> Scan:
+    def _convert_scan(self, message: LaserScan, base_frame: str) -> Scan:
         stamp_s = self._since_origin(message.header.stamp)
         mount = self._mount(base_frame, message.header.frame_id)
         return ros_messages.scan_of(message, stamp_s, mount)
@@ -283,14 +284,14 @@ class ObservationSubscriber:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
-        """Return the pose of the frame ``child`` in the frame ``parent``. The timeout is in wall
-        time, whereas tf would wait in simulated time."""
+        """Return the pose of the frame ``child`` in the frame ``parent``."""
+        # tf itself would wait in simulated time
         deadline = time.monotonic() + self._transform_timeout_s
         while True:
             try:
-                found = self._buffer.lookup_transform(parent, child, stamp)
+                transform = self._buffer.lookup_transform(parent, child, stamp)
                 self._transform_timeout_s = TRANSFORM_TIMEOUT_S
-                return ros_messages.pose_of_transform(found.transform)
+                return ros_messages.pose_of_transform(transform.transform)
             except tf2_ros.TransformException as error:
                 if time.monotonic() > deadline or rospy.is_shutdown():
                     raise NavigatorError(

@@ -1,7 +1,7 @@
 """Subscription to the sensors that a local planner reads, and conversion of their messages.
 
-A reading of the simulator node is converted to the reading that a planner receives without ROS, bit
-by bit (:meth:`~gz_testauto.base.observation.SensorReading.in_message_precision`).
+The conversion restores the reading that a planner receives without ROS, bit by bit
+(:meth:`~gz_testauto.base.observation.SensorReading.in_message_precision`).
 """
 
 import math
@@ -23,16 +23,14 @@ from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.simulator.interface import sensor_endpoint
 
 EARLY = 1e-6
-"""Tolerance for rounding, as a share of the period of a sensor."""
+"""Tolerance for rounding, as a share of a sensor's period."""
 
 ROUNDING_NS = 1000
 """Largest difference (ns) of a stamp from a whole number of control periods."""
 
 
 class NewestMessage:
-    """A subscriber of a topic that notifies ``changed`` of each message. ``message`` is the newest
-    message, or None.
-    """
+    """A subscriber that notifies ``changed`` of each message and stores the newest."""
 
     def __init__(self, topic: Endpoint, changed: threading.Condition) -> None:
         self.message: Any = None
@@ -40,7 +38,7 @@ class NewestMessage:
         self._subscriber = subscribe(topic, self._on_message)
 
     def forget_after(self, stamp: rospy.Time) -> None:
-        """Remove the message if it is newer than ``stamp``, to which ROS time has moved back."""
+        """Remove a message that is newer than ``stamp``, after ROS time has moved back."""
         if self.message is not None and self.message.header.stamp > stamp:
             self.message = None
 
@@ -51,8 +49,6 @@ class NewestMessage:
 
 
 class SensorSubscriber(NewestMessage):
-    """A subscriber of one sensor."""
-
     def __init__(self, sensor: Sensor, changed: threading.Condition) -> None:
         topic = sensor_endpoint(sensor)
         super().__init__(topic, changed)
@@ -60,8 +56,10 @@ class SensorSubscriber(NewestMessage):
         self.topic: str = rospy.resolve_name(topic.name)
 
     def is_up_to_date(self, now_ns: int, period_ns: int, origin_ns: Optional[int]) -> bool:
-        """Return whether all messages that are due at the ROS time ``now_ns`` have been received.
-        See :func:`is_newer_due` for the other arguments."""
+        """Return whether all messages that are due at ``now_ns`` (ROS time) have been received.
+
+        See :func:`is_newer_due` for the other arguments.
+        """
         if self.message is None:
             return False
         stamp_ns = self.message.header.stamp.to_nsec()
@@ -95,8 +93,10 @@ def is_newer_due(
 
 
 def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> SensorReading:
-    """Return the reading in a message of a sensor. ``mount`` is the pose of the frame of the
-    message in the base frame. Raises ``NavigatorError`` for a cloud without coordinates."""
+    """Return the reading in a message whose frame has the pose ``mount`` in the base frame.
+
+    Raises ``NavigatorError`` for a cloud without coordinates.
+    """
     if sensor.kind == "contact":
         contacts = ros_messages.contacts_of(message, [stamp_s] * len(message.states))
         return SensorReading(sensor, stamp_s, np.empty((0, 0)), contacts)
@@ -120,8 +120,10 @@ def reading_of(message: Any, sensor: Sensor, stamp_s: float, mount: Pose) -> Sen
 
 
 def points_of(message: PointCloud2) -> np.ndarray:
-    """Return the coordinates x, y and z (m) of the points of a message, shape (n, 3). Raises
-    ``NavigatorError`` if the message has no fields with these names."""
+    """Return the coordinates (m) of the points of a message, shape (n, 3).
+
+    Raises ``NavigatorError`` if the message has no fields x, y and z.
+    """
     formats = {PointField.FLOAT32: "f4", PointField.FLOAT64: "f8"}
     fields = {field.name: field for field in message.fields if field.datatype in formats}
     if not {"x", "y", "z"} <= set(fields):

@@ -1,2 +1,1 @@
-"""The ``simulator`` node, which runs a simulator of this package with the interface of
-gazebo_ros."""
+"""The ``simulator`` node, which runs a simulator of this package with gazebo_ros's interface."""

@@ -1,19 +1,18 @@
-"""ROS time for a series of scenes. The time of each scene starts at 0, but ROS time never
-decreases.
+"""ROS time for a series of scenes, each of which starts at time 0.
 
-Nodes with a transform buffer, or with a memory of their last goal, treat a clock that jumps back as
-an error. All values are integer nanoseconds, so that the difference of two time stamps is exact.
+ROS time never decreases: nodes with a transform buffer, or with a memory of their last goal, treat
+a clock that jumps back as an error. All values are integer nanoseconds, so that the difference of
+two time stamps is exact.
 """
 
 from gz_testauto.base.ros_messages import nanoseconds_of
 
 GAP_NS = 1_000_000_000
-"""ROS time (ns) between the end of a scene and the start of the next scene."""
+"""ROS time (ns) between the end of a scene and the start of the next."""
 
 
 class SceneClock:
-    """A converter from the time of the current scene to ROS time. ``origin_ns`` is the ROS time at
-    the start of the current scene."""
+    """A converter to ROS time; ``origin_ns`` is the ROS time at the start of the current scene."""
 
     def __init__(self) -> None:
         self.origin_ns = 0
@@ -24,13 +23,11 @@ class SceneClock:
         self.origin_ns = self._latest_ns + GAP_NS
 
     def restart(self, scene_time_s: float) -> None:
-        """Set ROS time to 0 at the scene time ``scene_time_s``, as gazebo_ros does when a
-        simulation is reset."""
+        """Set ROS time to 0 at a scene time, as gazebo_ros does at a reset."""
         self.origin_ns = -nanoseconds_of(scene_time_s)
         self._latest_ns = 0
 
     def nanoseconds(self, scene_time_s: float) -> int:
-        """Return the ROS time (ns) of a time (s) in the current scene."""
         instant = max(0, self.origin_ns + nanoseconds_of(scene_time_s))
         self._latest_ns = max(self._latest_ns, instant)
         return instant

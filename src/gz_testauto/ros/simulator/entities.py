@@ -1,8 +1,7 @@
 """Relative states of models and links, as the services of gazebo_ros define them.
 
-An entity is a model or a link, which can be a reference frame. A twist relative to an entity is the
-difference of the velocities of both origins, rotated into the axes of the entity. The contribution
-of the entity's rotation is not included.
+An entity is a model or a link. A twist relative to an entity is the difference of the velocities of
+both origins, rotated into the axes of the entity. The entity's rotation contributes nothing.
 """
 
 from typing import Mapping, Optional, Tuple, Union
@@ -19,13 +18,11 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 def find_entity(snapshot: Snapshot, name: str) -> Optional[ModelState]:
-    """Return the state of the model or link with this name, or None if neither exists."""
     return snapshot.models.get(name) or find_link(snapshot.links, name)
 
 
 def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState]:
-    """Return the state of a link, or None. ``name`` is the scoped name of the link, or its last
-    part if this is unique, as in Gazebo."""
+    """Find a link by its scoped name, or by its last part if this is unique, as in Gazebo."""
     if name in links:
         return links[name]
     ends = [scoped for scoped in links if name and scoped.endswith("::" + name)]
@@ -33,8 +30,7 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
 
 
 def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
-    """Return the state of a reference frame in the world. The frame is a model, a link, or the
-    world frame.
+    """Return the state of a model, a link, or the world frame, in the world.
 
     Raises ``RequestRejectedError`` with the message ``failure`` if no such frame exists.
     """
@@ -47,7 +43,7 @@ def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
 
 
 def relative_to(state: ModelState, frame: ModelState) -> ModelState:
-    """Return ``state`` relative to ``frame``. An unknown twist counts as zero."""
+    """An unknown twist counts as zero."""
     return ModelState(
         frame.pose.inverse() * state.pose,
         _rotated_back(frame.pose, state.linear_mps, frame.linear_mps),
@@ -56,8 +52,8 @@ def relative_to(state: ModelState, frame: ModelState) -> ModelState:
 
 
 def in_world(state: ModelState, frame: ModelState) -> ModelState:
-    """Return a state relative to ``frame`` in the world frame. The velocity of the frame is not
-    added, since gazebo_ros only rotates a twist."""
+    """Return a state relative to ``frame`` in the world frame; its twist is only rotated."""
+    # gazebo_ros does not add the velocity of the frame
     rotation = frame.pose.rotation
     return ModelState(
         frame.pose * state.pose,

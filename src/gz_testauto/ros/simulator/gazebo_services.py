@@ -1,8 +1,7 @@
 """The services of gazebo_ros for any simulator of this package.
 
 The handlers have the semantics and the messages of gazebo_ros, since programs of users can depend
-on both. The services to spawn and delete several models in one request belong to this package. All
-handlers must be called on the thread of the simulation loop.
+on both. All handlers must be called on the thread of the simulation loop.
 """
 
 import collections
@@ -31,7 +30,7 @@ from gz_testauto.srv import (
 
 
 class GazeboServices:
-    """The handlers of the services ``/gazebo/*`` of gazebo_ros for models and the simulation."""
+    """The handlers of the services ``/gazebo/*`` for models and the simulation."""
 
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop = loop
@@ -40,16 +39,15 @@ class GazeboServices:
         self._state_requests: Counter[str] = collections.Counter()
 
     def start_scene(self, poses: Dict[str, Pose]) -> None:
-        """Store the initial poses of all models of a new scene, for resets."""
+        """Store the initial poses of all models, for resets."""
         self._initial = dict(poses)
 
     def spawn_urdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn a model that is specified in URDF."""
         spawn_xml.require_urdf(request.model_xml)
         return self.spawn_sdf_model(request)
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn a model that is specified in SDF. As in gazebo_ros, URDF is also accepted."""
+        """Accept also URDF, as gazebo_ros does."""
         snapshot = self._loop.snapshot()
         frame = entities.reference(
             snapshot,
@@ -70,7 +68,6 @@ class GazeboServices:
         return srv.SpawnModelResponse(True, "SpawnModel: Successfully spawned entity")
 
     def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
-        """Delete the model with the requested name."""
         if request.model_name not in self._loop.snapshot().models:
             raise RequestRejectedError("DeleteModel: model does not exist")
         self._loop.simulation.delete([request.model_name])
@@ -78,8 +75,7 @@ class GazeboServices:
         return srv.DeleteModelResponse(True, "DeleteModel: successfully deleted model")
 
     def spawn_models(self, request: SpawnModelsRequest) -> SpawnModelsResponse:
-        """Spawn several models in one change of the world. If one of them cannot be spawned, none
-        of them is."""
+        """Spawn all models in one change of the world, or none."""
         columns = (request.names, request.sdf, request.poses)
         if len(set(map(len, columns))) > 1:
             raise RequestRejectedError(
@@ -95,14 +91,12 @@ class GazeboServices:
         return SpawnModelsResponse(True, f"{len(models)} models spawned")
 
     def delete_models(self, request: DeleteModelsRequest) -> DeleteModelsResponse:
-        """Delete several models in one change of the world."""
         self._loop.simulation.delete(request.names)
         for name in request.names:
             self._initial.pop(name, None)
         return DeleteModelsResponse(True, f"{len(request.names)} models deleted")
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
-        """Return pose and twist of a model in the world or relative to an entity."""
         snapshot = self._loop.snapshot()
         if request.model_name not in snapshot.models:
             raise RequestRejectedError("GetModelState: model does not exist")
@@ -124,7 +118,6 @@ class GazeboServices:
         return response
 
     def get_link_state(self, request: srv.GetLinkStateRequest) -> srv.GetLinkStateResponse:
-        """Return pose and twist of a link in the world or relative to an entity."""
         snapshot = self._loop.snapshot()
         response = srv.GetLinkStateResponse()
         link = entities.find_link(snapshot.links, request.link_name)
@@ -147,18 +140,19 @@ class GazeboServices:
         return response
 
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
-        """Set the state of a model. The twist of the request is in the axes of the reference
-        frame."""
-        wanted = request.model_state
+        """Set a state, whose twist is in the axes of the reference frame."""
+        requested = request.model_state
         snapshot = self._loop.snapshot()
-        if wanted.model_name not in snapshot.models:
+        if requested.model_name not in snapshot.models:
             raise RequestRejectedError("SetModelState: model does not exist")
         frame = entities.reference(
             snapshot,
-            wanted.reference_frame,
+            requested.reference_frame,
             "SetModelState: specified reference frame entity does not exist",
         )
-        state = entities.in_world(ros_messages.requested_state(wanted.pose, wanted.twist), frame)
+        state = entities.in_world(
+            ros_messages.requested_state(requested.pose, requested.twist), frame
+        )
         moving = any((*(state.linear_mps or ()), *(state.angular_radps or ())))
         if moving and not self._loop.simulator.sets_twist:
             raise RequestRejectedError(
@@ -166,11 +160,10 @@ class GazeboServices:
                 "was changed"
             )
         placed = state if moving else ModelState(state.pose)
-        self._loop.set_states({wanted.model_name: placed})
+        self._loop.set_states({requested.model_name: placed})
         return srv.SetModelStateResponse(True, "SetModelState: set model state done")
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
-        """Return the simulated time, as on ``/clock``, and the names of all models."""
         snapshot = self._loop.snapshot()
         return srv.GetWorldPropertiesResponse(
             sim_time=self._clock.nanoseconds(snapshot.time_s) / ros_messages.NANOSECONDS,
@@ -183,8 +176,7 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Return the unscoped names of a model's links, collision shapes, joints and nested models,
-        and whether the model is static."""
+        """Return unscoped names of the links, collision shapes, joints and nested models."""
         model = self._saved_model(request.model_name)
         if model is None:
             raise RequestRejectedError("GetModelProperties: model does not exist")
@@ -199,8 +191,10 @@ class GazeboServices:
         )
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model to its initial pose, at rest. Simulated time continues. If the
-        simulation has failed, load its scene again."""
+        """Reset models to their initial poses, at rest; simulated time continues.
+
+        If the simulation has failed, its scene is loaded again.
+        """
         if self._loop.has_failed and self._loop.load_again is not None:
             self._loop.load_again()
             return EmptyResponse()
@@ -213,18 +207,16 @@ class GazeboServices:
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
-        """Reset every model to its initial pose, at rest, and reset ROS time to 0."""
+        """Reset the world, and ROS time to 0."""
         self.reset_world(request)
         self._clock.restart(self._loop.snapshot().time_s)
         return EmptyResponse()
 
     def pause_physics(self, request: EmptyRequest) -> EmptyResponse:
-        """Pause simulated time."""
         self._loop.paused = True
         return EmptyResponse()
 
     def unpause_physics(self, request: EmptyRequest) -> EmptyResponse:
-        """Resume simulated time."""
         self._loop.paused = False
         return EmptyResponse()
 

@@ -233,13 +233,12 @@ SENSOR_TYPES = {
 
 
 def sensor_topic(sensor: Sensor) -> str:
-    """Return the topic on which a sensor is published: that of its plug-in, or ``LINK/SENSOR`` if
-    the node uses this topic for other messages."""
-    taken = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
-    return sensor.scoped_topic if sensor.topic.lstrip("/") in taken else sensor.topic
+    """Return the topic of the sensor's plug-in, or ``LINK/SENSOR`` if the node uses that topic."""
+    used = {topic.name.lstrip("/") for topic in (*NODE.published, *NODE.subscribed)}
+    return sensor.scoped_topic if sensor.topic.lstrip("/") in used else sensor.topic
 
 
 def sensor_endpoint(sensor: Sensor) -> Endpoint:
-    """Return the topic of a sensor, latched, since a node can subscribe while time is held."""
+    """Return the topic of a sensor, which is latched: a node can subscribe while time is held."""
     kind = SENSOR_TYPES[sensor.kind]
     return Endpoint(sensor_topic(sensor), kind, "readings of a sensor", latched=True)

@@ -1,7 +1,6 @@
 """The loop that runs a simulation in one thread, and executes calls between steps.
 
-In each iteration, the loop waits for a command or for the next control period, and steps the
-simulation. Only this thread uses the simulation. Service handlers pass their calls to
+Only this thread uses the simulation. Service handlers pass their calls to
 :meth:`SimulationLoop.perform`. The module does not use ROS, and passes results to callbacks.
 """
 
@@ -23,17 +22,16 @@ NO_ACTORS = TrialActors()
 REMEDY = "call /gazebo/reset_world to load the same world again, or ~load_scene"
 """Remedy in the messages of a failed simulation."""
 IDLE_POLL_S = 0.2
-"""Longest time (s) after which an idle loop checks whether it must stop."""
+"""Longest time (s) between two checks of an idle loop whether it must stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
     """One finished control period, with the snapshot at its end.
 
-    ``command`` is the velocity command during the period, or None before the first command.
-    ``late`` is True if the period started without a new command of the controller, and ``held`` is
-    True if time was held for this command. ``numbers`` are those that hooks have recorded since
-    the start of the scene. ``placed`` has the poses at which models were placed before the period.
+    ``late`` is True if the period started without a new command of the controller, ``held`` if time
+    was held for it. ``numbers`` are those that hooks have recorded since the start of the scene.
+    ``placed`` are the poses at which models were placed before the period.
     """
 
     scene: int
@@ -46,8 +44,6 @@ class Period:
 
 
 class SimulationLoop:
-    """A loop that runs the current scene of a simulator in one thread."""
-
     def __init__(
         self,
         simulator: Simulator,
@@ -67,7 +63,7 @@ class SimulationLoop:
         self._simulation: Optional[Simulation] = None
         self._failure: Optional[SimulatorError] = None
         self.load_again: Optional[Callable[[], object]] = None
-        """Function that loads the current scene again. The caller of :meth:`load` sets it."""
+        """Loads the current scene again. The caller of :meth:`load` sets it."""
         self._command: Optional[Twist2D] = None
         self._command_epoch = 0
         self._seen_early: Optional[Snapshot] = None
@@ -81,8 +77,7 @@ class SimulationLoop:
     # Methods that any thread can call.
 
     def perform(self, call: Callable[[], Result]) -> Result:
-        """Run ``call`` on the thread of the loop between two steps. Return its result, or raise its
-        exception."""
+        """Run ``call`` on the loop's thread between two steps; return its result or error."""
         future = self._enqueue(call)
         while not future.done():
             if self._ended:
@@ -91,22 +86,22 @@ class SimulationLoop:
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Set the velocity command, which applies from the next step, and return immediately. The
-        command is ignored if no scene is loaded, while a scene is loading, and if the scene has no
-        robot."""
+        """Set the velocity command from the next step on, and return immediately.
+
+        The command is ignored without a scene or a robot, and while a scene is loading.
+        """
         epoch = self._command_epoch
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        """Stop the loop. :meth:`run` returns after the current iteration."""
+        """Stop the loop after the current iteration."""
         self._ended = True
 
     # Methods that must run on the loop's thread: in a call, or in run().
 
     @property
     def simulation(self) -> Simulation:
-        """The simulation of the current scene. Raises ``SimulatorError`` if no scene is loaded, or
-        if the simulation has failed."""
+        """The current simulation. Raises ``SimulatorError`` if none is loaded, or it has failed."""
         if self._failure is not None:
             raise SimulatorError(f"the simulation has ended: {self._failure}; {REMEDY}")
         if self._simulation is None:
@@ -115,25 +110,27 @@ class SimulationLoop:
 
     @property
     def has_failed(self) -> bool:
-        """True if the simulation of the current scene has failed."""
         return self._failure is not None
 
     def snapshot(self) -> Snapshot:
-        """Return the current snapshot. Its contacts and IMU samples are also part of the snapshot
-        at the end of the control period."""
+        """Return the current snapshot.
+
+        The snapshot at the end of the period repeats its contacts and IMU samples.
+        """
         snapshot = self.simulation.snapshot()
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set the states of models, as :meth:`Simulation.set_states`."""
         self.simulation.set_states(states)
         self._placed.update({name: state.pose for name, state in states.items()})
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Load a scene with actors, paused at time 0 of the scene, and publish its first
-        snapshot. If the simulator rejects the scene before it ends the present one, the present
-        scene continues."""
+        """Load a scene with actors, paused at its time 0, and publish its first snapshot.
+
+        If the simulator rejects the scene before it ends the present one, the present scene
+        continues.
+        """
         try:
             simulation = actors.simulation(self.simulator.load(actors.scene(scene)))
             snapshot = simulation.snapshot()
@@ -158,12 +155,10 @@ class SimulationLoop:
         return snapshot
 
     def set_scheduler(self, scheduler: StepScheduler) -> None:
-        """Replace the scheduler."""
         self._scheduler = scheduler
         self._scheduler.start_scene(time.monotonic())
 
     def run(self) -> None:
-        """Run the loop until :meth:`end` is called."""
         try:
             while not self._ended:
                 try:
@@ -174,7 +169,7 @@ class SimulationLoop:
             self._ended = True
 
     def _check_present(self) -> None:
-        """Report the failure of the present simulation if a call has ended it."""
+        # A call can have ended the simulation.
         if self._simulation is not None:
             try:
                 self.snapshot()
@@ -186,8 +181,7 @@ class SimulationLoop:
         self._on_failure(error)
 
     def _iterate(self) -> None:
-        """Execute a pending call. If there is none, step the simulation if a control period is
-        due."""
+        """Execute a pending call, or step the simulation if a control period is due."""
         idle = self._simulation is None or self.paused
         now = time.monotonic()
         due = now + IDLE_POLL_S if idle else self._scheduler.wait_until()
@@ -239,8 +233,7 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot to which the IMU samples and contacts of an earlier snapshot in the same
-    control period are added."""
+    """Add the IMU samples and contacts of an earlier snapshot in the same control period."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(

@@ -1,8 +1,4 @@
-"""RViz markers of the simulator node: collision shapes, areas of metrics, and actors.
-
-The markers of shapes show the exact collision geometry. Meshes and prisms become lists of
-triangles. Planes and terrain, which are the ground, have no marker.
-"""
+"""RViz markers of the simulator node: collision shapes, areas of metrics, and actors."""
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
@@ -38,8 +34,7 @@ AREA_COLOR = ColorRGBA(0.1, 0.7, 0.2, 1.0)
 
 
 def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]:
-    """Return the markers of a collision shape at ``pose``: three for a capsule, none for a plane or
-    terrain, otherwise one."""
+    """Return three markers for a capsule, none for a plane or terrain, otherwise one."""
     if isinstance(shape, Capsule):
         width = 2 * shape.radius
         rod = _marker(Marker.CYLINDER, pose, (width, width, shape.length), color)
@@ -62,7 +57,6 @@ def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]
 
 
 def _shape_markers(shapes: Iterable[CollisionShape], pose: Pose, color: ColorRGBA) -> List[Marker]:
-    """Return the markers of the shapes of a model at ``pose``."""
     return [
         marker
         for shape in shapes
@@ -71,21 +65,20 @@ def _shape_markers(shapes: Iterable[CollisionShape], pose: Pose, color: ColorRGB
 
 
 def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
-    """Return the markers of lines, and of the outlines of areas, on the ground (m, world frame)."""
-    found = []
+    """Return markers of lines and of areas' outlines (m, world frame) on the ground."""
+    markers = []
     for part in shapely.get_parts(lines).tolist():
         rings = [part.exterior, *part.interiors] if part.geom_type == "Polygon" else [part]
         for ring in rings:
             marker = _marker(Marker.LINE_STRIP, Pose(), (LINE_WIDTH_M, 0.0, 0.0), color)
             marker.points = [Point(x_m, y_m, LINE_HEIGHT_M) for x_m, y_m in ring.coords]
-            found.append(marker)
-    return found
+            markers.append(marker)
+    return markers
 
 
 def publish(
     topic: rospy.Publisher, markers: List[Marker], stamp: Time, frame: str = WORLD_FRAME
 ) -> None:
-    """Publish markers in one message, with a common frame and time stamp."""
     for marker in markers:
         marker.header = header(stamp, frame)
     topic.publish(MarkerArray(markers))
@@ -104,10 +97,8 @@ def _marker(kind: int, pose: Pose, size: Tuple[float, ...], color: ColorRGBA) ->
 class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
     """The publisher of the topic ``~colliders``.
 
-    Each model has a namespace that contains its collision shapes at their current poses. Gates,
-    track and regions of the campaign's metrics are shown as lines. Static models are published
-    once, and again for each new subscriber. Movable models are published in every control period if
-    there are subscribers. ``simulation`` returns the current simulation.
+    Each model has a namespace. Static models are published once, and again for each new subscriber,
+    movable models in every control period. ``simulation`` returns the current simulation.
     """
 
     def __init__(
@@ -122,43 +113,40 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._shown: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, scene: Scene) -> None:
-        """Start a new scene, and use its models."""
         self._scene, self._models, self._shown = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
-        """Request that static models are published again. rospy calls this method for each new
-        subscriber."""
+        """Publish static models again; rospy calls this method for each new subscriber."""
         self._shown = None
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish all models at their current poses if there are subscribers."""
         if not self._topic.get_num_connections() or self._scene is None:
             return
-        there = tuple(states)
-        new = there != self._shown
-        self._shown = there
+        existing = tuple(states)
+        new = existing != self._shown
+        self._shown = existing
         try:
-            models = self._read(there)
+            models = self._read(existing)
         except SdfError as error:
             rospy.logwarn(f"~colliders: {error}")
             self._scene = None  # do not repeat the warning in the next period
             return
-        found: List[Marker] = []
+        markers: List[Marker] = []
         for name, state in states.items():
             model = models.get(name)
             if model is None or (model.static and not new):
                 continue
             color = STATIC_COLOR if model.static else MOVABLE_COLOR
             shapes = [shape for shape in model.collisions if not shape.is_ground]
-            _add(found, name, _shape_markers(shapes, state.pose, color))
+            _add(markers, name, _shape_markers(shapes, state.pose, color))
         if new:
             for name, lines in self._areas.items():
-                _add(found, name, line_markers(lines, AREA_COLOR))
-            found.insert(0, Marker(action=Marker.DELETEALL))
-        publish(self._topic, found, stamp)
+                _add(markers, name, line_markers(lines, AREA_COLOR))
+            markers.insert(0, Marker(action=Marker.DELETEALL))
+        publish(self._topic, markers, stamp)
 
     def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
-        """Return the models by name. Unknown models in ``names`` are read from their SDF first."""
+        """Return the models by name, after reading unknown ones from their SDF."""
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -170,30 +158,28 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         return self._models
 
 
-def _add(found: List[Marker], name: str, markers: Iterable[Marker]) -> None:
-    for number, marker in enumerate(markers):
+def _add(markers: List[Marker], name: str, new_markers: Iterable[Marker]) -> None:
+    for number, marker in enumerate(new_markers):
         marker.ns, marker.id = name, number
-        found.append(marker)
+        markers.append(marker)
 
 
 def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
-    """Return gates, track and regions of the campaign's metrics by name (m, world frame)."""
-    wanted = campaign.metrics
+    """Return gates, track and regions by name (m, world frame)."""
+    metrics = campaign.metrics
     areas: Dict[str, BaseGeometry] = {
-        f"gate {number}": shapely.LineString(gate) for number, gate in enumerate(wanted.gates_m, 1)
+        f"gate {number}": shapely.LineString(gate) for number, gate in enumerate(metrics.gates_m, 1)
     }
-    if wanted.track is not None:
-        areas["track"] = union_of(wanted.track)
-    areas.update((f"region {name}", union_of(region)) for name, region in wanted.regions.items())
+    if metrics.track is not None:
+        areas["track"] = union_of(metrics.track)
+    areas.update((f"region {name}", union_of(region)) for name, region in metrics.regions.items())
     return areas
 
 
 class ActorMarkers:
-    """The publisher of the topic ``~actors``.
+    """The publisher of the topic ``~actors``: collision shapes, names and activities.
 
-    The markers of an actor are its collision shapes and a label with its name and current activity.
-    The activity of a behavior tree is the name of the node that was ticked last. The markers are
-    published in every control period if there are subscribers.
+    The activity of a behavior tree is the name of the node that was ticked last.
     """
 
     def __init__(self) -> None:
@@ -203,7 +189,6 @@ class ActorMarkers:
         self._shown: Optional[Tuple[str, ...]] = None
 
     def start_scene(self, actors: TrialActors) -> None:
-        """Start a new scene, and use its actors."""
         self._actors, self._shown = actors, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions
@@ -211,21 +196,20 @@ class ActorMarkers:
         }
 
     def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish the actors at their current poses if there are subscribers."""
         if not self._topic.get_num_connections():
             return
-        found: List[Marker] = []
+        all_markers: List[Marker] = []
         activities = self._actors.activities
-        there = tuple(name for name in activities if name in states)
-        if there != self._shown:  # a new scene, or an actor was deleted
-            found.append(Marker(action=Marker.DELETEALL))
-            self._shown = there
-        for name in there:
+        existing = tuple(name for name in activities if name in states)
+        if existing != self._shown:  # a new scene, or an actor was deleted
+            all_markers.append(Marker(action=Marker.DELETEALL))
+            self._shown = existing
+        for name in existing:
             pose = states[name].pose
             markers = _shape_markers(self._shapes[name], pose, ACTOR_COLOR)
             last = markers[-1] if markers else Marker(pose=pose_message(pose))
-            _add(found, name, [*markers, _label(name, activities[name], last)])
-        publish(self._topic, found, stamp)
+            _add(all_markers, name, [*markers, _label(name, activities[name], last)])
+        publish(self._topic, all_markers, stamp)
 
 
 def _label(name: str, activity: str, last: Marker) -> Marker:

@@ -1,10 +1,8 @@
 """The ``simulator`` node, which runs a simulator of this package with the interface of gazebo_ros.
 
-The node connects the simulation (:mod:`~gz_testauto.ros.simulator.loop`) with ROS.
-:mod:`~gz_testauto.ros.simulator.gazebo_services` and
-:mod:`~gz_testauto.ros.simulator.property_services` handle requests, and
-:mod:`~gz_testauto.ros.simulator.publishers` publishes the state.
-:mod:`~gz_testauto.ros.simulator.interface` declares parameters, topics and services.
+:mod:`~gz_testauto.ros.simulator.interface` declares parameters, topics and services. Requests are
+handled by the modules of services, and :mod:`~gz_testauto.ros.simulator.publishers` publishes the
+state.
 """
 
 import inspect
@@ -81,8 +79,6 @@ class _SceneInputs(NamedTuple):
 
 
 class SimulatorNode:
-    """The connection of one simulator with the ROS graph."""
-
     def __init__(
         self,
         simulator: Simulator,
@@ -121,8 +117,6 @@ class SimulatorNode:
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
-        """Load the first scene, unless it is None, register all services, and run until
-        shutdown."""
         if first is not None:
             self._load_first(first)
         rospy.on_shutdown(self._loop.end)
@@ -132,15 +126,16 @@ class SimulatorNode:
         self._loop.run()
 
     def _handler(self, name: str) -> Handler:
-        """Return the handler of the service ``name``, which runs on the thread of the simulation
-        loop."""
+        # Handlers run on the thread of the simulation loop.
         owners = (self._services, self._physics, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
         return lambda request: self._loop.perform(lambda: method(request))
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        """Load the world and the robot of a request, with the actors and the other settings of the
-        campaign. An invalid request does not end the present scene."""
+        """Load a world with a robot and the campaign's actors.
+
+        An invalid request does not end the present scene.
+        """
         robot = self._robot(request)
         sensors = chosen_sensors(robot, request.robot_sensors or self._robot_sensors)
         start = Pose2D(request.start.x, request.start.y, request.start.theta)
@@ -173,8 +168,7 @@ class SimulatorNode:
         self._loop.load_again = lambda: self._load_first(scene)
 
     def _robot(self, request: LoadSceneRequest) -> Optional[RobotModel]:
-        """Return the robot of a request, with the wheels and the delays of sensors of the campaign
-        if it is the robot of the campaign."""
+        """Return the requested robot; that of the campaign with its wheels and sensor delays."""
         if not request.robot_model:
             return None
         model = existing_file(request.robot_model, "robot_model")
@@ -222,7 +216,6 @@ class SimulatorNode:
         self._objects.publish(snapshot, stamp, self._publisher.odometry)
 
     def _estimator(self, scene: Scene) -> Optional[PoseEstimator]:
-        """Return the simulated localization of the robot in a scene, or None if it is exact."""
         if scene.robot is None:
             return None
         terms = () if self._campaign is None else self._campaign.randomize
@@ -253,8 +246,10 @@ class SimulatorNode:
 def _localization(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Optional[LocalizationSpec]:
-    """Return the localization that the parameters specify, or that of the campaign. Raises
-    ``SpecError`` for invalid keys."""
+    """Return the specified localization, by default the campaign's.
+
+    Raises ``SpecError`` for invalid keys.
+    """
     if parameters.localization is None:
         return None if campaign is None else campaign.localization
     text = yaml.safe_dump(parameters.localization)
@@ -263,7 +258,6 @@ def _localization(
 
 
 def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
-    """Return the first scene, as the parameters specify it, or None if they specify no world."""
     if parameters.world is None:
         return None
     model, robot = parameters.robot_model, None
@@ -275,23 +269,21 @@ def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
 
 
 def chosen_sensors(robot: Optional[RobotModel], names: str) -> Tuple[Sensor, ...]:
-    """Return the sensors of the robot that the parameter ``robot_sensors`` names. Raises
-    ``SdfError`` if the robot does not have one of them."""
+    """Raise ``SdfError`` if the robot does not have one of the sensors."""
     if robot is None or not names.strip():
         return ()
     if names.strip() == ALL_SENSORS:
         return robot.sensors
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    return select_sensors(str(robot.path), robot.sensors, wanted, "the parameter robot_sensors")
+    selected = [name.strip() for name in names.split(",") if name.strip()]
+    return select_sensors(str(robot.path), robot.sensors, selected, "the parameter robot_sensors")
 
 
 def choose_simulator(
     parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
 ) -> Tuple[str, Dict[str, Any]]:
-    """Return the name of the simulator and its options, from the parameters or the campaign.
+    """Return the name of the simulator, and its options with limits and ``worlds`` of the campaign.
 
-    Limits and ``worlds`` settings of the campaign are added to the options. Raises ``SpecError``
-    for an unknown option.
+    Raises ``SpecError`` for an unknown option.
     """
     if campaign is None:
         name = chosen_simulator(parameters.simulator or AUTOMATIC)
@@ -307,8 +299,7 @@ def choose_simulator(
 
 
 def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
-    """Return the options with which a simulator opens a window. If the simulator cannot open a
-    window, log a warning and return no options."""
+    """Return options that open a window; none, with a warning, if this is not possible."""
     if not wanted:
         return {}
     try:
@@ -338,7 +329,6 @@ def _require_window(simulator: str) -> None:
 
 
 def serve(parameters: interface.SimulatorParameters) -> None:
-    """Open the simulator that the parameters select, and run it until shutdown."""
     campaign = None
     if parameters.campaign is not None:
         campaign = load_builtin_campaign(parameters.campaign, parameters.simulator)
@@ -351,8 +341,10 @@ def serve(parameters: interface.SimulatorParameters) -> None:
 
 
 def start() -> int:
-    """Run the node, and return the exit status. In a campaign, the campaign node reports an error
-    of this node, and this node waits until shutdown."""
+    """Return the exit status.
+
+    In a campaign, the campaign node reports an error of this node, which waits until shutdown.
+    """
     rospy.set_param("~error", "")
     try:
         serve(read_parameters(interface.SimulatorParameters))
@@ -366,7 +358,6 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the ``simulator`` node. This function is the entry point of the script."""
     return run_node("simulator", start)
 
 

@@ -1,4 +1,4 @@
-"""The odometry that the simulator node publishes: the true pose, or that of simulated localization.
+"""The odometry that the simulator node publishes: the true pose, or a simulated localization's.
 
 This module does not use ROS.
 """
@@ -16,10 +16,10 @@ from gz_testauto.base.pose import Pose
 class Odometry:
     """The odometry of one robot in one scene.
 
-    ``origin`` selects the origin of the odometry frame. It is ``"world"``, as by default in the
-    differential drive of gazebo_ros, or ``"start"`` for the robot's pose at the start of the scene,
-    as on a real robot. Without ``estimator``, the odometry has no drift. :meth:`advance` must be
-    called for each snapshot before the other methods.
+    ``origin`` is ``"world"``, as by default in the differential drive of gazebo_ros, or ``"start"``
+    for the robot's pose at the start of the scene, as on a real robot. Without ``estimator``, the
+    odometry has no drift. :meth:`advance` must be called for each snapshot before the other
+    methods.
     """
 
     def __init__(
@@ -32,14 +32,13 @@ class Odometry:
         self._twist = (0.0, 0.0, 0.0)
 
     def place(self, pose: Pose) -> None:
-        """Set the true pose to which the robot was moved. An estimator does not measure this."""
+        """Set the pose to which the robot was moved; estimators do not measure this motion."""
         if self._previous is not None:
             self._previous = (self._previous[0], ModelState(pose))
         if self._estimator is not None:
             self._estimator.place(pose.planar)
 
     def advance(self, time_s: float, state: ModelState) -> None:
-        """Add the state of the robot at the simulated time ``time_s``."""
         self._twist = self._true_twist(time_s, state)
         self._state, self._previous = state, (time_s, state)
         if self._estimator is not None:
@@ -48,15 +47,14 @@ class Odometry:
 
     @property
     def true_pose(self) -> Pose:
-        """Return the true pose of the robot in the map frame."""
+        """Return the true pose in the map frame."""
         return self._state.pose
 
     @property
     def true_twist(self) -> Tuple[float, float, float]:
         """Return the true v_x, v_y (m/s) and yaw rate (rad/s) in the base frame.
 
-        The values are those that the simulator reports. If it reports none, they are the means
-        since the previous snapshot, or 0 for the first.
+        If the simulator reports none, they are means since the previous snapshot, or 0.
         """
         return self._twist
 
@@ -80,7 +78,7 @@ class Odometry:
 
     @property
     def covariance(self) -> List[float]:
-        """Return the covariance of :attr:`pose` as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """Return the covariance of the pose as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         yaw_rad = 0.0 if self._is_world else -self._origin.yaw_rad
@@ -90,7 +88,7 @@ class Odometry:
 
     @property
     def twist_covariance(self) -> List[float]:
-        """Return the covariance of :attr:`twist` as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
+        """Return the covariance of the twist as in ``nav_msgs/Odometry``: 6 x 6, by rows."""
         if self._estimator is None:
             return [0.0] * 36
         return as_message_covariance(self._estimator.twist_covariance)
@@ -105,7 +103,7 @@ class Odometry:
         return compose(moved, self._origin.planar).to_pose(self._origin.position[2])
 
     def as_estimated(self, objects: Sequence[TrackedObject]) -> Tuple[TrackedObject, ...]:
-        """Return tracked objects at their positions relative to the estimated pose."""
+        """Place tracked objects relative to the estimated pose."""
         if self._estimator is None:
             return tuple(objects)
         return as_estimated(objects, self._state.pose.planar, self._estimator.pose)
@@ -132,7 +130,7 @@ class Odometry:
 
 
 def as_message_covariance(covariance: np.ndarray) -> List[float]:
-    """Return a covariance of x, y and yaw, shape (3, 3), as the 36 numbers of a ROS message."""
+    """Return a covariance (3, 3) of x, y, yaw as the 36 numbers of a ROS message."""
     full = np.zeros((6, 6))
     axes = np.ix_((0, 1, 5), (0, 1, 5))
     full[axes] = covariance

@@ -1,8 +1,7 @@
 """The services ``get_physics_properties`` and ``set_physics_properties`` of gazebo_ros.
 
-The initial properties are those of ``<physics>`` and ``<gravity>`` in the world file, or the
-defaults of SDF. ``max_update_rate`` limits the real-time factor. A request for a change that the
-simulator does not support is rejected.
+The initial properties are those of the world file, or the defaults of SDF. ``max_update_rate``
+limits the real-time factor.
 """
 
 import math
@@ -33,15 +32,12 @@ MOST_FACTOR = 1e6
 
 
 class PhysicsServices:
-    """The handlers of the two services for physics properties. ``factor`` is the initial real-time
-    factor. It is infinite for no limit."""
+    """The handlers of the two services; ``factor`` is the initial real-time factor, or infinite."""
 
     def __init__(self, loop: SimulationLoop, period_s: float, factor: float = math.inf) -> None:
         self._loop, self._period_s, self._factor = loop, period_s, factor
 
     def get_physics_properties(self, request: object) -> GetPhysicsPropertiesResponse:
-        """Return the physics properties of the current world, with all changes since it was
-        loaded."""
         loop = self._loop
         response = read_physics(loop.scene.world if loop.scene else None)
         settings = _settings(loop)
@@ -60,8 +56,7 @@ class PhysicsServices:
     def set_physics_properties(
         self, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
-        """Change the physics properties. If one change is not supported, reject the whole
-        request."""
+        """Change all properties, or reject the request if one change is not supported."""
         loop = self._loop
         changed = _changed(request, self.get_physics_properties(request))
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
@@ -94,7 +89,7 @@ class PhysicsServices:
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
 
     def _check_step(self, step_s: float) -> None:
-        """Raise ``RequestRejectedError`` for a step that does not divide the control period."""
+        # The step must divide the control period.
         steps = self._period_s / step_s if step_s > 0.0 else 0.0
         if not (1 <= steps <= MOST_STEPS and math.isclose(steps, round(steps), rel_tol=1e-9)):
             raise RequestRejectedError(
@@ -117,13 +112,12 @@ class _ChangeablePhysics(Protocol):
 
 
 def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
-    """Return the physics settings of a simulation, or None if the simulation cannot change them."""
     simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
 def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
-    """Return the names of the properties that a request changes, except the update rate."""
+    """Return the names of the changed properties, without the update rate."""
     differing = {
         "time_step": _differ(request.time_step, now.time_step),
         "gravity": any(
@@ -138,17 +132,18 @@ def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResp
 
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
-    """Return the step size, gravity and ODE settings in a world file. The defaults of SDF replace
-    missing values, and all values if ``world`` is None."""
+    """Return step size, gravity and ODE settings; SDF's defaults replace missing values."""
     root = read_xml(world, recover=True) if world else None
-    found = None if root is None else root.find("world")
-    if found is None:
-        found = etree.Element("world")
+    element = None if root is None else root.find("world")
+    if element is None:
+        element = etree.Element("world")
 
     def number(path: str, default: float) -> float:
-        return float((found.findtext(path) or "").strip() or default)
+        return float((element.findtext(path) or "").strip() or default)
 
-    gravity = (found.findtext("gravity") or found.findtext("physics/gravity") or "0 0 -9.8").split()
+    gravity = (
+        element.findtext("gravity") or element.findtext("physics/gravity") or "0 0 -9.8"
+    ).split()
     ode = "physics/ode/"
     return GetPhysicsPropertiesResponse(
         time_step=number("physics/max_step_size", 0.001),

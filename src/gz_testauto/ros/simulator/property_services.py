@@ -1,8 +1,7 @@
 """Services that read and change links, joints, lights and visuals.
 
-Some of them are services of gazebo_ros, for one link, light or model. The other services belong to
-this package and process several models, visuals or lights in one request. If the simulator does not
-support a change, the request is rejected and nothing is changed.
+Services for one link, light or model are those of gazebo_ros; the others belong to this package. If
+the simulator does not support a change, the request is rejected and nothing is changed.
 """
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -41,15 +40,13 @@ from gz_testauto.srv import (
 
 
 class PropertyServices:
-    """The handlers of services for the properties of models, links, joints, lights and visuals."""
-
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop, self._clock = loop, clock
 
     # Services for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """Return the states of the named models, or of all models if no names are specified."""
+        """Return the states of the named models; without names, of all models."""
         snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing = [name for name in names if name not in snapshot.models]
@@ -71,21 +68,19 @@ class PropertyServices:
         )
 
     def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
-        """Set the states of several models."""
         states = {}
-        for one in request.states:
-            if one.reference_frame not in ("", "world", "map"):
+        for state in request.states:
+            if state.reference_frame not in ("", "world", "map"):
                 raise SimulatorError(
-                    f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
+                    f"{state.model_name}: reference_frame is {state.reference_frame!r}; it must be "
                     "empty or world"
                 )
-            states[one.model_name] = ros_messages.requested_state(one.pose, one.twist)
+            states[state.model_name] = ros_messages.requested_state(state.pose, state.twist)
         self._loop.set_states(states)
         return SetModelStatesResponse(True, f"{len(states)} models placed")
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
-        """Change properties of several visuals."""
-        given = _columns(
+        named_values = _columns(
             request,
             diffuse=_color,
             emissive=_color,
@@ -93,16 +88,17 @@ class PropertyServices:
             visible=bool,
         )
         changes = [
-            SetVisual(name, ambient=values.get("diffuse"), **values) for name, values in given
+            SetVisual(name, ambient=values.get("diffuse"), **values)
+            for name, values in named_values
         ]
         self._loop.simulation.apply(changes)
         return SetVisualsResponse(True, f"{len(changes)} visuals changed")
 
     def set_lights(self, request: SetLightsRequest) -> SetLightsResponse:
-        """Change properties of several lights."""
-        given = _columns(request, diffuse=_color, specular=_color, range=float)
+        named_values = _columns(request, diffuse=_color, specular=_color, range=float)
         changes = [
-            SetLight(name, range_m=values.pop("range", None), **values) for name, values in given
+            SetLight(name, range_m=values.pop("range", None), **values)
+            for name, values in named_values
         ]
         self._loop.simulation.apply(changes)
         return SetLightsResponse(True, f"{len(changes)} lights changed")
@@ -110,21 +106,21 @@ class PropertyServices:
     # Services of gazebo_ros.
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
-        """Set the state of a link without joints. The twist of the request is in the axes of the
-        reference frame."""
-        wanted, snapshot = request.link_state, self._loop.snapshot()
+        """Set the state of a link without joints; the twist is in the axes of the frame."""
+        requested, snapshot = request.link_state, self._loop.snapshot()
         frame = entities.reference(
-            snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
+            snapshot, requested.reference_frame, "SetLinkState: failed, reference frame not found"
         )
-        state = entities.in_world(ros_messages.requested_state(wanted.pose, wanted.twist), frame)
-        link = self._link(wanted.link_name)
+        state = entities.in_world(
+            ros_messages.requested_state(requested.pose, requested.twist), frame
+        )
+        link = self._link(requested.link_name)
         self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
         return srv.SetLinkStateResponse(True, "SetLinkState: success")
 
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
     ) -> srv.GetLinkPropertiesResponse:
-        """Return mass, center of mass and inertia of a link."""
         name = self._link(request.link_name)
         inertial = self._loop.simulation.describe().links[name].inertial
         if inertial is None:
@@ -146,8 +142,7 @@ class PropertyServices:
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
-        """Set the mass of a link, and scale the inertia in proportion. The center of mass and the
-        inertia of the request are ignored."""
+        """Set the mass, and scale the inertia in proportion; other fields are ignored."""
         self._apply(SetMass(self._link(request.link_name), request.mass))
         return srv.SetLinkPropertiesResponse(
             True, "SetLinkProperties: mass set, and the inertia in proportion"
@@ -156,7 +151,6 @@ class PropertyServices:
     def get_light_properties(
         self, request: srv.GetLightPropertiesRequest
     ) -> srv.GetLightPropertiesResponse:
-        """Return color and attenuation of a light."""
         lights = self._loop.simulation.describe().lights
         if request.light_name not in lights:
             raise SimulatorError(f"no light has the name {request.light_name!r}")
@@ -173,8 +167,10 @@ class PropertyServices:
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
-        """Set all properties of a light, as gazebo_ros does. A field that is not set counts as 0.
-        In contrast, ``~set_lights`` changes only the specified properties."""
+        """Set all properties, as gazebo_ros does: a field that is not set counts as 0.
+
+        ``~set_lights`` changes only the specified properties.
+        """
         direction = request.direction
         self._apply(
             SetLight(
@@ -192,8 +188,7 @@ class PropertyServices:
         return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
-        """Apply a force and a torque to the center of mass of a link, in world axes, for the
-        requested duration."""
+        """Push the center of mass of a link in world axes."""
         if request.reference_frame not in ("", "world", "map"):
             raise SimulatorError(
                 f"reference_frame is {request.reference_frame!r}; it must be empty or world"
@@ -212,7 +207,7 @@ class PropertyServices:
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
     ) -> srv.SetModelConfigurationResponse:
-        """Set the positions of a model's joints, with zero velocity."""
+        """Set joint positions, with zero velocity."""
         names, positions = request.joint_names, request.joint_positions
         if len(names) != len(positions):
             raise SimulatorError(
@@ -229,18 +224,18 @@ class PropertyServices:
     # Helpers.
 
     def _link(self, name: str) -> str:
-        """Return the scoped name of a link. Raises ``SimulatorError`` if no link has the name, or
-        if several links have the same unscoped name."""
+        """Return the scoped name of a link; raise ``SimulatorError`` if none or several match."""
         links = self._loop.simulation.describe().links
         if name in links:
             return name
-        found = [scoped for scoped in links if scoped.split("::")[-1] == name]
-        if len(found) == 1:
-            return found[0]
+        matches = [scoped for scoped in links if scoped.split("::")[-1] == name]
+        if len(matches) == 1:
+            return matches[0]
         raise SimulatorError(
             f"no link has the name {name!r}; use model::link"
-            if not found
-            else f"{name!r} is the name of several links ({join_truncated(found)}); use model::link"
+            if not matches
+            else f"{name!r} is the name of several links ({join_truncated(matches)}); "
+            "use model::link"
         )
 
     def _apply(self, *changes: Change) -> None:
@@ -248,8 +243,7 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """Return each name of a request with its elements from the arrays of the request. Empty arrays
-    are skipped."""
+    """Return each name with its elements of the request's arrays, except empty arrays."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():

@@ -1,9 +1,6 @@
 """Publication of the state of a simulation on the usual topics of a robot.
 
-In each period, measurements are published first, then the odometry of the same time, and the clock
-last, so that a node that waits for the clock has already received the other messages. All time
-stamps are ROS time, which never decreases. The time of the scene is published on
-``~scene_time``.
+All time stamps are ROS time, which never decreases.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
@@ -32,8 +29,10 @@ QUEUE_SIZE, SENSOR_QUEUE_SIZE = 100, 10
 
 
 class ScenePublisher:
-    """The publisher of the state of one simulator, for all of its scenes. It must be called on the
-    thread of the simulation loop."""
+    """The publisher of the state of one simulator, for all of its scenes.
+
+    Its methods must be called on the thread of the simulation loop.
+    """
 
     def __init__(
         self,
@@ -42,8 +41,7 @@ class ScenePublisher:
         period_s: float,
         is_corrected: bool = False,
     ) -> None:
-        """Create the publisher. If ``is_corrected`` is True, the transform from the map to the
-        odometry frame is published in each period, since it can change."""
+        """If ``is_corrected``, publish the transform from map to odometry in each period."""
         self._clock = clock
         self._is_corrected = is_corrected
         self._period_s = period_s
@@ -70,8 +68,6 @@ class ScenePublisher:
     def start_scene(
         self, scene: Scene, period: Period, estimator: Optional[PoseEstimator] = None
     ) -> None:
-        """Publish the first snapshot of a new scene, at time 0 of the scene. ``estimator`` is the
-        simulated localization of the robot."""
         self._clock.begin_scene()
         self._robot, self.odometry, self._scan_stamp_s = scene.robot, None, -1.0
         sensors = scene.robots[0].simulated if scene.robot is not None else ()
@@ -85,7 +81,7 @@ class ScenePublisher:
         self.publish(period)
 
     def advance(self, period: Period) -> None:
-        """Update the odometry with the snapshot of a period, before it is published."""
+        """Update the odometry before the snapshot of the period is published."""
         if self._robot is None or self.odometry is None:
             return
         name, snapshot = self._robot.name, period.snapshot
@@ -96,9 +92,11 @@ class ScenePublisher:
             self.odometry.advance(snapshot.time_s, state)
 
     def publish(self, period: Period) -> None:
-        """Publish the snapshot at the end of a control period. Call :meth:`advance` before."""
+        """Publish the snapshot of a period, after :meth:`advance`."""
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
+        # Measurements first, then the odometry of the same time, and the clock last, so that a
+        # node that waits for the clock has already received the other messages.
         self._publish_sensors(period)
         if self._models.get_num_connections():
             self._models.publish(ros_messages.model_states_message(snapshot.models))
@@ -167,7 +165,7 @@ class ScenePublisher:
             commanded=period.command is not None,
             scan=self._time(self._scan_stamp_s) if self._scan_stamp_s >= 0.0 else rospy.Time(),
             sensor_names=list(snapshot.sensors),
-            sensor_stamps=[self._time(one.stamp_s) for one in snapshot.sensors.values()],
+            sensor_stamps=[self._time(reading.stamp_s) for reading in snapshot.sensors.values()],
             late=period.late,
             held=period.held,
             number_names=list(period.numbers),
@@ -179,15 +177,14 @@ class ScenePublisher:
     def _mounts(
         self, time_s: float, robot: RobotModel, sensors: Sequence[Sensor], odometry: Odometry
     ) -> List[TransformStamped]:
-        """Return the constant transforms of a scene. They are the transforms between the odometry
-        frame and the map, and those of the sensors on the robot."""
+        """Return the constant transforms: map to odometry, and sensors on the robot."""
         stamp, parameters = self._time(time_s), self._parameters
         fixed = [
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
         ]
-        known = {parameters.base_frame, *(one.child_frame_id for one in fixed)}
+        known = {parameters.base_frame, *(transform.child_frame_id for transform in fixed)}
         fixed += [
             _transform(parameters.base_frame, frame, pose, stamp)
             for frame, pose in sensor_frames(sensors, known)
@@ -218,8 +215,7 @@ def _transform(parent: str, child: str, pose: Pose, stamp: rospy.Time) -> Transf
 
 
 class SensorPublisher:
-    """The publisher of the selected sensors of the robot, for all scenes of a node. Topics, frames
-    and types are those of the plug-ins of the model."""
+    """The publisher of the robot's selected sensors, for all scenes of a node."""
 
     def __init__(self, period_s: float) -> None:
         self._period_s = period_s
@@ -228,7 +224,6 @@ class SensorPublisher:
         self._published_s: Dict[str, float] = {}
 
     def start_scene(self, sensors: Sequence[Sensor]) -> None:
-        """Create the publishers of the sensors of a new scene."""
         self._published_s.clear()
         self._outputs = {}
         for sensor in sensors:
@@ -247,8 +242,7 @@ class SensorPublisher:
     def publish(
         self, readings: Mapping[str, SensorReading], time_of: Callable[[float], rospy.Time]
     ) -> None:
-        """Publish the readings that are new. ``time_of`` converts the time of the scene (s) to ROS
-        time."""
+        """Publish the new readings; ``time_of`` converts scene time (s) to ROS time."""
         for name, reading in readings.items():
             if reading.stamp_s > self._published_s.get(name, -1.0):
                 is_first = name not in self._published_s
@@ -260,8 +254,7 @@ class SensorPublisher:
 
 
 def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -> Any:
-    """Return the message of a reading. ``period_s`` is the time between two scans of a lidar
-    without a rate."""
+    """Return the message; ``period_s`` is the scan interval of a lidar without a rate."""
     sensor = reading.sensor
     if sensor.kind == "scan":
         rate_hz = sensor.update_rate_hz
@@ -275,8 +268,10 @@ def sensor_message(reading: SensorReading, stamp: rospy.Time, period_s: float) -
 
 
 def sensor_frames(sensors: Sequence[Sensor], known: Set[str]) -> List[Tuple[str, Pose]]:
-    """Return the frame of each sensor with rays, and its pose in the base frame. Frames in
-    ``known`` and repeated frames are omitted."""
+    """Return each frame of sensors with rays once, with its pose in the base frame.
+
+    Frames in ``known`` are omitted.
+    """
     frames: Dict[str, Pose] = {}
     for sensor in sensors:
         if sensor.kind != "contact" and sensor.frame not in known:

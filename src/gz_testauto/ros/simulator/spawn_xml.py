@@ -1,9 +1,8 @@
 """Conversion of the XML text in a spawn request to a model, with the semantics of gazebo_ros.
 
 The requested name replaces the name of the model, and the requested pose is composed with the pose
-in the SDF. Every plug-in gets the requested ``robotNamespace``. ``package://`` is replaced by a
-path, and URDF is converted to SDF. Error messages are the same as in gazebo_ros, if gazebo_ros has
-a message for the error.
+in the SDF. Every plug-in gets the requested ``robotNamespace``. Error messages are those of
+gazebo_ros, if it has a message for the error.
 """
 
 import re
@@ -30,8 +29,10 @@ UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
 
 
 def model_to_spawn(xml: str, name: str, robot_namespace: str, pose: Pose) -> NamedModel:
-    """Return the model of a spawn request. ``xml`` is SDF or URDF text, and ``pose`` is the
-    requested pose in the world frame. Raises ``RequestRejectedError`` for invalid text."""
+    """Return the model of SDF or URDF text; ``pose`` is the requested pose in the world frame.
+
+    Raises ``RequestRejectedError`` for invalid text.
+    """
     root = _parse(xml)
     if root.tag == "robot":
         root = _converted(with_package_paths(xml))
@@ -55,13 +56,12 @@ def _converted(urdf: str) -> etree._Element:
 
 
 def require_urdf(xml: str) -> None:
-    """Raise ``RequestRejectedError`` if a text is not URDF."""
     if _parse(xml).tag != "robot":
         raise RequestRejectedError(UNKNOWN_ENTITY_FORMAT)
 
 
 def with_package_paths(xml: str) -> str:
-    """Return a text in which each ``package://NAME`` is replaced by the path of the package."""
+    """Replace each ``package://NAME`` by the path of the package."""
 
     def path_of(match: "re.Match[str]") -> str:
         directory = ros_packages().get(match.group(1))
@@ -82,8 +82,7 @@ def _parse(xml: str) -> etree._Element:
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
-    """Return the document and the model that the ``<include>`` of a ``<world>`` refers to, as in
-    older files. The pose of the include replaces the pose of the model."""
+    """Return the document and model of the ``<include>`` in a ``<world>``, as in older files."""
     include = root.find("world/include")
     if include is None:
         raise RequestRejectedError(NOT_A_MODEL)
@@ -97,13 +96,13 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
         raise RequestRejectedError(f"{NOT_A_MODEL} ({path} has no <model>)")
     pose = include.find("pose")
     if pose is not None:
+        # the pose of the include replaces that of the model
         _remove_pose(model)
         model.append(pose)
     return included, model
 
 
 def _remove_pose(model: etree._Element) -> Pose:
-    """Remove the pose of a model from its XML, and return the pose."""
     element = model.find("pose")
     if element is None:
         return Pose()
@@ -116,6 +115,6 @@ def _remove_pose(model: etree._Element) -> Pose:
 
 def _add_robot_namespace(model: etree._Element, robot_namespace: str) -> None:
     for plugin in model.iter("plugin"):
-        for given in plugin.findall("robotNamespace"):
-            plugin.remove(given)
+        for element in plugin.findall("robotNamespace"):
+            plugin.remove(element)
         etree.SubElement(plugin, "robotNamespace").text = robot_namespace

@@ -1,7 +1,6 @@
 """Schedulers that decide when the next control period of a simulation starts.
 
-A scheduler does not use threads, the simulator or ROS. All times are wall times of one monotonic
-clock, in seconds.
+A scheduler uses no threads, simulator or ROS. All times are wall times (s) of a monotonic clock.
 """
 
 import abc
@@ -13,10 +12,9 @@ from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParamete
 class StepScheduler(abc.ABC):
     """The base class of schedulers of control periods.
 
-    ``start_scene`` is called once per scene. In each control period, ``wait_until`` is called
-    first. At every command, ``commanded`` and ``wait_until`` are called. The period ends with a
-    call of ``stepped``. ``holds`` is True if simulated time waits for the commands of a
-    controller.
+    ``start_scene`` is called once per scene, ``wait_until`` first in each period, and ``commanded``
+    and ``wait_until`` at every command. A period ends with ``stepped``. ``holds`` is True if
+    simulated time waits for the commands of a controller.
     """
 
     holds: bool = False
@@ -31,8 +29,7 @@ class StepScheduler(abc.ABC):
 
     @abc.abstractmethod
     def wait_until(self) -> float:
-        """Return the wall time at which the next period starts if no command arrives before that
-        time."""
+        """Return the wall time at which the next period starts without a command."""
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
@@ -44,8 +41,7 @@ class StepScheduler(abc.ABC):
 
 
 class RealTimeScheduler(StepScheduler):
-    """A scheduler with a real-time factor. 1 is real time, 2 is twice as fast, and infinity is
-    unlimited."""
+    """A scheduler with a real-time factor, infinity for unlimited."""
 
     def __init__(self, factor: float, period_s: float) -> None:
         self.factor = factor
@@ -54,20 +50,16 @@ class RealTimeScheduler(StepScheduler):
         self._has_commands = self._answered = False
 
     def start_scene(self, now_s: float) -> None:
-        """Start the first period immediately."""
         self._due_s = now_s
         self._has_commands = self._answered = False
 
     def commanded(self) -> None:
-        """Record a command, which does not change the time of the next period."""
         self._has_commands = self._answered = True
 
     def wait_until(self) -> float:
-        """Return the start of the previous period plus one interval."""
         return self._due_s
 
     def stepped(self, now_s: float) -> bool:
-        """Return whether the controller has sent commands, but none since the last period."""
         # If the machine is too slow, the delay is not compensated by running faster later.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
         late, self._answered = self._has_commands and not self._answered, False
@@ -77,10 +69,8 @@ class RealTimeScheduler(StepScheduler):
 class LockstepScheduler(StepScheduler):
     """A scheduler that holds time until the controller has sent a command for the last period.
 
-    A new scene waits up to ``start_timeout_s`` for its first command, since a planner needs time to
-    accept its goal. After the first command, it waits up to ``command_timeout_s`` per period. After
-    a timeout, the controller counts as inactive, and time advances in real time until the next
-    command, so that nodes that need simulated time can start.
+    After a timeout, the controller counts as inactive, and time advances in real time until the
+    next command, so that nodes that need simulated time can start.
     """
 
     holds = True
@@ -93,27 +83,24 @@ class LockstepScheduler(StepScheduler):
         self._answered = False
 
     def start_scene(self, now_s: float) -> None:
-        """Wait for the first command of a scene."""
         self._idle.start_scene(now_s)
         self._held, self._answered = True, False
+        # A planner needs time to accept its goal.
         self._deadline_s = now_s + self._limits_s[1]
 
     def commanded(self) -> None:
-        """Start the next period immediately, and then wait for the next command."""
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """Return the wall time until which to wait for a command.
+        """Return a time in the past after a command, otherwise the end of the timeout.
 
-        It is in the past if the command has arrived. Otherwise, it is the end of the timeout or, if
-        the controller is inactive, the time at which the period ends in real time.
+        If the controller is inactive, return the time at which the period ends in real time.
         """
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()
 
     def stepped(self, now_s: float) -> bool:
-        """Return whether time was held but no command arrived."""
         late = self._held and not self._answered
         self._held = self._answered
         self._answered = False
@@ -124,7 +111,6 @@ class LockstepScheduler(StepScheduler):
 
 
 def make_scheduler(parameters: RealTimeFactorParameters, period_s: float) -> StepScheduler:
-    """Return the scheduler that the parameters select, for control periods of ``period_s``."""
     if parameters.real_time_factor == LOCKSTEP:
         return LockstepScheduler(period_s, parameters.command_timeout, parameters.start_timeout)
     return RealTimeScheduler(float(parameters.real_time_factor) or math.inf, period_s)

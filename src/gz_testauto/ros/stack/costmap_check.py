@@ -1,8 +1,8 @@
 """A check, before a goal is sent, that move_base's costmap marks the obstacles of the world.
 
-The costmap is compared with the collision shapes that are visible to the lidar from the robot's
-true pose. If a visible obstacle is not marked, the trial does not measure the planner. One marked
-point per obstacle is sufficient, since the check does not evaluate the quality of the costmap.
+If an obstacle that the lidar sees from the robot's true pose is not marked, the trial does not
+measure the planner. One marked point per obstacle is sufficient, since the check does not evaluate
+the quality of the costmap.
 """
 
 import time
@@ -51,11 +51,9 @@ ANSWER_S = 10.0
 ENOUGH_RAYS = 3
 """Least number of rays that must hit obstacles for a check."""
 PLAIN_RAYS = 5
-"""Least number of rays that must hit an obstacle, so that it counts as clearly visible and is
-checked separately."""
+"""Least number of rays that must hit an obstacle for a separate check of this obstacle."""
 WITHIN_M = 0.25
-"""Largest distance (m) of a marked cell from its obstacle. It includes the cell size, noise, and
-the motion of obstacles that settle."""
+"""Largest distance (m) of a marked cell from its obstacle: cell size, noise, settling obstacles."""
 RIM_M = 0.1
 """Width (m) of the border of the costmap's window in which points are not checked, since their
 marks can be outside of the window."""
@@ -69,8 +67,10 @@ checks."""
 
 
 class RayHit(NamedTuple):
-    """The first point at which a ray hits an obstacle: the name of the model, the index of the ray,
-    the point (m, world frame), and the distance (m) of the point from the lidar."""
+    """The first point (m, world frame) at which a ray hits an obstacle, and its distance (m).
+
+    ``name`` is that of the model, ``ray`` the index of the ray.
+    """
 
     name: str
     ray: int
@@ -80,8 +80,10 @@ class RayHit(NamedTuple):
 
 
 class ObservationSource(NamedTuple):
-    """An observation source of an obstacle layer in a costmap: the topic, and the range (m) and the
-    heights (m, in the costmap's frame) within which the source marks obstacles."""
+    """An observation source of an obstacle layer in a costmap.
+
+    It marks obstacles within the range (m) and the heights (m, in the costmap's frame).
+    """
 
     topic: str
     obstacle_range_m: float
@@ -89,8 +91,7 @@ class ObservationSource(NamedTuple):
 
 
 class CostmapLayers(NamedTuple):
-    """The layers of a costmap: the names of all layers, the names of the obstacle and voxel layers,
-    and all observation sources."""
+    """The names of all layers of a costmap and of its obstacle layers, and all sources."""
 
     names: List[str]
     observing: List[str]
@@ -105,10 +106,10 @@ def cast_rays(
     reach_m: float,
     poses: Mapping[str, Pose],
 ) -> Tuple[RayHit, ...]:
-    """Return the first hit of each ray of a simulated lidar on the models of ``poses``.
+    """Return the first hit of each ray of a simulated lidar without noise on models at ``poses``.
 
-    ``directions_rad`` has shape (n,). Positions, directions, poses and the height ``height_m`` of
-    the scan plane are in the world frame. Rays are ``reach_m`` long and have no noise.
+    ``directions_rad`` has shape (n,). All inputs are in the world frame, also the height
+    ``height_m`` of the scan plane. Rays are ``reach_m`` long.
     """
     lidar = shapely.Point(origin_m)
     towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
@@ -142,10 +143,10 @@ def _outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
 
 
 def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
-    """Return the current costmap, which costmap_2d sends to each new subscriber, or None if no node
-    publishes the topic."""
+    """Return the current costmap; None without a publisher, or after :data:`ANSWER_S`."""
     if rospy.resolve_name(topic) not in {name for name, _ in rospy.get_published_topics()}:
         return None
+    # costmap_2d sends the costmap to each new subscriber
     try:
         return rospy.wait_for_message(topic, OccupancyGrid, timeout=ANSWER_S)
     except rospy.ROSException:
@@ -153,26 +154,26 @@ def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
 
 
 def marked_points(grid: OccupancyGrid) -> np.ndarray:
-    """Return the centers of the marked cells, shape (n, 2), in meters in the costmap's frame."""
+    """Return the centers (m) of the marked cells, shape (n, 2), in the costmap's frame."""
     info = grid.info
     cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
     rows, columns = np.nonzero(cells >= LETHAL)
     local_m = np.column_stack([columns + 0.5, rows + 0.5]) * info.resolution
-    return pose_of(info.origin).apply(_lifted(local_m))[:, :2]
+    return pose_of(info.origin).apply(_with_zero_height(local_m))[:, :2]
 
 
 def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
-    """Return a boolean array, shape (n,), that is true for points in the costmap's window that are
-    more than ``rim_m`` from its edge. The points have shape (n, 2) and are in the costmap's
-    frame."""
+    """Return which points are in the window, more than ``rim_m`` from its edge, shape (n,).
+
+    The points, shape (n, 2), are in the costmap's frame.
+    """
     info = grid.info
-    local_m = pose_of(info.origin).inverse().apply(_lifted(points_m))[:, :2]
+    local_m = pose_of(info.origin).inverse().apply(_with_zero_height(points_m))[:, :2]
     size_m = np.array([info.width, info.height]) * info.resolution
     return ((local_m > rim_m) & (local_m < size_m - rim_m)).all(axis=1)
 
 
 def layers_of(topic: str) -> CostmapLayers:
-    """Return the layers of the costmap on ``topic``, according to the parameter server."""
     costmap = rosgraph.names.namespace(rospy.resolve_name(topic))
     node = rospy.get_param(rosgraph.names.namespace(costmap), {})
     parameters = rospy.get_param(costmap, {})
@@ -182,10 +183,9 @@ def layers_of(topic: str) -> CostmapLayers:
 
 
 def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
-    """Return the layers that a costmap's parameters define. ``range_m`` is the default of
-    ``obstacle_range``."""
+    """Return the layers of a costmap; ``range_m`` is the default of ``obstacle_range``."""
     plugins = parameters.get("plugins")
-    kinds = {str(each["name"]): str(each["type"]) for each in plugins or ()}
+    kinds = {str(plugin["name"]): str(plugin["type"]) for plugin in plugins or ()}
     inherited_m = parameters.get("obstacle_range", range_m)
     sources = [
         source
@@ -198,7 +198,6 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
 
 
 def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
-    """Yield the observation sources of a costmap layer that mark obstacles."""
     range_m = layer.get("obstacle_range", range_m)
     highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
     for name in str(layer.get("observation_sources", "")).split():
@@ -215,13 +214,15 @@ def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSour
             )
 
 
-def _lifted(points_m: np.ndarray) -> np.ndarray:
+def _with_zero_height(points_m: np.ndarray) -> np.ndarray:
     return np.column_stack([points_m, np.zeros(len(points_m))])
 
 
 class CostmapCheck:
-    """The check of the costmap before the goal of each trial. The costmap is not checked if
-    ``stack.names.costmap`` is null or no node publishes this topic."""
+    """The check of the costmap before the goal of each trial.
+
+    The costmap is not checked if ``stack.names.costmap`` is null or no node publishes this topic.
+    """
 
     def __init__(self, bed: StackTestBed, localization: Localization) -> None:
         self._bed = bed
@@ -240,10 +241,9 @@ class CostmapCheck:
 
         A single marked cell is sufficient if a topic other than ``stack.names.scan`` marks the
         costmap, or if only shapes of the static map are visible. ``look`` returns the true states
-        of the robot and of the named models, and ``latest_scan`` returns the latest scan.
-        ``extra_models`` are models that are not in the world file. Raises ``NavigatorError`` if an
-        obstacle is not marked within 5 s of simulated time or ``stack.start_timeout_s`` of wall
-        time.
+        of the robot and of the named models. The world file does not contain ``extra_models``.
+        Raises ``NavigatorError`` if an obstacle is not marked within :data:`WAIT_S` of simulated
+        time or ``stack.start_timeout_s`` of wall time.
         """
         topic = self._stack.names.costmap
         if topic is None:
@@ -251,7 +251,9 @@ class CostmapCheck:
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
         scene = self._bed.world_scene(trial.world)
-        models = {one.name: placed_model(one.sdf, one.name, one.pose) for one in extra_models}
+        models = {
+            model.name: placed_model(model.sdf, model.name, model.pose) for model in extra_models
+        }
         scene = replace(scene, models={**scene.models, **models})
         while True:
             meanwhile()
@@ -261,7 +263,7 @@ class CostmapCheck:
             if scan is None or view is None:
                 return
             if not view.targets:
-                self._require_that_it_could(scan, view)
+                self._require_possible_marks(scan, view)
                 return
             missing = [target for target in view.targets if not target.marked]
             if not missing:
@@ -273,8 +275,7 @@ class CostmapCheck:
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """Return the obstacles that the costmap should mark, and which of them are marked. Return
-        None if tf cannot provide the pose of the lidar."""
+        """Return the obstacles that the costmap should mark, or None without the lidar's pose."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -285,7 +286,7 @@ class CostmapCheck:
         obstacles = [name for name, model in scene.models.items() if not model.is_ground]
         poses = {name: state.pose for name, state in look(obstacles).items()}
         robot = poses.pop(self._bed.robot.name)
-        seen = cast_rays(
+        hits = cast_rays(
             scene,
             self._bed.static_map.scan_height_m,
             (robot * lidar).position[:2],
@@ -293,11 +294,11 @@ class CostmapCheck:
             min(scan.range_max, *ranges_m) - WITHIN_M,
             poses,
         )
-        places_m = _carried(base * robot.inverse(), seen)
+        places_m = _in_costmap_frame(base * robot.inverse(), hits)
         pattern = self._bed.spec.worlds.obstacle_pattern
         usable = inside_window(grid, places_m, RIM_M)
-        usable &= _each(hit.distance_m > scan.range_min for hit in seen)
-        unknown = usable & _each(is_obstacle(hit.name, pattern) for hit in seen)
+        usable &= _bool_array(hit.distance_m > scan.range_min for hit in hits)
+        unknown = usable & _bool_array(is_obstacle(hit.name, pattern) for hit in hits)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
         if one_by_one:  # the static map can have caused the remaining marks
             usable = unknown
@@ -305,13 +306,13 @@ class CostmapCheck:
         marked = _near(places_m, marked_points(grid))
         groups: Dict[str, List[int]] = {}
         for index in np.flatnonzero(usable):
-            groups.setdefault(seen[index].name if one_by_one else "", []).append(index)
+            groups.setdefault(hits[index].name if one_by_one else "", []).append(index)
         enough = PLAIN_RAYS if one_by_one else ENOUGH_RAYS
         targets = [
             _Target(
-                [seen[index] for index in group],
+                [hits[index] for index in group],
                 bool(marked[group].any()),
-                _most_agree(scan, [seen[index] for index in group]),
+                _most_agree(scan, [hits[index] for index in group]),
             )
             for group in groups.values()
             if len(group) >= enough
@@ -319,27 +320,29 @@ class CostmapCheck:
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
     def _marked_by(self, layers: CostmapLayers) -> bool:
-        """Return whether only the scan of ``stack.names.scan`` marks the costmap."""
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
     def _missing_marks(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
-        """Return the error text about obstacles that are not marked, with the nearest one as an
-        example."""
-        target = min(missing, key=lambda each: each.nearest.distance_m)
+        """Return the error text, with the nearest obstacle as an example."""
+        target = min(missing, key=lambda candidate: candidate.nearest.distance_m)
         nearest = target.nearest
-        others = len(view.targets) - len(missing)
+        marked_count = len(view.targets) - len(missing)
         return (
             f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
             f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), or at any other of {len(target.hits)} "
             f"points where it should have one"
-            + (f" ({others} of {len(view.targets)} visible ones are marked)" if others else "")
-            + f": {self._cause(scan, view, target, others)} ({SWITCH})"
+            + (
+                f" ({marked_count} of {len(view.targets)} visible ones are marked)"
+                if marked_count
+                else ""
+            )
+            + f": {self._cause(scan, view, target, marked_count)} ({SWITCH})"
         )
 
-    def _cause(self, scan: LaserScan, view: "_View", target: "_Target", others: int) -> str:
+    def _cause(self, scan: LaserScan, view: "_View", target: "_Target", marked_count: int) -> str:
         topic, height_m = self._stack.names.scan, self._bed.static_map.scan_height_m
-        if not target.scan_agrees and others:
+        if not target.scan_agrees and marked_count:
             return (
                 f"{topic} does not see it at the position in the simulator. Does it reach up "
                 f"to robot.scan_height_m = {height_m:g} m?"
@@ -353,11 +356,10 @@ class CostmapCheck:
         cause = _without_sources(layers) if not layers.sources else _out_of_height(scan, view)
         topics = ", ".join(sorted({source.topic for source in layers.sources}))
         cause = cause or f"the costmap's observation_sources are on {topics}"
-        return f"{topic} sees {'it' if others else 'them'}, but {cause}"
+        return f"{topic} sees {'it' if marked_count else 'them'}, but {cause}"
 
-    def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
-        """Raise ``NavigatorError`` if the costmap could not mark any obstacle, according to its
-        parameters and tf. This method is called if no obstacle is visible."""
+    def _require_possible_marks(self, scan: LaserScan, view: "_View") -> None:
+        """Raise ``NavigatorError`` if parameters or tf prevent marks of any obstacle."""
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:
@@ -384,8 +386,6 @@ class _Target(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The obstacles that a costmap should mark, and the layers of the costmap."""
-
     targets: List[_Target]
     lidar: Pose
     """The pose of the lidar in the costmap's frame."""
@@ -399,8 +399,7 @@ def _without_sources(layers: CostmapLayers) -> str:
 
 
 def _out_of_height(scan: LaserScan, view: _View) -> str:
-    """Return an error text if the scan plane of a level lidar is outside of the heights that the
-    costmap marks. Otherwise, return empty text."""
+    """Return an error text if a level scan plane is outside of the marked heights, or ""."""
     sources, z_m = view.layers.sources, view.lidar.position[2]
     low_m = min(source.heights_m[0] for source in sources)
     high_m = max(source.heights_m[1] for source in sources)
@@ -416,8 +415,7 @@ def _out_of_height(scan: LaserScan, view: _View) -> str:
 def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
     """Return the directions (rad) of a scan's rays in the horizontal plane, shape (n,).
 
-    ``lidar`` is the pose of the lidar, which can be mounted upside down. The directions are in the
-    reference frame of this pose.
+    They are in the reference frame of the pose ``lidar``. A lidar can be mounted upside down.
     """
     angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     rays = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
@@ -425,24 +423,23 @@ def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
     return np.arctan2(pointing[:, 1], pointing[:, 0])
 
 
-def _carried(world_to_costmap: Pose, seen: Tuple[RayHit, ...]) -> np.ndarray:
-    points_m = np.array([(hit.x_m, hit.y_m, 0.0) for hit in seen])
+def _in_costmap_frame(world_to_costmap: Pose, hits: Tuple[RayHit, ...]) -> np.ndarray:
+    points_m = np.array([(hit.x_m, hit.y_m, 0.0) for hit in hits])
     return world_to_costmap.apply(points_m.reshape(-1, 3))[:, :2]
 
 
-def _each(answers: Iterable[bool]) -> np.ndarray:
+def _bool_array(answers: Iterable[bool]) -> np.ndarray:
     return np.fromiter(answers, dtype=bool)
 
 
 def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
     """Return whether the scan contains more than half of the expected points."""
-    agree = _each(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
+    agree = _bool_array(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
 def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    """Return a boolean array, shape (n,), that is true for points, shape (n, 2), with a marked cell
-    nearby."""
+    """Return which places, shape (n, 2), have a marked cell nearby, shape (n,)."""
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

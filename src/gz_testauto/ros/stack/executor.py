@@ -1,10 +1,9 @@
-"""Executor of trials on the user's stack, in a process with a separate ROS master.
+"""Executor of trials on the user's stack, in a :mod:`session <gz_testauto.ros.session>`.
 
-The process is a :mod:`session <gz_testauto.ros.session>`. It starts before the first trial. With
-``stack.run: fresh``, each trial has a new session. The module-level imports do not include rospy,
-so that one process can run many sessions in succession. If a session exits or does not respond,
+With ``stack.run: fresh``, each trial has a new session. If a session exits or does not respond,
 only one attempt is lost.
 """
+# No import of rospy at module level: one process runs many sessions in succession.
 
 import shutil
 from pathlib import Path
@@ -30,16 +29,15 @@ from gz_testauto.trial.testbed import StackTestBed, TestBed, require_stack
 from gz_testauto.trial.trial import Trial
 
 PACKAGES = {"rosrun": "rosbash"}
-"""The Debian packages of commands of ROS that are not in the package of their name."""
+"""The Debian packages of ROS commands in packages of another name."""
 BAG_COMMANDS = ("rosrun", "rosbag")
-"""The commands of ROS that a trial with a bag needs in addition."""
+"""The further commands of ROS for a trial with a bag."""
 SLACK_S = 30.0
 """Time (s) that a session can exceed its longest wait before it counts as hung."""
 
 
 class StackSessionSettings(NamedTuple):
-    """The settings of a session with a stack: the campaign, and the directories of logs and
-    bags."""
+    """The settings of a session with a stack; ``logs`` and ``bags`` are directories."""
 
     bed: StackTestBed
     logs: Path
@@ -53,8 +51,7 @@ class StackExecutor(SessionExecutor):
         """Validate the campaign without starting a process.
 
         Raises ``SpecError`` for a campaign without ``stack``, and for launch files that do not
-        exist or do not declare the specified arguments, and ``MissingDependencyError`` if ROS is
-        not installed.
+        exist or do not declare the specified arguments, and ``MissingDependencyError`` without ROS.
         """
         self._bed = require_stack(bed)
         spec = self._bed.spec
@@ -64,17 +61,15 @@ class StackExecutor(SessionExecutor):
         self._logs, self._bags = out / "logs", out / "bags"
 
     def open(self) -> None:
-        """Do nothing, since the first trial starts the session."""
+        """Do nothing; the first trial starts the session."""
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The launch file that starts the simulator, and the version of the package that contains
-        this file."""
+        """The launch file that starts the simulator, and the version of its package."""
         simulator = self._stack.simulator
         return SimulatorIdentity(f"stack {simulator.named}", _package_version(simulator.package))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial in the session, and return its result."""
         try:
             result: TrialResult = self._request(trial, should_stop)
             return result
@@ -94,8 +89,7 @@ class StackExecutor(SessionExecutor):
 
 
 def start_stack_session(settings: StackSessionSettings, report: ProgressCallback) -> RequestHandler:
-    """Start a ROS master in the process of the session, and register a node. Return the handler
-    that runs a trial."""
+    """Start a ROS master and a node; return the handler that runs a trial."""
     home = settings.logs / "ros_home"
     core = start_master(home, settings.logs, settings.bed.spec.stack.start_timeout_s)
     import rospy  # after start_master has set the environment
@@ -119,8 +113,10 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
-    """Raise ``MissingDependencyError`` if a ROS command that trials need is missing, and
-    ``SpecError`` if a metric of the stack has the name of another metric."""
+    """Raise ``MissingDependencyError`` if a ROS command that trials need is missing.
+
+    Raises ``SpecError`` if a metric of the stack has the name of another metric.
+    """
     for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
             raise SpecError(
@@ -136,7 +132,6 @@ def _require_ros(spec: StackCampaignSpec) -> None:
 
 
 def commands_of(spec: StackCampaignSpec) -> Tuple[str, ...]:
-    """Return the commands of ROS that the trials of a campaign run."""
     return ("roscore", "roslaunch", *(BAG_COMMANDS if spec.stack.bag else ()))
 
 
@@ -151,8 +146,7 @@ def remedy_for(command: str) -> str:
 
 
 def _package_version(package: Optional[str]) -> str:
-    """Return the version of the ROS package that contains a launch file, or empty text for a file
-    outside of packages."""
+    """Return the version of the package of a launch file, or "" outside of packages."""
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"

@@ -1,8 +1,8 @@
-"""Compare the goal tolerance of move_base with the goal tolerance of the campaign.
+"""Compare the goal tolerance of move_base with that of the campaign.
 
-move_base compares the pose in tf with its own tolerance, the campaign the true pose with
-``goal.tolerance_m``. If the tolerance of move_base and the error of the localization do not fit
-into that of the campaign, trials have the outcome ``false_arrival``.
+move_base applies its tolerance to the pose in tf, the campaign to the true pose. If the tolerance
+of move_base and the error of the localization do not fit into that of the campaign, trials have the
+outcome ``false_arrival``.
 """
 
 from typing import Any, Dict, Mapping
@@ -16,30 +16,30 @@ ROUNDING_M = 1e-6
 
 
 def move_base_tolerances(action: str) -> Dict[str, float]:
-    """Return the goal tolerances (m) of the active local planner of a move_base, by the name of the
-    parameter. If the active one is unknown, return those of all local planners."""
+    """Return the goal tolerances (m) of the active local planner by the name of the parameter.
+
+    If the active one is unknown, return those of all local planners.
+    """
     parameters = rospy.get_param(action, {})
     return tolerances_in(parameters if isinstance(parameters, dict) else {}, action)
 
 
 def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float]:
-    """Return the goal tolerances as :func:`move_base_tolerances` does; ``parameters`` are those in
-    the namespace of the action."""
+    """Return the tolerances in the parameters of the action's namespace."""
     active = str(parameters.get("base_local_planner", "")).rpartition("/")[2]
-    found = {
+    tolerances = {
         name: float(group[PARAMETER])
         for name, group in parameters.items()
         if isinstance(group, dict) and isinstance(group.get(PARAMETER), (int, float))
     }
-    chosen = {active: found[active]} if active in found else found
+    chosen = {active: tolerances[active]} if active in tolerances else tolerances
     return {f"{action}/{name}/{PARAMETER}": value for name, value in sorted(chosen.items())}
 
 
 def tolerance_warning(
     tolerances_m: Mapping[str, float], goal_tolerance_m: float, localization_error_m: float
 ) -> str:
-    """Return a warning if a tolerance of move_base and the error of the localization together
-    exceed the goal tolerance of the campaign, otherwise empty text."""
+    """Return a warning if tolerance and localization error exceed the goal tolerance, or ""."""
     wide = {
         name: value
         for name, value in tolerances_m.items()

@@ -1,8 +1,8 @@
 """The ground truth of a trial, which is requested from the simulator once per control period.
 
 A snapshot contains the states of the robot and of movable obstacles at one simulated time, and the
-contacts that were published since the previous snapshot. The topic ``/gazebo/model_states`` is not
-used, since it has no time stamp.
+contacts since the previous snapshot. The topic ``/gazebo/model_states`` has no time stamp, and is
+not used.
 """
 
 import math
@@ -37,10 +37,12 @@ class GroundTruth:
         self._since_s = rospy.get_rostime().to_sec()
         self._take_contacts()
 
-    def request_snapshot(self, robot: str, others: Iterable[str]) -> Snapshot:
-        """Return the current snapshot of the robot and of the existing models of ``others``. Raises
-        ``SimulatorError`` if the simulator does not respond or the robot does not exist."""
-        time_s, models = self._gazebo.states_now([robot, *others])
+    def request_snapshot(self, robot: str, other_models: Iterable[str]) -> Snapshot:
+        """Return the current snapshot of the robot and of those models that exist.
+
+        Raises ``SimulatorError`` if the simulator does not respond or the robot does not exist.
+        """
+        time_s, models = self._gazebo.states_now([robot, *other_models])
         if robot not in models:
             raise SimulatorError(f"the robot {robot!r} is not in the world at {time_s:.2f} s")
         return Snapshot(time_s, models, {}, contacts=self._take_contacts())
@@ -48,24 +50,22 @@ class GroundTruth:
     def next(
         self,
         robot: str,
-        others: Iterable[str],
+        other_models: Iterable[str],
         last_s: float,
         period_s: float,
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """Wait until ``period_s`` have passed since the previous snapshot, whose time is
-        ``last_s``, and return the next snapshot.
+        """Wait until ``period_s`` have passed since the time ``last_s`` of the previous snapshot.
 
-        Arguments and errors are those of :meth:`request_snapshot` and :meth:`await_time`. The
-        snapshot is requested again while it is not newer than the previous one, since ``/clock``
-        can be ahead of the states.
+        Arguments and errors are those of :meth:`request_snapshot` and :meth:`await_time`.
         """
         meanwhile()  # also on a slow machine, on which the time has already been reached
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
         deadline = time.monotonic() + stall_timeout_s
+        # The snapshot must be newer than the previous one: /clock can be ahead of the states.
         while True:
-            snapshot = self.request_snapshot(robot, others)
+            snapshot = self.request_snapshot(robot, other_models)
             if snapshot.time_s > last_s:
                 return snapshot
             if time.monotonic() > deadline:
@@ -112,8 +112,6 @@ class GroundTruth:
 
 
 def require_max_gap(gap_s: float, max_gap_s: float) -> None:
-    """Raise ``SimulatorError`` if the time between two snapshots of a trial was longer than
-    ``max_gap_s``."""
     if gap_s > max_gap_s:
         shown_s = math.ceil(100.0 * gap_s) / 100.0
         raise SimulatorError(

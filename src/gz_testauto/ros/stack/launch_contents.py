@@ -4,8 +4,7 @@ The input files are part of a campaign's identity. They are the included launch 
 ``<rosparam>`` and ``<param>``, the files in the arguments and environment of nodes, and the files
 that these name: includes and meshes of a robot description, the image of a map, and files in
 parameter files and in files of environment variables. No program runs, so the files that a program
-opens by itself are not found. A text whose value depends on the trial, or that roslaunch cannot
-replace, is reported.
+opens by itself are not found.
 """
 
 import contextlib
@@ -42,10 +41,9 @@ _WORD = re.compile(r"(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\S)+")
 
 
 def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
-    """Return the input files of the launch files of a campaign, by name.
+    """Return the input files by name, without the launch files that the campaign names by path.
 
-    Launch files that the campaign names by path are not included. Inputs whose names start with
-    :data:`NOT_FOLLOWED` are texts instead of paths.
+    Inputs whose names start with :data:`NOT_FOLLOWED` are texts instead of paths.
     """
     inputs: Dict[str, Union[Path, str]] = {}
     for where, launch, planners in launches_of(spec):
@@ -62,8 +60,7 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Union[Path, str]]:
 
 
 def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> Mapping[str, str]:
-    """Return the arguments with the values of those placeholders that are the same in all
-    trials."""
+    """Return the arguments with the values of placeholders that are the same in all trials."""
     constant = {
         "robot": spec.robot.name,
         "robot_model": str(spec.robot.model or ""),
@@ -84,10 +81,9 @@ class LaunchContents:
     """The input files of a launch file that is called with ``arguments``.
 
     ``files`` are in the order of their discovery. ``not_followed`` are the texts of paths and
-    conditions whose values are unknown, by the name of the file that contains them. Missing files,
-    and files that are not valid XML, are omitted; roslaunch reports them. ``nodes`` are the package
-    and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that do not
-    exist. ``missing_description_packages`` are those in the conditions and macros of robot
+    conditions whose values are unknown, by the name of the file that contains them. ``nodes`` are
+    the package and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that
+    do not exist. ``missing_description_packages`` are those in the conditions and macros of robot
     descriptions, which are not evaluated.
     """
 
@@ -100,7 +96,8 @@ class LaunchContents:
         # The package path can have changed since the last call in this process.
         substitution_args._rospack = None
         argv = [f"{name}:={value}" for name, value in arguments.items()]
-        with contextlib.suppress(Exception):  # roslaunch raises the error when it starts
+        # roslaunch reports missing files, and files that are not valid XML, when it starts.
+        with contextlib.suppress(Exception):
             _InputFileLoader(self).load(
                 str(file), _IgnoredConfiguration(), argv=argv, verbose=False
             )
@@ -108,10 +105,9 @@ class LaunchContents:
             self.add_words(value, file)
 
     def named_files(self) -> Dict[str, Path]:
-        """Return the files by name.
+        """Return the files by ROS package and path in the package, or by file name.
 
-        The name of a file consists of its ROS package and the path in the package; outside of
-        packages, it is the file name. It therefore does not depend on the location of the package.
+        The names do not depend on the location of a package.
         """
         named: Dict[str, Path] = {}
         for path in self.files:
@@ -123,15 +119,13 @@ class LaunchContents:
         return named
 
     def note(self, file: Path, text: str) -> None:
-        """Record a text of ``file`` whose value is unknown."""
         texts = self.not_followed.setdefault(name_of(file), [])
         text = " ".join(text.split())
         if text not in texts:
             texts.append(text)
 
     def add_words(self, text: str, file: Path, raw: str = "") -> None:
-        """Add the files that a text of ``file`` names. ``raw`` is the text before its
-        substitutions."""
+        """Add the files that a text of ``file`` names; ``raw`` is the text before substitutions."""
         words = list(_words(text))
         for word in words:
             if _TRIAL_VALUE.search(word):
@@ -143,7 +137,7 @@ class LaunchContents:
                 self._add(path.resolve(), words)
 
     def _add(self, path: Path, words: Sequence[str]) -> None:
-        """Add a file and the files that it names. ``words`` can contain arguments of xacro."""
+        """Add a file and the files that it names; ``words`` can contain arguments of xacro."""
         if path in self.files or path.suffix in _DISPLAY_SUFFIXES:
             return
         self.files.append(path)
@@ -153,19 +147,17 @@ class LaunchContents:
             for named in _named_in_yaml(path):
                 self._add(named.resolve(), ())
         elif path.suffix in SUFFIXES and not _is_launch_file(path):
-            given = dict(word.split(":=", 1) for word in words if ":=" in word)
-            inner = description_files(path, given, _environment_of(words))
-            self.files += [one for one in inner.files if one not in self.files]
+            xacro_arguments = dict(word.split(":=", 1) for word in words if ":=" in word)
+            inner = description_files(path, xacro_arguments, _environment_of(words))
+            self.files += [file for file in inner.files if file not in self.files]
             self.missing_packages |= inner.needed_packages
             self.missing_description_packages |= inner.missing_packages - inner.needed_packages
-            for one, texts in inner.not_followed.items():
+            for file, texts in inner.not_followed.items():
                 for text in texts:
-                    self.note(one, text)
+                    self.note(file, text)
 
 
 class _IgnoredConfiguration:
-    """A configuration that ignores the nodes and parameters of a launch file."""
-
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
 
@@ -184,7 +176,7 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         self._adds = True
 
     def resolve_args(self, args: Optional[str], context: Any) -> Optional[str]:
-        """Return a text with its substitutions replaced, and add the files that it names."""
+        """Replace the substitutions in a text, and add the files that it names."""
         if not args:
             return args
         file = Path(context.filename)
@@ -213,15 +205,14 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
             return " ".join(self._resolved(word, context) for word in words)
 
     def _is_number(self, text: str, arguments: Mapping[str, str]) -> bool:
-        """Return whether an expression that depends on the trial has a number as its value."""
+        """Return whether the value of an expression that depends on the trial is a number."""
         sample = {name: _TRIAL_VALUE.sub("0.5", str(value)) for name, value in arguments.items()}
         with contextlib.suppress(Exception):
             return math.isfinite(float(substitution_args.resolve_args(text, {"arg": sample})))
         return False
 
     def opt_attrs(self, tag: Any, context: Any, attrs: Sequence[str]) -> List[Optional[str]]:
-        """Return the attributes. A condition with an unknown value is omitted, so that the files
-        of both cases are found."""
+        # A condition with an unknown value is omitted, so that the files of both cases are found.
         if list(attrs) != ["if", "unless"]:
             return list(super().opt_attrs(tag, context, attrs))
         with self._adding_nothing():
@@ -229,11 +220,11 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         return [None if _TRIAL_VALUE.search(value or "") else value for value in values]
 
     def param_value(self, *arguments: Any) -> str:
-        """Return an empty value instead of the content of a file or the output of a command."""
+        # not the content of a file or the output of a command
         return ""
 
     def load_rosparam(self, *arguments: Any, **keywords: Any) -> None:
-        """Load nothing, since the file of the parameters is already added."""
+        pass  # the file of the parameters is already added
 
     def _arg_tag(self, *arguments: Any, **keywords: Any) -> Any:
         with self._adding_nothing(), contextlib.suppress(Exception):
@@ -280,42 +271,38 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _environment_of(words: Sequence[str]) -> Dict[str, str]:
-    """Return the environment variables that the files in a command set."""
-    found: Dict[str, str] = {}
+    variables: Dict[str, str] = {}
     for path in map(find_file, words):
         if path is not None and os.path.isfile(path):
-            found.update(_environment_in(path))
-    return found
+            variables.update(_environment_in(path))
+    return variables
 
 
 def _environment_in(path: Path) -> Dict[str, str]:
-    """Return the environment variables that a file sets; empty for other files.
+    """Return the environment variables of a file with lines ``NAME=VALUE``; {} for other files.
 
-    The launch files of some robots run xacro with such a file, which has no suffix, and whose lines
-    have the form ``NAME=VALUE``.
+    The launch files of some robots run xacro with such a file, which has no suffix.
     """
-    found: Dict[str, str] = {}
+    variables: Dict[str, str] = {}
     if path.suffix:
-        return found
+        return variables
     try:
         lines = read_file(path, _LARGEST_READ_B).decode("utf-8").splitlines()
         for line in map(str.strip, lines):
             match = _ASSIGNMENT.fullmatch(line)
             if match is not None:
-                found[match[1]] = " ".join(shlex.split(match[2], comments=True))
+                variables[match[1]] = " ".join(shlex.split(match[2], comments=True))
             elif line and not line.startswith("#"):
                 return {}
     except (OSError, ValueError):  # too large, not text, or an open quotation mark
         return {}
-    return found
+    return variables
 
 
 def _named_in_yaml(path: Path) -> Iterator[Path]:
-    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs.
-
-    The nodes of the document are read, not its values: an alias is the node that it refers to.
-    Nested aliases and merge keys therefore cost no more than the size of the file.
-    """
+    """Yield the files that a YAML file names: the image of a map, absolute paths and URIs."""
+    # Reading the nodes, not the values, makes nested aliases and merge keys cost no more than the
+    # size of the file: an alias is the node that it refers to.
     try:
         text = read_file(path, _LARGEST_READ_B).decode("utf-8")
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -328,13 +315,13 @@ def _named_in_yaml(path: Path) -> Iterator[Path]:
                 if os.path.isfile(image):
                     yield image
     for text in _texts(root):
-        found = find_file(text)
-        if found is not None and os.path.isfile(found):
-            yield found
+        file = find_file(text)
+        if file is not None and os.path.isfile(file):
+            yield file
 
 
 def _texts(root: Optional[yaml.Node]) -> Iterator[str]:
-    """Yield the texts below a node, except the keys of mappings. Each node is visited once."""
+    """Yield the texts below a node once, without the keys of mappings."""
     open_nodes, visited = [root], set()
     while open_nodes:
         node = open_nodes.pop()
@@ -362,7 +349,7 @@ def _is_launch_file(path: Path) -> bool:
 
 
 def name_of(path: Path) -> str:
-    """Return the ROS package and the path in the package, or the file name outside of packages."""
+    """Return the ROS package and the path in it; outside of packages, the file name."""
     for directory in path.parents:
         manifest = directory / "package.xml"
         if os.path.isfile(manifest):

@@ -1,10 +1,8 @@
-"""The processes of a stack: the launch files of simulator, robot and navigation, which run for one
-or several trials.
+"""The processes of a stack: the launch files of simulator, robot and navigation.
 
-The launch files are started in order. Each of them is a
-:class:`~gz_testauto.ros.launched_process.LaunchedProcess`, which is a roslaunch with all its
-processes. The module also waits for the services and topics of the stack, and detects processes
-that have died.
+Each launch file is a :class:`~gz_testauto.ros.launched_process.LaunchedProcess`, and runs for one
+or several trials. The module also waits for the services and topics of the stack, and detects
+processes that have died.
 """
 
 import contextlib
@@ -42,10 +40,9 @@ FAILURE_WINDOW_S = 2.0
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
 USUAL_MESSAGES = "usual_messages.txt"
-"""File in the logs of a trial with the signatures of the error messages of its successful start
-that did not occur in earlier ones, one per line."""
+"""File in the logs of a trial with new error signatures of its successful start, one per line."""
 SAME_SHARE = 1e-3
-"""Relative difference of two update rates below which they count as equal."""
+"""Relative difference below which two update rates count as equal."""
 
 
 class LaunchedStack:
@@ -68,8 +65,10 @@ class LaunchedStack:
         self._has_stored_usual = False
 
     def require_alive(self) -> None:
-        """Raise ``SimulatorError`` or ``NavigatorError`` with the cause if a launch file has exited
-        or a node has died."""
+        """Raise ``SimulatorError`` or ``NavigatorError`` if a launch file or node has exited.
+
+        Raises ``ConfigurationError`` if the launch file is invalid.
+        """
         for name, part in self._parts.items():
             failure = part.failure()
             if failure and part.launch_file_is_invalid():
@@ -78,17 +77,17 @@ class LaunchedStack:
                 raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
     def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
-        """Return whether the navigation runs with the launch arguments of a trial."""
-        return self._navigation == self._wanted(trial, values)
+        return self._navigation == self._launch_of(trial, values)
 
     @property
     def simulating(self) -> bool:
-        """True if the simulator has been started."""
         return "simulator" in self._parts
 
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
-        """Start simulator and robot, and limit the real-time factor. Wait until the robot is in the
-        world and time advances. ``of_world`` are the names of the models in the world file."""
+        """Start simulator and robot; wait until the robot is in the world and time advances.
+
+        ``of_world`` are the names of the models in the world file.
+        """
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
             self._await(
@@ -113,9 +112,10 @@ class LaunchedStack:
             self._limit_real_time_factor(self._stack.max_real_time_factor)
 
     def _limit_real_time_factor(self, factor: float) -> None:
-        """Limit the real-time factor by the update rate of the physics engine, so that the
-        navigation is fast enough. Raises ``SimulatorError`` if the simulator rejects the update
-        rate."""
+        """Limit the update rate of the physics engine, so that the navigation is fast enough.
+
+        Raises ``SimulatorError`` if the simulator rejects the update rate.
+        """
         now = self._gazebo.physics()
         if now.step_size_s <= 0.0:
             raise SimulatorError(
@@ -141,43 +141,40 @@ class LaunchedStack:
         )
 
     def _model_names(self) -> AbstractSet[str]:
-        """Return the names of the models in the world. If the simulator does not respond, return
-        the last known names. gazebo_ros does not respond while it loads a robot."""
+        """Return the names of the models, or the last known names without a response."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
-        except ServiceTimeoutError as error:
+        except ServiceTimeoutError as error:  # as while gazebo_ros loads a robot
             self._silence = f"{error}; "
         return self._models
 
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Start the navigation of a trial's planner, unless it already runs with the same
-        arguments."""
+        """Start the navigation, unless it already runs with the same arguments."""
         if self.runs_navigation_of(trial, values):
             return
         self.end_navigation()
         launch = self._bed.navigation(trial)
         self._parameters = set(rospy.get_param_names())
         self._start("navigation", launch, values)
-        self._navigation = self._wanted(trial, values)
+        self._navigation = self._launch_of(trial, values)
 
     def store_usual_messages(self) -> None:
-        """Store the error messages of the current logs as messages of a successful start, so that
-        they are not quoted as the cause of a later failure."""
+        """Store the current error messages, so that they do not explain a later failure."""
         if self._has_stored_usual:
             return
         self._has_stored_usual = True
-        found = set().union(*(part.error_signatures() for part in self._parts.values()))
-        new = sorted(found - self._usual)
+        signatures = set().union(*(part.error_signatures() for part in self._parts.values()))
+        new = sorted(signatures - self._usual)
         if new:
             (self._logs / USUAL_MESSAGES).write_text("\n".join(new) + "\n", encoding="utf-8")
 
     def end_navigation(self) -> None:
-        """Stop the navigation with SIGINT, and delete the parameters that it has set, since they
-        would affect the next planner."""
+        """Stop the navigation with SIGINT, and delete the parameters that it has set."""
         part = self._parts.pop("navigation", None)
         self._navigation = None
         if part is not None:
             part.interrupt(EXIT_TIMEOUT_S)
+            # They would affect the next planner.
             for name in set(rospy.get_param_names()) - self._parameters:
                 with contextlib.suppress(KeyError):  # deleted with its namespace
                     rospy.delete_param(name)
@@ -187,15 +184,17 @@ class LaunchedStack:
     ) -> None:
         """Wait until the conditions of all requirements hold.
 
-        Raises ``NavigatorError`` after the timeout, ``ConfigurationError`` if a name is wrong, and
-        the errors of :meth:`require_alive`. The message lists all missing requirements, and the
-        text that ``further_fault`` returns.
+        Raises ``NavigatorError`` after the timeout, with all missing requirements and the text that
+        ``further_fault`` returns, ``ConfigurationError`` if a name is wrong, and the errors of
+        :meth:`require_alive`.
         """
         self._await(*requirements, error=NavigatorError, further_fault=further_fault)
 
     def raise_process_failure(self, error: GzTestautoError) -> None:
-        """Raise the error of :meth:`require_alive` if a process died shortly before or after
-        ``error``, which the death may have caused."""
+        """Raise the error of :meth:`require_alive` if a process died shortly before or after.
+
+        The death can be the cause of ``error``.
+        """
         deadline = time.monotonic() + FAILURE_WINDOW_S
         while True:
             try:
@@ -209,7 +208,6 @@ class LaunchedStack:
             time.sleep(POLL_S)
 
     def require_start(self, trial: Trial, pose: Pose2D) -> None:
-        """Raise ``SimulatorError`` unless the robot is at the start of the trial."""
         start = trial.mission.start
         away_m = start.distance_to(pose.x_m, pose.y_m)
         turned = abs(math.remainder(start.yaw_rad - pose.yaw_rad, 2 * math.pi))
@@ -220,9 +218,8 @@ class LaunchedStack:
                 "spawn it at {start_x}, {start_y}, {start_yaw}"
             )
 
-    def _wanted(self, trial: Trial, values: Mapping[str, object]) -> Launch:
-        """Return the launch file and arguments of the navigation, without the values that differ
-        between trials."""
+    def _launch_of(self, trial: Trial, values: Mapping[str, object]) -> Launch:
+        """Return the navigation's launch file and arguments without the values of one trial."""
         launch = self._bed.navigation(trial)
         lasting = {**values, **dict.fromkeys(PER_TRIAL, "")}
         return fill_in(launch, "stack.navigation", lasting)
@@ -244,7 +241,10 @@ class LaunchedStack:
         error: type = SimulatorError,
         further_fault: Callable[[], str] = str,
     ) -> None:
-        limits = [RequirementTimeout(one, self._stack.start_timeout_s) for one in requirements]
+        limits = [
+            RequirementTimeout(requirement, self._stack.start_timeout_s)
+            for requirement in requirements
+        ]
         while True:
             self.require_alive()
             self._require_simulated_time()
@@ -254,7 +254,9 @@ class LaunchedStack:
             not_found = list(self._parts.values())[-1].node_not_found()
             expired = [limit for limit in limits if limit.has_expired(bool(not_found))]
             if expired:
-                missing = [one for one in limits if one in expired or one.is_under_another_name]
+                missing = [
+                    limit for limit in limits if limit in expired or limit.is_under_another_name
+                ]
                 # Without a node, further names can be missing because of it.
                 further = "" if not_found else further_fault()
                 raise self._missing(missing, not_found, further, error)
@@ -263,8 +265,7 @@ class LaunchedStack:
     def _missing(
         self, limits: Sequence[RequirementTimeout], not_found: str, further: str, error: type
     ) -> GzTestautoError:
-        """Return the error about missing requirements, which is a ``ConfigurationError`` if another
-        attempt would not help."""
+        """Return the error, a ``ConfigurationError`` if another attempt would not help."""
         youngest = list(self._parts.values())[-1]
         cause = f"{youngest.name}: {not_found}; " if not_found else ""
         messages = [limit.requirement.message() for limit in limits]
@@ -272,11 +273,11 @@ class LaunchedStack:
         is_wrong = not_found or any(limit.is_under_another_name for limit in limits)
         kind = ConfigurationError if is_wrong else error
         excerpt = youngest.log_excerpt(excluding=not_found, only_errors=bool(is_wrong))
-        found: GzTestautoError = kind(
+        fault: GzTestautoError = kind(
             f"{self._silence}{cause}after {limits[0].waited_s:.0f} s {text}"
             + (f" (from {youngest.name}: {excerpt})" if excerpt else "")
         )
-        return found
+        return fault
 
     def _require_simulated_time(self) -> None:
         if not rospy.get_param("/use_sim_time", True):
@@ -291,6 +292,5 @@ class LaunchedStack:
 
 
 def _usual_messages(all_logs: Path) -> FrozenSet[str]:
-    """Return the signatures of the error messages of all earlier successful starts."""
     texts = (read_file(path).decode("utf-8") for path in all_logs.glob(f"*/{USUAL_MESSAGES}"))
     return frozenset(line for text in texts for line in text.splitlines())

@@ -1,5 +1,4 @@
-"""The localization of a stack: initial pose, clearing of costmaps, and comparison with ground
-truth.
+"""The localization of a stack: initial pose, clearing of costmaps, comparison with ground truth.
 
 A trial with a wrong localization would not measure the planner.
 """
@@ -26,7 +25,7 @@ from gz_testauto.spec.stack import StackSpec
 POLL_S = 0.05
 REPEAT_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
-"""Standard deviations of the initial pose for a localizer. The initial pose is the true pose."""
+"""Standard deviations of the initial pose, which is the true pose."""
 YAW_WITHIN_RAD = 0.35
 
 UNKNOWN_POSE = (math.nan,) * 3
@@ -53,10 +52,10 @@ class Localization:
     def establish(
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Publish the initial pose for a localizer, and wait until the pose in tf agrees with the
-        true pose.
+        """Publish the initial pose, and wait until the pose in tf agrees with the true pose.
 
-        Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time.
+        Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time, or
+        ``ConfigurationError`` if a frame is wrong.
         """
         within_m = self._stack.max_localization_error_m
         known = Requirement(
@@ -89,10 +88,10 @@ class Localization:
         return bool(self._initial.get_num_connections())
 
     def clear_costmaps(self) -> None:
-        """Clear the stack's costmaps if the stack offers this service.
+        """Clear the costmaps if the stack offers this service.
 
-        The costmaps contain obstacles of the last trial, and obstacles that were marked with a
-        wrong localization. Raises ``NavigatorError`` if the service fails.
+        They contain obstacles of the last trial, and those that were marked with a wrong
+        localization. Raises ``NavigatorError`` if the service fails.
         """
         name = self._clear.resolved_name
         try:
@@ -106,24 +105,24 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str, time_s: float = 0.0) -> Optional[Pose]:
-        """Return the pose of a frame in a reference frame at a simulated time, by default the
-        latest pose, or None if tf cannot provide the transform."""
+        """Return the pose of a frame at a simulated time, by default the latest.
+
+        Return None if tf cannot provide the transform.
+        """
         try:
-            found = self._buffer.lookup_transform(
+            transform = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time.from_sec(time_s)
             )
         except tf2_ros.TransformException:
             return None
-        return ros_messages.pose_of_transform(found.transform)
+        return ros_messages.pose_of_transform(transform.transform)
 
     def estimated_pose(self, time_s: float = 0.0) -> Optional[Pose2D]:
-        """Return the robot's pose in tf as :meth:`pose_of` does."""
         pose = self.pose_of(self._stack.frames.base, self._stack.frames.map, time_s)
         return None if pose is None else pose.planar
 
     def wrong_frames(self) -> str:
-        """Return a message about the frames of the campaign that do not exist in tf, although
-        others do; empty if there are none."""
+        """Return a message about frames of the campaign that tf lacks, if tf has others."""
         existing, frames = self._frames(), self._stack.frames
         wrong = [
             f"stack.frames.{key} is {name!r}"
@@ -136,7 +135,6 @@ class Localization:
         return f"{' and '.join(wrong)}, but the frames in tf are: {listed}"
 
     def _frames(self) -> List[str]:
-        """Return the names of all frames in tf."""
         frames = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
         return sorted({*frames, *(str(frame["parent"]) for frame in frames.values())})
 
@@ -171,8 +169,8 @@ class Localization:
 class EstimatedPoses:
     """The robot's poses in tf at the times of a trial's snapshots.
 
-    A pose is requested when its transforms are complete, since the latest pose in tf belongs to an
-    earlier time than the snapshot.
+    A pose is requested after :data:`TF_DELAY_S`, since the latest pose in tf belongs to an earlier
+    time than the snapshot.
     """
 
     def __init__(self, localization: Localization) -> None:
@@ -180,7 +178,6 @@ class EstimatedPoses:
         self.begin()
 
     def begin(self) -> None:
-        """Start a trial without poses."""
         self._waiting_s: List[float] = []
         self._poses: List[Tuple[float, ...]] = []
 
@@ -191,8 +188,10 @@ class EstimatedPoses:
             self._request()
 
     def array(self) -> np.ndarray:
-        """Return x, y (m) and yaw (rad) at the time of each snapshot, shape (n, 3), or NaN where tf
-        has no pose. Finishes the trial."""
+        """Return x, y (m) and yaw (rad) for each snapshot, shape (n, 3), and finish the trial.
+
+        Poses that tf does not have are NaN.
+        """
         while self._waiting_s:
             self._request()
         return np.array(self._poses, dtype=float).reshape(-1, 3)

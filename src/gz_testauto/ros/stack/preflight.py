@@ -1,7 +1,6 @@
 """Check the commands, packages and nodes that the launch files of a stack need, without a start.
 
-A check that depends on the trial, or on a program, is not possible; the trial then reports the
-missing part.
+The trial reports missing parts that depend on the trial or on a program.
 """
 
 import importlib
@@ -32,7 +31,7 @@ MODULES = (
 
 
 class Need(NamedTuple):
-    """A part that a campaign needs; ``detail`` states where it is, or which parts are missing.
+    """A part that a campaign needs; ``detail`` states its location, or the missing parts.
 
     ``is_required`` is false if it is unknown whether the campaign needs the part.
     """
@@ -45,10 +44,9 @@ class Need(NamedTuple):
 
 
 def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
-    """Yield the parts that the stack of a campaign needs."""
     yield _commands(spec)
     yield _modules()
-    found: Dict[str, List[Tuple[str, str]]] = {}
+    nodes: Dict[str, List[Tuple[str, str]]] = {}
     packages: Dict[str, str] = {}
     described: Set[str] = set()
     files = set()
@@ -66,10 +64,10 @@ def stack_needs(spec: StackCampaignSpec) -> Iterator[Need]:
             for package in contents.missing_packages:
                 packages.setdefault(package, where)
             described |= contents.missing_description_packages
-            found.setdefault(where, []).extend(contents.nodes)
-    if found:
+            nodes.setdefault(where, []).extend(contents.nodes)
+    if nodes:
         yield Need("launch files", True, f"{len(files)} input files")
-    yield from _nodes(found, packages)
+    yield from _nodes(nodes, packages)
     if described:
         listed = join_truncated(sorted(described))
         detail = f"missing in conditions or macros of the robot description: {listed}"
@@ -97,16 +95,20 @@ def _modules() -> Need:
     return Need("ROS modules", True, f"all {len(MODULES)}")
 
 
-def _nodes(found: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]) -> Iterator[Need]:
-    """Yield the packages and the nodes of launch files. ``found`` are package and type of each node
-    by the key of its launch file. ``packages`` are missing packages and the keys of launch files
-    that need them."""
+def _nodes(
+    nodes_of: Dict[str, List[Tuple[str, str]]], packages: Mapping[str, str]
+) -> Iterator[Need]:
+    """Yield the packages and nodes of launch files.
+
+    ``nodes_of`` are package and type of each node by the key of its launch file, and ``packages``
+    the keys of launch files by the missing package that they need.
+    """
     from roslib.packages import find_node
 
     known, missing_packages = ros_packages(), dict(packages)
     missing_nodes: List[str] = []
     count = 0
-    for where, nodes in found.items():
+    for where, nodes in nodes_of.items():
         for package, kind in dict.fromkeys(nodes):
             count += 1
             if package not in known:

@@ -1,8 +1,7 @@
 """Requirements of a trial on a stack, such as topics, and messages about missing ones.
 
-The timeout of a requirement is ``stack.start_timeout_s``. The wait ends earlier if a topic of the
-same type exists under another name and no name was added for a while, or if roslaunch could not
-start a node. A message about a missing name lists the existing names.
+The wait ends before ``stack.start_timeout_s`` if a topic of the same type exists under another name
+and no name was added for a while, or if roslaunch could not start a node.
 """
 
 import dataclasses
@@ -18,12 +17,11 @@ QUIET_SHARE = 0.25
 
 
 def topics_of(kind: str) -> List[str]:
-    """Return the names of the topics of a message type that have a publisher."""
+    """Return the topics of a message type that have a publisher."""
     return sorted(topic for topic, type_ in rospy.get_published_topics() if type_ == kind)
 
 
 def move_base_actions() -> List[str]:
-    """Return the names of all actions of the type ``move_base_msgs/MoveBaseAction``."""
     suffix = "/result"
     return [topic[: -len(suffix)] for topic in topics_of("move_base_msgs/MoveBaseActionResult")]
 
@@ -32,10 +30,9 @@ def move_base_actions() -> List[str]:
 class Requirement:
     """A condition that must hold before a trial can start.
 
-    ``missing`` is the error message if the condition does not hold, and ``remedy`` is the part of
-    the message that states how to fix it. If the condition requires a topic, model or frame to
-    exist, ``name`` is its name. ``kind`` is then a noun for the existing ones, and ``existing``
-    returns their names.
+    ``missing`` and ``remedy`` are the parts of the error message. If the condition requires a
+    topic, model or frame to exist, ``name`` is its name, ``kind`` a noun for the existing ones, and
+    ``existing`` returns their names.
     """
 
     condition: Callable[[], bool]
@@ -46,11 +43,9 @@ class Requirement:
     existing: Callable[[], Sequence[str]] = list
 
     def message(self) -> str:
-        """Return the message about a missing requirement, with the existing names and the
-        remedy."""
-        others = [name for name in self.existing() if name != self.name]
-        found = f"; {self.kind}: {join_truncated(others) or 'none'}" if self.kind else ""
-        return f"{self.missing}{found}; {self.remedy}"
+        names = [name for name in self.existing() if name != self.name]
+        listed = f"; {self.kind}: {join_truncated(names) or 'none'}" if self.kind else ""
+        return f"{self.missing}{listed}; {self.remedy}"
 
 
 def required_topic(
@@ -68,7 +63,7 @@ def required_topic(
 
 
 class RequirementTimeout:
-    """The timeout of one requirement, which starts when the object is created."""
+    """The timeout of one requirement, from the creation of the object."""
 
     def __init__(self, requirement: Requirement, timeout_s: float) -> None:
         self.requirement = requirement
@@ -78,12 +73,11 @@ class RequirementTimeout:
 
     @property
     def waited_s(self) -> float:
-        """Wall time (s) since the creation of the object."""
+        """Wall time (s) since the start."""
         return time.monotonic() - self._began_s
 
     def has_expired(self, cannot_start: bool) -> bool:
-        """Return whether the wait is over. ``cannot_start`` is True if a node could not be
-        started."""
+        """Return whether the wait is over; ``cannot_start`` is True if a node did not start."""
         existing = tuple(self.requirement.existing())
         if existing != self._existing:
             self._existing, self._changed_s = existing, time.monotonic()
@@ -93,6 +87,5 @@ class RequirementTimeout:
 
     @property
     def is_under_another_name(self) -> bool:
-        """True if the required topic, model or frame did not exist at the last check, but others of
-        its type did."""
+        """True if the required name did not exist at the last check, but others of its type did."""
         return bool(self._existing) and self.requirement.name not in self._existing

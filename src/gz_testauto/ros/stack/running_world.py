@@ -1,8 +1,7 @@
 """The running world of a stack, as a simulation whose time advances continuously.
 
-A step waits until a control period has passed, and requests a snapshot. Actors and property changes
-work as in lock-step, except that time passes during their requests. A twist therefore applies until
-the next snapshot.
+Actors and property changes work as in lock-step, except that time passes during their requests. A
+twist therefore applies until the next snapshot.
 """
 
 from pathlib import Path
@@ -22,11 +21,10 @@ from gz_testauto.trial.actors import links_sdf
 class RunningWorld(Simulation):
     """A simulation of a running stack, with steps of at least ``period_s``.
 
-    ``scene`` is the current scene. Its robot is None if the robot has no model file. ``robot`` is
-    the name of the observed robot, and ``others`` are the names of further observed models.
-    ``robot_links`` are the scoped names of links of a robot without a model file that changes can
-    name. ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time for
-    which simulated time can stop.
+    The robot of ``scene`` is None if it has no model file; ``robot_links`` are then scoped names of
+    links that changes can name. ``robot`` and ``observed_models`` are the names of the models in
+    snapshots. ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time
+    for which simulated time can stop.
     """
 
     changes = SUPPORTED_CHANGES
@@ -37,7 +35,7 @@ class RunningWorld(Simulation):
         truth: GroundTruth,
         scene: Scene,
         robot: str,
-        others: Iterable[str],
+        observed_models: Iterable[str],
         period_s: float,
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
@@ -46,13 +44,13 @@ class RunningWorld(Simulation):
         super().__init__(period_s, scene.robot, scene)
         self._robot_links = tuple(robot_links)
         self._gazebo, self._truth = gazebo, truth
-        self._shown = (robot, tuple(others))
+        self._shown = (robot, tuple(observed_models))
         self._stall_timeout_s, self._meanwhile = stall_timeout_s, meanwhile
         self._latest: Optional[Snapshot] = None
         self._calls: Optional[ChangeCalls] = None
 
     def rest(self, names: Sequence[str]) -> None:
-        """Stop the named models, if they exist, and undo all property changes of the world."""
+        """Stop the named models, if they exist, and undo all property changes."""
         present = self._gazebo.poses(names)
         self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
         if self._calls is not None:

@@ -1,5 +1,4 @@
-"""Recording of a stack's topics during a trial: commands, odometry, plans, warnings, and numbers in
-other topics.
+"""Recording of a stack's topics during a trial: commands, odometry, plans, warnings, numbers.
 
 These values do not affect the outcome of a trial, which depends only on ground truth.
 """
@@ -50,22 +49,19 @@ class NumberTopic:
         )
 
     def begin(self) -> None:
-        """Discard all collected values."""
         with self._lock:
             self._values = []
 
     @property
     def values(self) -> np.ndarray:
-        """All collected values, shape (n,). Raises ``SpecError`` if the messages do not have the
-        specified field."""
+        """The collected values, shape (n,). Raises ``SpecError`` if the messages lack the field."""
         if self._fault:
             raise SpecError(self._fault)
         with self._lock:
             return np.array(self._values, dtype=float)
 
     def reduced(self, reduce: str) -> float:
-        """Return one number that summarizes all collected values, or NaN if there are none.
-        ``reduce`` is a key of :data:`REDUCTIONS`."""
+        """Return all values as one number, or NaN; ``reduce`` is a key of :data:`REDUCTIONS`."""
         values = self.values
         return float(REDUCTIONS[reduce](values)) if len(values) else math.nan
 
@@ -94,8 +90,10 @@ class NumberTopic:
 
 
 def field_value(message: object, field: str) -> float:
-    """Return the number in a field of a message, such as ``pose.position.x`` or ``values[0]``.
-    Raises ``SpecError`` with the existing fields if the message does not have the field."""
+    """Return the number in a field such as ``pose.position.x`` or ``values[0]``.
+
+    Raises ``SpecError`` with the existing fields if the message does not have the field.
+    """
     value = message
     for part in field.split("."):
         name = part.partition("[")[0]
@@ -119,13 +117,10 @@ def field_value(message: object, field: str) -> float:
 
 
 class PublishedPlans:
-    """The times and lengths of received global or local plans, in order of reception, and the
-    points of some of these plans.
+    """The times and lengths of received global or local plans, and the points of some of them.
 
     The points of a plan are stored if the previous stored plan is older by at least
-    ``stored_after_s``, so that recordings remain small. The global planner navfn publishes each
-    plan twice, first without its last point. Two messages of a topic with the same time stamp are
-    therefore one plan, of which the second message is used. Not thread-safe.
+    ``stored_after_s``, so that recordings remain small. Not thread-safe.
     """
 
     def __init__(self, stored_after_s: float) -> None:
@@ -146,11 +141,12 @@ class PublishedPlans:
         """Add a plan that was received ``after_s`` after the goal. ``points_m`` has shape (n, 2).
 
         ``stamp_s`` is the time stamp of the message, or 0 if the publisher does not set it.
-        ``pose`` is the pose of the plan's frame in the world, or None if it is unknown. Points of a
-        plan without a known pose are not stored.
+        ``pose`` is that of the plan's frame in the world. Points of a plan without a known pose are
+        not stored.
         """
         points_m = np.reshape(points_m, (-1, 2))
         length_m = float(np.hypot(*np.diff(points_m, axis=0).T).sum())
+        # navfn publishes each plan twice, first without its last point.
         is_repeated = bool(self._received) and stamp_s > 0.0 and self._newest == (topic, stamp_s)
         if is_repeated:
             after_s = self._received.pop()[0]
@@ -166,7 +162,7 @@ class PublishedPlans:
 
     @property
     def lengths_m(self) -> List[float]:
-        """The length (m) of each plan."""
+        """The length (m) of each plan, in order of reception."""
         return [length_m for _, length_m in self._received]
 
     def array(self) -> np.ndarray:
@@ -174,14 +170,15 @@ class PublishedPlans:
         return np.array(self._received, dtype=float).reshape(-1, 2)
 
     def points(self) -> np.ndarray:
-        """Return the time (s) of each stored plan, and x and y (m) of its points in the world
-        frame, shape (k, 3), in single precision. Points with the same time are one plan."""
+        """Return time (s), x and y (m) of the stored plans' points in the world frame, (k, 3).
+
+        Points with the same time are one plan. The precision is single.
+        """
         return np.concatenate([np.zeros((0, 3), np.float32), *self._stored])
 
 
 def _stored_points(time_s: float, points_m: np.ndarray, pose: Pose2D) -> np.ndarray:
-    """Return the time and the points of a plan in the world frame, shape (k, 3), without the points
-    that a line between others replaces within :data:`STORED_WITHIN_M`."""
+    """Return time and points of a plan in the world frame, simplified, shape (k, 3)."""
     if len(points_m) > 1:
         line = shapely.simplify(shapely.LineString(points_m), STORED_WITHIN_M)
         points_m = shapely.get_coordinates(line)
@@ -193,12 +190,11 @@ def _stored_points(time_s: float, points_m: np.ndarray, pose: Pose2D) -> np.ndar
 class StackMonitor:
     """A recorder of the topics of one stack since :meth:`begin`.
 
-    It must be created after all other subscribers of the process, since rospy uses the message type
-    of the first subscriber for all subscribers of a topic.
+    Create it after all other subscribers of the process: rospy uses the message type of the first
+    subscriber for all subscribers of a topic.
     """
 
     def __init__(self, stack: StackSpec, localization: Localization) -> None:
-        """Subscribe to the topics. ``localization`` provides the frames of plans."""
         names = stack.names
         self._localization, self._map_frame = localization, stack.frames.map.lstrip("/")
         self._lock = threading.Lock()
@@ -219,7 +215,6 @@ class StackMonitor:
         self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
 
     def begin(self, now_s: float) -> None:
-        """Start a trial at ``now_s`` of simulated time."""
         self._begin_s = now_s
         self._forget()
         for _, topic in self._metrics:
@@ -228,21 +223,19 @@ class StackMonitor:
             self._planner_time.begin()
 
     def sample(self) -> Optional[Twist2D]:
-        """Record the odometry of a control period. Return the current command, or None if no
-        command was received in this trial."""
+        """Record the odometry; return the current command, None before the first of this trial."""
         with self._lock:
             self._odometry.append(self._odom)
             return self._command
 
     @property
     def scan_received(self) -> bool:
-        """True if a message of any type was received on the topic of the laser scan."""
+        """True if a message of any type was received on the topic of the scan."""
         return self._scan is not None
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The last message on the topic of the laser scan, or None if no message of the type
-        ``LaserScan`` was received."""
+        """The last scan, or None if no message of the type ``LaserScan`` was received."""
         message = self._scan
         if isinstance(message, rospy.AnyMsg):
             if message._connection_header["type"] != LaserScan._type:
@@ -252,14 +245,14 @@ class StackMonitor:
 
     @property
     def cycle_times_s(self) -> np.ndarray:
-        """The cycle times (s) that the stack's planner has published, shape (m,)."""
+        """The cycle times (s) that the planner has published, shape (m,)."""
         return np.empty(0) if self._planner_time is None else self._planner_time.values
 
     def series(self) -> Dict[str, np.ndarray]:
         """Return the recorded arrays by name.
 
         ``odom``, shape (n, 5), contains x, y (m), yaw (rad), forward speed (m/s) and yaw rate
-        (rad/s) per control period, or NaN before the first message. ``global_plan_m`` and
+        (rad/s) per control period, NaN before the first message. ``global_plan_m`` and
         ``local_plan_m``, shape (k, 2), contain the time since the goal (s) and the length (m) of
         each plan. :data:`~gz_testauto.metrics.recording.PLAN_SERIES` are the points of plans.
         """
@@ -271,8 +264,7 @@ class StackMonitor:
             }
 
     def numbers(self) -> Dict[str, float]:
-        """Return the recorded numbers for the results, by name. The metrics that the campaign
-        defines for the stack are last."""
+        """Return the recorded numbers; the metrics that the campaign defines are last."""
         with self._lock:
             plans = {which: published.lengths_m for which, published in self._plans.items()}
             counted: Dict[str, float] = {
@@ -294,7 +286,7 @@ class StackMonitor:
             self._missed = self._extrapolations = 0
 
     def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
-        def take(message: Path, topic: str) -> None:
+        def on_plan(message: Path, topic: str) -> None:
             points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
             pose = self._pose_of(message.header.frame_id)
@@ -302,13 +294,13 @@ class StackMonitor:
             with self._lock:
                 self._plans[which].add(topic, stamp_s, elapsed_s, points_m, pose)
 
-        return [rospy.Subscriber(topic, Path, take, topic, queue_size=10) for topic in topics]
+        return [rospy.Subscriber(topic, Path, on_plan, topic, queue_size=10) for topic in topics]
 
     def _pose_of(self, frame: str) -> Optional[Pose2D]:
-        """Return the pose of a frame in the world, or None if tf cannot provide it. Local planners
-        publish their plans in the frame of the odometry."""
+        """Return the pose of a frame in the world; None if tf cannot provide it."""
         if frame.lstrip("/") in ("", self._map_frame):
             return Pose2D(0.0, 0.0, 0.0)
+        # Local planners publish their plans in the frame of the odometry.
         pose = self._localization.pose_of(frame, self._map_frame)
         return None if pose is None else pose.planar
 

@@ -1,8 +1,6 @@
-"""Execution of trials on a running stack, with ground truth from the simulator.
+"""Execution of trials on a running stack, in the process of a session.
 
-Before a trial, the processes of the stack are started or reset. During the trial, the ground truth
-is passed to the monitor once per control period. The recorded topics are added to the result. The
-trials run in the process of a :mod:`session <gz_testauto.ros.session>`.
+The monitor receives the ground truth of the simulator once per control period.
 """
 
 import dataclasses
@@ -64,8 +62,8 @@ CHECK_INTERVAL_S = 0.25
 class StackTrialRunner:
     """A runner of the trials of a stack on one ROS master.
 
-    ``report`` is called repeatedly with the current activity, since a session without progress
-    reports counts as hung.
+    ``report`` is called repeatedly with the current activity: a session without progress reports
+    counts as hung.
     """
 
     def __init__(
@@ -101,7 +99,7 @@ class StackTrialRunner:
         self._checked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
-        """Run one trial and return its result. Raises the errors of ``TrialExecutor.execute``."""
+        """Raise the errors of ``TrialExecutor.execute``."""
         actors = self._bed.actors(trial)
         monitor = self._bed.monitor(trial, actors.all_models)
         try:
@@ -111,8 +109,7 @@ class StackTrialRunner:
             actors.close()
 
     def _run(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Prepare and run the trial. After an error, check whether the error was caused by the
-        death of a process."""
+        """Prepare and run the trial; after an error, check whether a dead process is the cause."""
         try:
             with master_faults():
                 self._prepare(trial, monitor, actors)
@@ -127,7 +124,6 @@ class StackTrialRunner:
         return actors.complete(result)
 
     def _drive(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """Send the goal, and run the trial until it ends."""
         self._report("sending the goal")
         self._truth.begin()
         world = self._running_world(trial, actors)
@@ -169,7 +165,7 @@ class StackTrialRunner:
         )
 
     def _pushed_links(self) -> Tuple[str, ...]:
-        """Return the links of the robot that the campaign pushes and that no model file describes.
+        """Return the links that the campaign pushes and that no model file describes.
 
         Raises ``ConfigurationError`` with the existing links if one does not exist.
         """
@@ -187,7 +183,6 @@ class StackTrialRunner:
         return links
 
     def _check_progress(self) -> None:
-        """Check the status of the goal and of the processes during a control period."""
         self._move_base.check_status()
         if time.monotonic() - self._checked_s > CHECK_INTERVAL_S:
             self._checked_s = time.monotonic()
@@ -197,7 +192,6 @@ class StackTrialRunner:
     def _drive_recorded(
         self, trial: Trial, monitor: TrialMonitor, actors: TrialActors
     ) -> TrialResult:
-        """Run the trial, and record a bag if the campaign specifies bags."""
         spec = self._stack.bag
         if spec is None:
             return self._drive(trial, monitor, actors)
@@ -214,8 +208,7 @@ class StackTrialRunner:
             bag.end(reached)
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
-        """Start or reset the processes of the stack, and wait until the stack is ready for a
-        goal."""
+        """Start or reset the stack, and wait until it is ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._bed.spec, trial, self._map(trial), self._logs)
         warm = running.simulating
@@ -272,8 +265,7 @@ class StackTrialRunner:
         self._updater.set_started_world(world.path, scene)
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Reset the robot, and then change the world. The start of the robot is free of obstacles
-        in every world."""
+        """Reset the robot, whose start is free in every world, and then change the world."""
         running = self._running
         running.require_alive()
         self._report("resetting the robot")
@@ -296,7 +288,6 @@ class StackTrialRunner:
         )
 
     def _await_interface(self) -> None:
-        """Wait until the topics and the action of the stack are available."""
         names = self._stack.names
         self._running.await_requirements(
             [
@@ -325,7 +316,6 @@ class StackTrialRunner:
         )
 
     def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
-        """Pass the ground truth of each control period to the monitor until the trial ends."""
         period_s = self._bed.spec.control_period_s
         verdict = monitor.observe(first)
         arrived_s: Optional[float] = None
@@ -347,27 +337,26 @@ class StackTrialRunner:
             if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
                 if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
-                    verdict = monitor.reported_arrival(self._not_there(monitor))
+                    verdict = monitor.reported_arrival(self._false_arrival_text(monitor))
         return verdict
 
-    def _not_there(self, monitor: TrialMonitor) -> str:
-        left_m = monitor.goal.distance_to(monitor.pose.x_m, monitor.pose.y_m)
-        said = (
-            f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
+    def _false_arrival_text(self, monitor: TrialMonitor) -> str:
+        distance_m = monitor.goal.distance_to(monitor.pose.x_m, monitor.pose.y_m)
+        report = (
+            f"reported the goal reached, {distance_m:.2f} m from it (goal.tolerance_m is "
             f"{self._bed.spec.goal.tolerance_m:g})"
         )
         estimated = self._localization.estimated_pose()
         if estimated is None:
-            return said
+            return report
         goal, true_pose = monitor.goal, monitor.pose
         return (
-            f"{said}; tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
+            f"{report}; tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}), "
             f"{goal.distance_to(estimated.x_m, estimated.y_m):.2f} m from the goal and "
             f"{true_pose.distance_to(estimated.x_m, estimated.y_m):.2f} m from its true position"
         )
 
     def _tolerance_warning(self) -> str:
-        """Return a warning if the goal tolerance of move_base does not fit that of the campaign."""
         spec, localization = self._bed.spec, self._localization
         estimated, true_pose = localization.estimated_pose(), self._true_place()
         error_m = LOCALIZER_ERROR_M if localization.has_localizer else 0.0
@@ -403,8 +392,8 @@ class StackTrialRunner:
         )
         return dataclasses.replace(result, recording=recording)
 
-    def _true_states(self, others: Sequence[str]) -> Mapping[str, ModelState]:
-        return self._truth.request_snapshot(self._bed.robot.name, others).models
+    def _true_states(self, models: Sequence[str]) -> Mapping[str, ModelState]:
+        return self._truth.request_snapshot(self._bed.robot.name, models).models
 
     def _true_pose(self) -> Pose:
         return self._true_states(())[self._bed.robot.name].pose
@@ -413,10 +402,9 @@ class StackTrialRunner:
         return self._true_pose().planar
 
     def _map(self, trial: Trial) -> Path:
-        """Return the path of the file with the static map of the trial's world."""
-        known = self._bed.static_map
-        shown = known.inputs(trial.world, trial.mission)
-        if shown not in self._maps:
+        static_map = self._bed.static_map
+        inputs = static_map.inputs(trial.world, trial.mission)
+        if inputs not in self._maps:
             name = f"map_{len(self._maps)}"
-            self._maps[shown] = write_map(known.grid(shown), self._home, name)[0]
-        return self._maps[shown]
+            self._maps[inputs] = write_map(static_map.grid(inputs), self._home, name)[0]
+        return self._maps[inputs]

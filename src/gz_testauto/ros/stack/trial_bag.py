@@ -8,19 +8,16 @@ from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.spec.stack import BagSpec
 
 BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
-"""Wall time (s) within which rosbag must close the bag, and wall time (s) between two checks
-whether it has started."""
+"""Wall time (s) within which rosbag must close the bag, and between two checks of its start."""
 
 
 class TrialBag:
-    """The rosbag of a trial, which starts before the goal is sent. ``file`` is the path of the
-    bag."""
+    """The rosbag of a trial, which starts before the goal is sent."""
 
     def __init__(
         self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
     ) -> None:
-        """Start the recording. Raises ``SimulatorError`` if rosbag does not start within
-        ``start_timeout_s`` of wall time."""
+        """Raise ``SimulatorError`` if rosbag does not start in ``start_timeout_s`` of wall time."""
         directory.mkdir(parents=True, exist_ok=True)
         self.file = directory / f"{name}.bag"
         self._when = spec.when
@@ -45,8 +42,7 @@ class TrialBag:
             time.sleep(BAG_POLL_S)
 
     def end(self, reached: bool) -> None:
-        """Stop the recording. Delete the bag of a trial that reached the goal if the campaign keeps
-        only the bags of failed trials."""
+        """Stop the recording; delete the bag of a reached goal if only failed trials keep bags."""
         self._part.interrupt(BAG_EXIT_TIMEOUT_S)
         if reached and self._when == "failed" and self.file.exists():
             self.file.unlink()

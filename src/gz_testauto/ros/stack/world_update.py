@@ -1,4 +1,4 @@
-"""Update of a running world for the next trial: obstacles and actors are moved, deleted or spawned.
+"""Update of a running world for the next trial: obstacles and actors are moved, deleted, spawned.
 
 :class:`~gz_testauto.simulators.gazebo_ros.client.GazeboRosClient` applies and verifies each change.
 """
@@ -15,13 +15,11 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel
 
 WITHIN_M, WITHIN_RAD = 0.05, 0.05
-"""Tolerances (m, rad) of the horizontal pose of a placed model. They allow for the motion of a
-movable model that settles."""
+"""Tolerances (m, rad) of the horizontal pose of a placed model, which can settle."""
 
 
 class WorldUpdater:
-    """The contents of a running simulator's world, with methods that change them. ``report`` is
-    called with the current activity."""
+    """The contents of a running simulator's world, with methods that change them."""
 
     def __init__(self, gazebo: GazeboRosClient, report: Callable[[str], None]) -> None:
         self._report = report
@@ -70,10 +68,10 @@ class WorldUpdater:
     def replace_actors(
         self, actors: Sequence[NamedModel], spare_models: Sequence[NamedModel]
     ) -> None:
-        """Replace the actors of the previous trial by other actors, at their start poses.
+        """Replace the actors of the previous trial by ``actors`` at their start poses.
 
-        ``spare_models`` are models that can be spawned during the trial. Raises ``SimulatorError``
-        if a change fails.
+        ``spare_models`` can be spawned during the trial. Raises ``SimulatorError`` if a change
+        fails.
         """
         if not actors and not spare_models and not self._actors:
             return
@@ -89,7 +87,7 @@ class WorldUpdater:
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def place(self, poses: Dict[str, Pose]) -> None:
-        """Set the poses of models, at rest, and verify the poses."""
+        """Set the poses of models at rest, and verify them."""
         if not poses:
             return
         states = {name: ModelState(pose) for name, pose in poses.items()}
