@@ -1,7 +1,6 @@
 """Create the actors, other hooks and filters of one trial, and add them to a simulation.
 
-They depend only on the campaign, the world and the repetition, so that they are the same for all
-planners, with and without ROS.
+They depend only on campaign, world and repetition, and are the same for all planners.
 """
 
 import contextlib
@@ -157,7 +156,6 @@ class ActorContext(NamedTuple):
     companions: Tuple[Tuple[RobotBody, Pose2D], ...] = ()
 
     def obstacle_outlines(self) -> ObstacleOutlines:
-        """Return the obstacles at the heights at which they obstruct the robot."""
         heights = obstructing_heights(self.spec.robot.height_m or self.robot.height_m)
         return ObstacleOutlines(ObstacleField(self.scene, heights).outlines())
 
@@ -211,7 +209,6 @@ def _outlines(context: ActorContext) -> Dict[str, np.ndarray]:
 
 
 def _effect_targets(context: ActorContext, actors: TrialActors) -> EffectTargets:
-    """Return the models and lights that effects can change, with all robots."""
     described = DescribedWorld(context.scene)
     models = {*context.scene.models, context.robot.name}
     robots = [context.robot, *(body for body, _ in context.companions)]

@@ -145,7 +145,6 @@ def _check_training(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
 
 
 def _check_all_actors(bed: TestBed, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` if an actor has no free start, or a term matches no model."""
     spec = bed.spec
     for trial in {(trial.world.world_index, trial.repetition): trial for trial in trials}.values():
         world = trial.world
@@ -259,7 +258,6 @@ def lidar_notices(robot: RobotModel) -> List[str]:
 
 
 def _listed(robot: RobotModel, tag: str) -> str:
-    """List the plug-ins or the movable joints of a robot for a message."""
     elements = parse_xml(robot.sdf.encode("utf-8")).iter(tag)
     key = "filename" if tag == "plugin" else "name"
     names = [element.get(key, "?") for element in elements if element.get("type") != "fixed"]

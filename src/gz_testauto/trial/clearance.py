@@ -38,6 +38,7 @@ def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
 def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
     """Return the polygon of an outline, shape (n, 2) in the base frame, at each of p ``poses``."""
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
+    # The outline has one point per row, so the rotation matrices are transposed.
     turned = matrix_product(outline_m, np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns]))
     moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
     return np.asarray(shapely.polygons(moved))
@@ -53,7 +54,6 @@ class ObstacleField:
     def __init__(
         self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
-        """Add ``extra_models`` to the obstacles of the world file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
@@ -70,8 +70,7 @@ class ObstacleField:
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
         """Return the nearest obstacle and its exact distance to ``shape``, 0 if they overlap.
 
-        ``shape`` and the poses of movable models in ``states`` are in the world frame. A movable
-        model without a state is ignored.
+        All poses are in the world frame. A movable model without a state is ignored.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -81,6 +80,7 @@ class ObstacleField:
             if len(index):
                 best = Nearest(float(distance[0]), self._fixed_names[int(index[0])])
         for bound_m, mover, pose in self._by_bound(shape, states):
+            # The remaining models are at least as far away as their bounds.
             if bound_m >= best.distance_m:
                 break
             distance_m = mover.outline_at(pose).distance(shape)
@@ -107,7 +107,6 @@ class ObstacleField:
         return nearest_m
 
     def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
-        """Return the sorted names of all obstacles that ``shape`` touches or overlaps."""
         hits = self._tree.query(shape, predicate="intersects")
         names = {self._fixed_names[int(index)] for index in hits}
         for bound_m, mover, pose in self._by_bound(shape, states):
@@ -145,6 +144,7 @@ class ObstacleField:
             state = states.get(mover.name)
             if state is not None:
                 pose = state.pose
+                # Circles around shape and model bound the distance from below.
                 away_m = math.hypot(pose.position[0] - x_m, pose.position[1] - y_m)
                 bounds.append((away_m - radius_m - mover.radius_m, mover, pose))
         bounds.sort(key=lambda entry: entry[0])

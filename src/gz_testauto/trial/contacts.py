@@ -1,8 +1,6 @@
 """Group the robot's contacts with obstacles into collisions.
 
-Geometry, not names, distinguishes ground and obstacles. A collision can consist of contacts that
-the simulator reports and of overlaps of footprint and obstacle, since either source alone can miss
-a collision.
+Geometry, not names, distinguishes ground and obstacles.
 """
 
 from dataclasses import replace
@@ -68,7 +66,7 @@ class ContactClassifier:
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
-    """Return whether all points of the contact are below the robot and support it."""
+    """Return whether all points of the contact support the robot from below."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(
@@ -78,7 +76,11 @@ def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
 
 
 class EpisodeLog:
-    """A log that groups contacts, in order of time, into collisions."""
+    """A log that groups contacts, in order of time, into collisions.
+
+    A source is a contact that the simulator reports, or an overlap of footprint and obstacle:
+    either alone can miss a collision.
+    """
 
     def __init__(self) -> None:
         self._episodes: List[ContactEpisode] = []

@@ -192,14 +192,12 @@ class TrialRobot:
         self._planner.begin(self._tasks(0))
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Record a snapshot. Does nothing after the end of this robot's trial."""
         if self.verdict is None:
             self.verdict = self._monitor.observe(self._select_robot(snapshot))
             if self._tracker is not None:
                 self._tracker.observe(snapshot)
 
     def run_cycle(self, simulation: Simulation, snapshot: Snapshot) -> None:
-        """Run one planner cycle and command the robot; stop it if its trial has ended."""
         if self.verdict is None:
             if self.task_is_new:
                 self._planner.begin(self.task)
@@ -330,7 +328,6 @@ def run_trial(
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """Return ``first`` with the outcome, time and clearance of a companion robot added."""
     recording = result.recording
     values = {
         "reached": float(result.outcome.success),

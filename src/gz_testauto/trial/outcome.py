@@ -1,7 +1,8 @@
 """Declare the outcomes of a trial.
 
 Results, tables, the HTML page, LaTeX, ``campaign.log`` and learning environments read these
-declarations. Return a new outcome from :func:`gz_testauto.trial.termination.check_termination`.
+declarations. To add an outcome, also return it from
+:func:`gz_testauto.trial.termination.check_termination`.
 """
 
 import enum

@@ -21,8 +21,7 @@ class TrialSelection:
     """The part of the plan to run; a field that is None selects all.
 
     ``worlds`` selects the first worlds, ``only`` worlds by name, and ``trials`` trials by index.
-    Seeds and indices do not depend on the selection, so that other trials can run later in the same
-    results directory.
+    Seeds and indices do not depend on the selection.
     """
 
     worlds: Optional[int] = None

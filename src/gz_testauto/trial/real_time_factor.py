@@ -1,8 +1,6 @@
 """Check that the real-time factor of a trial is high enough for a valid result.
 
-The wall times of slow parallel trials depend more on other trials than on the planner, so that such
-trials are repeated alone. With a navigation stack, for which simulated time does not wait, slow
-trials are invalid.
+Slow parallel trials are repeated alone; slow trials with a navigation stack are invalid.
 """
 
 import math
@@ -19,6 +17,7 @@ _CAUSE = "real-time factor "
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
     """Return the real-time factor of a parallel trial that must be repeated alone, or None."""
+    # The wall times of a slow parallel trial depend more on other trials than on the planner.
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None
 

@@ -1,8 +1,7 @@
 """Check that a scene is physically possible within its first simulated second.
 
 The check rejects scenes in which a model or the robot is thrown away or sinks, or the robot starts
-inside another model. A simulator separates overlapping bodies with large forces, and a body without
-ground below falls. The trial then has no valid measurement.
+inside another model. The trial then has no valid measurement.
 """
 
 import logging
@@ -197,6 +196,7 @@ class StabilityCheck:
                 )
 
     def _carrier(self, model: "_MovableModel") -> Optional[str]:
+        # The carrier's bounds contain the middle of the model's bottom.
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for other in self._models:
             low, high = (

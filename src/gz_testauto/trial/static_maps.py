@@ -131,7 +131,6 @@ class StaticMaps:
     def _plan_within(
         self, inputs: MapInputs, scene: WorldScene, candidates: Sequence[Bounds]
     ) -> _GlobalPlan:
-        """Return the plan on the first of the maps with these bounds that has one."""
         limits, plan_margin_m = self._limits, self._spec.global_plan.margin_m
         for covered in candidates:
             grid = self._map(scene, covered)

@@ -75,7 +75,6 @@ class TerminationRules:
 
     @property
     def count(self) -> int:
-        """Return the total number of goals of the trial."""
         return self.visited + 1 + len(self.further)
 
     @property
@@ -92,7 +91,6 @@ class TrialEnd:
 
 
 def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
-    """Return whether the distance of the true position is at most the goal's tolerance."""
     return rules.goal.distance_to(x_m, y_m) <= rules.tolerance_m
 
 
@@ -121,8 +119,7 @@ def lost_motion(
 
     ``speed_mps`` (n,) are the commanded speeds, NaN before the first command. A robot that did not
     follow was commanded at least :data:`LEAST_COMMANDED_M` in the last ``stuck_window_s``, and
-    moved less than :data:`LOST_SHARE` of this distance. The cause is then not the planner but, for
-    example, sliding wheels.
+    moved less than :data:`LOST_SHARE` of it, for example with sliding wheels.
     """
     first = int(np.searchsorted(time_s, time_s[-1] - rules.stuck_window_s - TIME_SLACK_S))
     commanded_m = float(np.nansum(np.abs(speed_mps[first:-1]) * np.diff(time_s[first:])))
@@ -151,7 +148,7 @@ def check_termination(
     tilt_rad: Optional[np.ndarray] = None,
     abort_outcome: Outcome = Outcome.PLANNER_ABORTED,
 ) -> Optional[TrialEnd]:
-    """Return the end of the trial; None while the robot continues.
+    """Return the end of the trial; None while the robot continues to the current goal.
 
     ``time_s`` (n,) is the time since the goal was sent, ``position_m`` has the shape (n, 3) and
     ``tilt_rad`` (n,), with at least one sample. ``collision`` is the first collision, and

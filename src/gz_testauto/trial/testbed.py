@@ -229,7 +229,6 @@ class BuiltinTestBed(TestBed):
         return super()._actor_context(trial)._replace(companions=companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
-        """Return the tested planner, or that of the companion."""
         planner, entry = trial.planner, self._companion
         assert isinstance(planner, BuiltinPlannerSpec), "the planner of a campaign without stack"
         return planner if entry is None else _planner_of(entry, planner)
@@ -253,10 +252,9 @@ class BuiltinTestBed(TestBed):
         return seeds.child_seed(trial.seed, seeds.PLANNER, self.robot.name, visited)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
-        """Return the planner's task after ``visited`` goals.
+        """Return the planner's task after ``visited`` goals, with waypoints from the previous goal.
 
-        The waypoints start at the previous goal, or at the start of the robot. Raises ``SpecError``
-        if the static map has no path.
+        Raises ``SpecError`` if the static map has no path.
         """
         mission = self.mission(trial)
         return Task(

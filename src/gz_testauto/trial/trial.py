@@ -15,9 +15,9 @@ class Trial:
     """One planner in one world, once.
 
     The :class:`~gz_testauto.trial.testbed.TestBed` has everything else that determines the result.
-    ``numbers`` identify the random numbers of actors, sensors and planner. All planners in a world
-    and repetition have the same (common random numbers), so that the comparison is paired.
-    ``index`` is the position in the plan, from 0, and identifies the trial in the results.
+    ``numbers`` identify the random numbers. They are the same for all planners in a world and
+    repetition (common random numbers), so that the comparison is paired. ``index`` is the position
+    in the plan, from 0, and identifies the trial in the results.
     """
 
     world: WorldRecord
