@@ -56,10 +56,9 @@ def open_or_create_campaign(
 ) -> Tuple[PreparedCampaign, ResultStore]:
     """Create a campaign in a results directory, or resume the campaign in it.
 
-    The caller must hold the lock of the directory. A different campaign replaces the files in the
-    directory only if these contain no valid trial and no trajectory. Raises ``ResultsError`` if the
-    directory contains another campaign with results, or is damaged, and the errors of reading the
-    worlds and the robot.
+    The caller must hold the lock of the directory. Raises ``ResultsError`` if the directory is
+    damaged, or contains another campaign with a valid trial or a trajectory, and the errors of
+    reading the worlds and the robot.
     """
     robot = read_body(spec)
     declared = _declared_metrics(spec)
@@ -160,7 +159,6 @@ def not_followed_notice(directory: CampaignDirectory) -> str:
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
-    """Return the names of planner plug-ins whose code has changed since the trials were run."""
     now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.bed.robot))
     names = now.differing_inputs(Manifest.read(directory))
     modules = (name[len(PLANNER_CODE) :] for name in names if name.startswith(PLANNER_CODE))
@@ -257,6 +255,7 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
             at_exit.enter_context(store)
         if store is not None and store.holds_valid_trial():
             manifest.require_same(stored, directory)
+            # The store stays open for the caller.
             at_exit.pop_all()
             return store
         if manifest.is_same(stored):

@@ -61,11 +61,10 @@ def run_campaign(
 ) -> CampaignResults:
     """Run the remaining trials of a campaign and return the results of all trials.
 
-    If the directory ``out`` contains this campaign, the campaign is resumed; with ``resume``,
-    ``out`` must contain it. With ``failed_in``, only the trials that failed in that campaign are
-    run. If ``should_stop`` returns True, the running trials are abandoned. The number of workers
-    and of ``world_workers``, which generate the worlds of a world source, does not change the
-    results.
+    A campaign in the directory ``out`` is resumed; with ``resume``, ``out`` must contain it. With
+    ``failed_in``, only the trials that failed in that campaign are run. If ``should_stop`` returns
+    True, the running trials are abandoned. The numbers of workers and ``world_workers``, which
+    generate the worlds of a world source, do not change the results.
 
     Raises ``SpecError`` if the campaign cannot run, ``ResultsError`` if the directory contains a
     different campaign or is in use, ``DiskError`` if the disk is full, ``SimulatorError`` if the
@@ -119,8 +118,7 @@ class EarlyStopMonitor:
 
     Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
     ones; a world with an invalid trial is skipped until that trial is valid. Without ``stop`` in
-    ``spec``, ``is_decided`` stays False. ``trials`` are all trials that can be run, ``pending``
-    those that this call of :func:`run_campaign` executes.
+    ``spec``, ``is_decided`` stays False. ``trials`` are all trials that can be run.
     """
 
     def __init__(
@@ -215,6 +213,7 @@ class _Run:
         while True:
             while self._waiting and running < self._workers.size and self._can_continue():
                 running += self._start(self._waiting.popleft())
+                # From now on, a running trial can have been slowed down by another one.
                 self._is_parallel |= running > 1 and not alone
             if running:
                 attempt = self._workers.next_ended(self._should_stop)

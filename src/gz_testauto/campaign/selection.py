@@ -48,7 +48,6 @@ class CampaignOptions(Options):
 
     @property
     def selection(self) -> TrialSelection:
-        """The selected worlds and planners."""
         return TrialSelection(self.worlds, self.planners or None)
 
 
@@ -71,12 +70,11 @@ class RunOptions(CampaignOptions):
 
     @property
     def selection(self) -> TrialSelection:
-        """The selected worlds and planners."""
         return replace(super().selection, only=self.only or None)
 
 
 def world_name(text: str, worlds: Sequence[WorldRecord]) -> str:
-    """Return the name of the world with the name or number ``text``, or raise ``SpecError``."""
+    """Return the name of a world by name or number, or raise ``SpecError``."""
     names = [world.name for world in worlds]
     if text in names:
         return text
@@ -151,9 +149,9 @@ def selected_trials(
 ) -> List[Trial]:
     """Return the selected trials, with ``failed_in`` only those that failed in that campaign.
 
-    A planner that is not part of ``failed_in`` runs in each world and repetition in which another
-    planner failed. Raises ``SpecError`` if a selected world does not exist, or if the failed trials
-    have another world file or seed in this campaign.
+    A planner that ``failed_in`` does not contain runs where another planner failed. Raises
+    ``SpecError`` if a selected world does not exist, or if failed trials have another world file or
+    seed in this campaign.
     """
     if selection.only is not None:
         names = tuple(world_name(text, worlds) for text in selection.only)

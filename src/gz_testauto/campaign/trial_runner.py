@@ -79,13 +79,13 @@ class MeasuredTrial:
 
 
 class TrialRunner:
-    """A function that runs one trial: world, planner, parameters and seed → metrics and score.
+    """A function that runs one trial and returns its outcome, recording, metrics and score.
 
-    Everything else is that of the campaign: robot, start, goal, limits, simulator. A trial has the
-    bits of the campaign's trial in the same world with the same seed. Results are cached by the
-    content of the inputs. The simulator starts with the first trial and runs until :meth:`close`,
-    or until the end of the ``with`` statement. A runner is for one thread; use one runner per
-    process for parallel trials.
+    Everything except world, planner, parameters and seed is that of the campaign: robot, start,
+    goal, limits, simulator. A trial has the bits of the campaign's trial in the same world with the
+    same seed. Results are cached by the content of the inputs. The simulator starts with the first
+    trial and runs until :meth:`close`, or until the end of the ``with`` statement. A runner is for
+    one thread; use one runner per process for parallel trials.
 
     Example::
 
@@ -215,6 +215,7 @@ class TrialRunner:
         if key not in self._cache:
             self._cache[key] = self._measure(trial, key, should_stop)
             while len(self._cache) > MOST_CACHED:
+                # the least recently used result
                 self._cache.popitem(last=False)
         self._cache.move_to_end(key)
         return self._cache[key]
@@ -241,7 +242,6 @@ class TrialRunner:
         )
 
     def _attempt(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run a trial, again in a new simulator if it is invalid."""
         for attempt in range(1, self.spec.limits.max_attempts + 1):
             try:
                 return self._open_executor().execute(trial, should_stop)

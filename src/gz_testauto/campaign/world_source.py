@@ -1,4 +1,4 @@
-"""Provide the worlds of a campaign, which are generated in the results directory, or exist.
+"""Provide the worlds of a campaign: existing files, or worlds generated in the results directory.
 
 The files of users are never changed: a world that needs ``worlds.repair`` or
 ``worlds.allow_missing`` is copied to the results directory.
@@ -128,10 +128,9 @@ def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[flo
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
     """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
 
-    In a copy, references to missing resources are removed and listed in the field ``missing`` of
-    the world's record, and other files are referenced by absolute paths. An identical copy is not
-    written again. Raises ``SdfError`` if a world cannot be read, and ``ResultsError`` if a copy
-    cannot be written.
+    References to missing resources are removed and listed in the record's field ``missing``; other
+    paths are absolute. Raises ``SdfError`` if a world cannot be read, and ``ResultsError`` if a
+    copy cannot be written.
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
@@ -212,6 +211,5 @@ def _multiply_base(spec: CampaignSpec, mission: RequiredMission, folder: Path) -
 
 
 def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
-    """Return whether the manifest contains the shortest paths for ``mission``."""
     known = all(entry.shortest_path_m is not None for entry in worlds)
     return known and worlds.inputs.get("mission") == mission_record(mission)
