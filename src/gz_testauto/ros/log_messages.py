@@ -96,7 +96,6 @@ def _exception(lines: Sequence[str], start: int) -> Tuple[int, str]:
 
 
 def _output_before(lines: Sequence[str], start: int) -> List[str]:
-    """Return the last output of a failed command, preferably lines that state a cause."""
     first = start
     while first > 0 and not _OUTPUT_OF_ROSLAUNCH.match(lines[first - 1].strip()):
         first -= 1
@@ -109,7 +108,6 @@ def _output_before(lines: Sequence[str], start: int) -> List[str]:
 
 
 def _shortened(text: str, length: int) -> str:
-    """Replace the middle of a text that is longer than ``length``."""
     if len(text) <= length:
         return text
     end = length // 3

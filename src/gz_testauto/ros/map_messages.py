@@ -1,7 +1,6 @@
 """Conversion of the static map, lanes and tracked objects to and from ROS messages.
 
-A conversion to a message and back does not change any value: the resolution, a 32-bit number in
-messages, becomes the shortest decimal number with this value, such as 0.1 for 0.10000000149.
+A conversion to a message and back does not change any value.
 """
 
 import math
@@ -61,6 +60,7 @@ def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
     cells = np.asarray(message.data, dtype=np.int8).reshape(info.height, info.width)
     return OccupancyGrid(
         occupied=cells >= OCCUPIED_FROM,
+        # the shortest decimal number with this value: 0.1, not 0.10000000149
         resolution_m=from_float32(info.resolution),
         origin_x_m=origin.position[0],
         origin_y_m=origin.position[1],

@@ -1,8 +1,7 @@
 """Start of a separate ROS master for trials, with its own ports, directories and environment.
 
-Trials are isolated from each other and from the user's roscore: all traffic stays on the loopback
-interface. This module does not import rospy, since the import connects to the master of the
-environment.
+All traffic stays on the loopback interface. This module does not import rospy, since the import
+connects to the master of the environment.
 """
 
 import contextlib
@@ -37,7 +36,6 @@ def master_faults() -> Iterator[None]:
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
-    """Set the environment of this process and its children to the masters at these ports."""
     for name in NOT_INHERITED:
         os.environ.pop(name, None)
     os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)

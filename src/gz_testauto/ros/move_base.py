@@ -147,11 +147,10 @@ class ActionGoals:
 class MoveBaseClient:
     """A client of one ``move_base`` action server for the goals of trials.
 
-    Each trial starts with :meth:`begin` and finishes with :meth:`end`. Between them,
-    :meth:`check_status` is called repeatedly, and :meth:`send_next` for each further goal. The
-    server must acknowledge or cancel a goal within ``answer_timeout_s`` of wall time. ``frame`` is
-    the map frame. ``recoveries`` are the recovery behaviors since :meth:`begin`, as published on
-    ``recovery_topic``.
+    In a trial, :meth:`begin` is called first, then :meth:`check_status` repeatedly, with
+    :meth:`send_next` for each further goal, and :meth:`end`. The server must acknowledge or cancel
+    a goal within ``answer_timeout_s`` of wall time. ``recoveries`` are the recovery behaviors since
+    :meth:`begin`, as published on ``recovery_topic``.
     """
 
     def __init__(

@@ -22,11 +22,9 @@ Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register a node, run its function ``main``, and return the exit status.
+    """Register a node, run its function ``main``, and return the exit status, 2 for a known error.
 
-    A known error is logged in one line, and the status is 2. Nodes accept parameters and remappings
-    (``name:=value``), but no other arguments. With ``own_signals``, ``main`` handles SIGINT and
-    SIGTERM.
+    With ``own_signals``, ``main`` handles SIGINT and SIGTERM.
     """
     try:
         rospy.init_node(name, disable_signals=own_signals)

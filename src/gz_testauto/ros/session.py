@@ -1,8 +1,7 @@
 """Sessions, which are child processes with a separate ROS master, and both ends of their pipes.
 
-rospy connects to only one master per process, so that a worker starts a session for each master. A
-session exits when the pipe closes, and its subreaper ends the processes that it started. This
-module does not import rospy.
+rospy connects to only one master per process. A session exits when its pipe closes. This module
+does not import rospy.
 """
 
 import abc
@@ -92,7 +91,6 @@ class Session:
             stream.write(f"{time.time():.3f} {trial.label}\n")
 
     def close(self) -> None:
-        """End the process and all processes that it started."""
         self._connection.close()
         self._process.close()
 
@@ -133,7 +131,6 @@ class SessionExecutor(TrialExecutor):
         """Wall time without a progress report after which the session counts as hung."""
 
     def _request(self, request: object, should_stop: StopRequest) -> Any:
-        """Send a request to the session, which is started if necessary."""
         try:
             if self._session is None:
                 self._session = self._start_session(request)
@@ -159,7 +156,6 @@ def new_log_directory(parent: Path, name: str) -> Path:
 
 
 def _serve() -> None:
-    """Handle requests in the process of the session until the pipe closes."""
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 

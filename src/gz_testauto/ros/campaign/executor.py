@@ -1,8 +1,8 @@
 """Executor of trials over ROS, with the simulator and the planners in separate nodes.
 
-The loop of a trial runs in the campaign node. In lock-step, the simulator node holds time until the
-planner has sent its command, so late messages do not change the result. A trial ends at the
-snapshot at which a termination rule applies, even if the simulation has since advanced.
+In lock-step, the simulator node holds time until the planner has sent its command, so late messages
+do not change the result. A trial ends at the snapshot at which a termination rule applies, even if
+the simulation has since advanced.
 """
 
 import dataclasses
@@ -55,11 +55,10 @@ LATE_PERIODS = "late_periods"
 
 
 class Lateness:
-    """A counter of late control periods, which raises an error in lock-step.
+    """A counter of control periods that started without the command for the previous snapshot.
 
-    A control period is late if it started without the planner's command for the previous snapshot.
-    In lock-step, the trial is then invalid, since it would differ from a trial on an idle machine.
-    At a fixed real-time factor, late periods are a property of the planner. ``limits_s`` are the
+    In lock-step, such a trial is invalid, since it would differ from a trial on an idle machine. At
+    a fixed real-time factor, late periods are a property of the planner. ``limits_s`` are the
     longest wall times for which simulated time is held, per period and for the first command.
     """
 
@@ -200,7 +199,6 @@ class RosTrialExecutor(TrialExecutor):
         lateness: Lateness,
         should_stop: StopRequest,
     ) -> Tuple[TrialEnd, PeriodSnapshot]:
-        """Pass every snapshot to the monitor; return the end of the trial and the last snapshot."""
         stall_timeout_s = self._bed.spec.limits.stall_timeout_s
         verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
@@ -311,7 +309,6 @@ class RosTrialExecutor(TrialExecutor):
         return path
 
     def _publish_map(self, trial: Trial) -> None:
-        """Publish the static map of the trial's world, unless it is already published."""
         static_map = self._bed.static_map
         inputs = static_map.inputs(trial.world, trial.mission)
         if inputs != self._published_map:

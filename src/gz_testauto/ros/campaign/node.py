@@ -47,7 +47,6 @@ def _print_stopping() -> None:
 
 
 def start() -> int:
-    """Run the campaign, and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener logs the same notices
     parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()

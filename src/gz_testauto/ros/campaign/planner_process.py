@@ -1,8 +1,7 @@
 """Planner nodes as child processes of the campaign node.
 
-Each planner has one node in a namespace with the planner's name. The node uses the global topics of
-the robot and serves a ``move_base`` action in its namespace. Several nodes can therefore run, and
-the node with a goal drives the robot.
+Each node uses the global topics of the robot, and serves a ``move_base`` action in the namespace of
+its planner. Several nodes can therefore run, and the node with a goal drives the robot.
 """
 
 import os

@@ -23,9 +23,8 @@ from gz_testauto.trial.recorder import CycleTimes
 class PeriodSnapshot(NamedTuple):
     """A received snapshot at the end of a control period.
 
-    ``command`` is the command during the period, or None before the first. ``late`` is True if the
-    period started without a new command of the planner, and ``held`` if time was held for it.
-    ``numbers`` are those that effects and hooks have recorded since the start of the trial.
+    ``late`` is True if the period started without a new command of the planner, and ``held`` if
+    time was held for it. ``numbers`` are those that effects and hooks have recorded so far.
     """
 
     snapshot: Snapshot

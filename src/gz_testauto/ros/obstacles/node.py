@@ -1,8 +1,6 @@
 """The nodes ``obstacle_spawner`` and ``world_multiplier``, whose services generate obstacles.
 
-``obstacle_spawner`` places obstacles in a running Gazebo, or in any node that offers the services
-``/gazebo/*``; :mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` offers
-``gz_testauto multiply`` as a service.
+``obstacle_spawner`` works with Gazebo, or with any node that offers the services ``/gazebo/*``.
 """
 
 import functools
@@ -127,7 +125,6 @@ class ObstacleSpawnerNode:
 
 
 def _done(verb: str, count: int, began_s: float) -> str:
-    """Log and return the result of a call since ``began_s`` of the monotonic clock."""
     result = f"{verb} {count} obstacles in {time.monotonic() - began_s:.1f} s"
     rospy.loginfo(result)
     return result
@@ -146,7 +143,6 @@ def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
 
 
 def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
-    """Return one RViz marker per obstacle, after a marker that deletes all previous ones."""
     clear = Marker(header=header(stamp), action=Marker.DELETEALL)
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])
 

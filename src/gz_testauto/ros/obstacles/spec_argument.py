@@ -63,13 +63,11 @@ def label_of(argument: str) -> str:
 
 
 def _source_of(keys: Mapping[str, object]) -> Any:
-    """Return the source whose name is a key of the YAML text."""
     name = next((name for name in SET_SOURCES.names() if name in keys), None)
     return None if name is None else SET_SOURCES.get(name)
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
-    """Return the mapping in YAML text; {} for other text."""
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 

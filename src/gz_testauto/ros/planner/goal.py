@@ -149,7 +149,6 @@ class GoalNavigator:
         observed: StampedObservation,
         lanes: Tuple[Lane, ...],
     ) -> Task:
-        """Return the task with a global plan along the lanes or, without lanes, on the map."""
         tolerance_m, period_s = self._parameters.goal_tolerance_m, self._parameters.period
         start = observed.observation.pose
         if lanes:

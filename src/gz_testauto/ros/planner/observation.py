@@ -1,9 +1,8 @@
 """Creation of a local planner's observations from odometry, transforms, scans and sensors.
 
 An observation contains the first odometry of a control period, the pose in tf at its time stamp,
-and the newest scan and readings. If one of these is due at this time but has not been received, the
-node waits for it, since messages of different topics arrive in any order. All waits have a timeout
-in wall time, since simulated time can stop.
+and the newest scan and readings. Messages arrive in any order, so the node waits for those that are
+due. All waits have a timeout in wall time, since simulated time can stop.
 """
 
 import threading
@@ -238,7 +237,6 @@ class ObservationSubscriber:
         return subscriber.is_up_to_date(now_ns, self._control_period_ns, self._scene_ns)
 
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
-        """Wait for all scans that are due at ``stamp``, and return the newest scan."""
         now_ns = stamp.to_nsec() - self._scan_delay_ns
         oldest_ns = self._origin_ns if self._scene_ns is None else self._scene_ns
 
@@ -284,7 +282,6 @@ class ObservationSubscriber:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
-        """Return the pose of the frame ``child`` in the frame ``parent``."""
         # tf itself would wait in simulated time
         deadline = time.monotonic() + self._transform_timeout_s
         while True:

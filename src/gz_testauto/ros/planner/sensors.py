@@ -81,10 +81,12 @@ def is_newer_due(
         interval_ns = ros_messages.nanoseconds_of(1.0 / rate_hz) if rate_hz else period_ns
         return stamp_ns + interval_ns <= now_ns
     last_ns = origin_ns + (now_ns - origin_ns + ROUNDING_NS) // period_ns * period_ns
+    # The newest possible measurement is that at the end of the last control period.
     if stamp_ns + ROUNDING_NS >= last_ns:
         return False
     if not rate_hz:
         return True
+    # the number of sensor periods that had ended at each time
     first, last = (
         math.floor((time_ns - origin_ns) / ros_messages.NANOSECONDS * rate_hz + EARLY)
         for time_ns in (stamp_ns, last_ns)

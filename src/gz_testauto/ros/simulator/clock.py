@@ -1,8 +1,6 @@
 """ROS time for a series of scenes, each of which starts at time 0.
 
-ROS time never decreases: nodes with a transform buffer, or with a memory of their last goal, treat
-a clock that jumps back as an error. All values are integer nanoseconds, so that the difference of
-two time stamps is exact.
+All values are integer nanoseconds, so that the difference of two time stamps is exact.
 """
 
 from gz_testauto.base.ros_messages import nanoseconds_of
@@ -12,7 +10,11 @@ GAP_NS = 1_000_000_000
 
 
 class SceneClock:
-    """A converter to ROS time; ``origin_ns`` is the ROS time at the start of the current scene."""
+    """A converter to ROS time; ``origin_ns`` is the ROS time at the start of the current scene.
+
+    ROS time does not decrease: nodes with a transform buffer treat a clock that jumps back as an
+    error.
+    """
 
     def __init__(self) -> None:
         self.origin_ns = 0

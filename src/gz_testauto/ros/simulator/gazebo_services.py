@@ -39,7 +39,6 @@ class GazeboServices:
         self._state_requests: Counter[str] = collections.Counter()
 
     def start_scene(self, poses: Dict[str, Pose]) -> None:
-        """Store the initial poses of all models, for resets."""
         self._initial = dict(poses)
 
     def spawn_urdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:

@@ -30,8 +30,8 @@ class Period:
     """One finished control period, with the snapshot at its end.
 
     ``late`` is True if the period started without a new command of the controller, ``held`` if time
-    was held for it. ``numbers`` are those that hooks have recorded since the start of the scene.
-    ``placed`` are the poses at which models were placed before the period.
+    was held for it. ``numbers`` are those that hooks have recorded so far. ``placed`` are the poses
+    at which models were placed before the period.
     """
 
     scene: int
@@ -94,7 +94,6 @@ class SimulationLoop:
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        """Stop the loop after the current iteration."""
         self._ended = True
 
     # Methods that must run on the loop's thread: in a call, or in run().
@@ -181,7 +180,6 @@ class SimulationLoop:
         self._on_failure(error)
 
     def _iterate(self) -> None:
-        """Execute a pending call, or step the simulation if a control period is due."""
         idle = self._simulation is None or self.paused
         now = time.monotonic()
         due = now + IDLE_POLL_S if idle else self._scheduler.wait_until()
@@ -233,7 +231,6 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """Add the IMU samples and contacts of an earlier snapshot in the same control period."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(

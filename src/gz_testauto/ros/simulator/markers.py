@@ -65,7 +65,6 @@ def _shape_markers(shapes: Iterable[CollisionShape], pose: Pose, color: ColorRGB
 
 
 def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
-    """Return markers of lines and of areas' outlines (m, world frame) on the ground."""
     markers = []
     for part in shapely.get_parts(lines).tolist():
         rings = [part.exterior, *part.interiors] if part.geom_type == "Polygon" else [part]
@@ -146,7 +145,6 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         publish(self._topic, markers, stamp)
 
     def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
-        """Return the models by name, after reading unknown ones from their SDF."""
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -165,7 +163,6 @@ def _add(markers: List[Marker], name: str, new_markers: Iterable[Marker]) -> Non
 
 
 def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
-    """Return gates, track and regions by name (m, world frame)."""
     metrics = campaign.metrics
     areas: Dict[str, BaseGeometry] = {
         f"gate {number}": shapely.LineString(gate) for number, gate in enumerate(metrics.gates_m, 1)

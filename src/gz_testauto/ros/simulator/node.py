@@ -1,9 +1,4 @@
-"""The ``simulator`` node, which runs a simulator of this package with the interface of gazebo_ros.
-
-:mod:`~gz_testauto.ros.simulator.interface` declares parameters, topics and services. Requests are
-handled by the modules of services, and :mod:`~gz_testauto.ros.simulator.publishers` publishes the
-state.
-"""
+"""The ``simulator`` node, which connects a simulator of this package with the ROS graph."""
 
 import inspect
 import math

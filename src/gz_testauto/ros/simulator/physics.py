@@ -117,7 +117,6 @@ def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
 
 
 def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
-    """Return the names of the changed properties, without the update rate."""
     differing = {
         "time_step": _differ(request.time_step, now.time_step),
         "gravity": any(

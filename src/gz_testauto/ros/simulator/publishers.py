@@ -81,7 +81,6 @@ class ScenePublisher:
         self.publish(period)
 
     def advance(self, period: Period) -> None:
-        """Update the odometry before the snapshot of the period is published."""
         if self._robot is None or self.odometry is None:
             return
         name, snapshot = self._robot.name, period.snapshot
@@ -177,7 +176,6 @@ class ScenePublisher:
     def _mounts(
         self, time_s: float, robot: RobotModel, sensors: Sequence[Sensor], odometry: Odometry
     ) -> List[TransformStamped]:
-        """Return the constant transforms: map to odometry, and sensors on the robot."""
         stamp, parameters = self._time(time_s), self._parameters
         fixed = [
             _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)

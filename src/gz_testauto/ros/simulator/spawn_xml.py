@@ -1,8 +1,7 @@
 """Conversion of the XML text in a spawn request to a model, with the semantics of gazebo_ros.
 
 The requested name replaces the name of the model, and the requested pose is composed with the pose
-in the SDF. Every plug-in gets the requested ``robotNamespace``. Error messages are those of
-gazebo_ros, if it has a message for the error.
+in the SDF. Error messages are those of gazebo_ros, if it has a message for the error.
 """
 
 import re

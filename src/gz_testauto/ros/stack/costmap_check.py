@@ -1,8 +1,7 @@
 """A check, before a goal is sent, that move_base's costmap marks the obstacles of the world.
 
 If an obstacle that the lidar sees from the robot's true pose is not marked, the trial does not
-measure the planner. One marked point per obstacle is sufficient, since the check does not evaluate
-the quality of the costmap.
+measure the planner. One marked point per obstacle is sufficient.
 """
 
 import time
@@ -324,7 +323,6 @@ class CostmapCheck:
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
     def _missing_marks(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
-        """Return the error text, with the nearest obstacle as an example."""
         target = min(missing, key=lambda candidate: candidate.nearest.distance_m)
         nearest = target.nearest
         marked_count = len(view.targets) - len(missing)

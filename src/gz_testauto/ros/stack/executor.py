@@ -136,7 +136,6 @@ def commands_of(spec: StackCampaignSpec) -> Tuple[str, ...]:
 
 
 def remedy_for(command: str) -> str:
-    """Return how to get a command of ROS that is not on ``PATH``."""
     if shutil.which("roslaunch") is None:
         return (
             "source the setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."

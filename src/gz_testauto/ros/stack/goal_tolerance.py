@@ -1,8 +1,7 @@
-"""Compare the goal tolerance of move_base with that of the campaign.
+"""Compare the goal tolerance of move_base, for the pose in tf, with that of the campaign.
 
-move_base applies its tolerance to the pose in tf, the campaign to the true pose. If the tolerance
-of move_base and the error of the localization do not fit into that of the campaign, trials have the
-outcome ``false_arrival``.
+If the tolerance of move_base and the error of the localization do not fit into that of the
+campaign, trials have the outcome ``false_arrival``.
 """
 
 from typing import Any, Dict, Mapping
@@ -25,7 +24,6 @@ def move_base_tolerances(action: str) -> Dict[str, float]:
 
 
 def tolerances_in(parameters: Mapping[str, Any], action: str) -> Dict[str, float]:
-    """Return the tolerances in the parameters of the action's namespace."""
     active = str(parameters.get("base_local_planner", "")).rpartition("/")[2]
     tolerances = {
         name: float(group[PARAMETER])

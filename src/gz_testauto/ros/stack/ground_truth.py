@@ -1,8 +1,6 @@
 """The ground truth of a trial, which is requested from the simulator once per control period.
 
-A snapshot contains the states of the robot and of movable obstacles at one simulated time, and the
-contacts since the previous snapshot. The topic ``/gazebo/model_states`` has no time stamp, and is
-not used.
+The topic ``/gazebo/model_states`` has no time stamp, and is not used.
 """
 
 import math

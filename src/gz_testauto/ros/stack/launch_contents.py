@@ -1,10 +1,8 @@
 """Find the input files of the launch files of a stack with roslaunch's own loader.
 
-The input files are part of a campaign's identity. They are the included launch files, the files in
-``<rosparam>`` and ``<param>``, the files in the arguments and environment of nodes, and the files
-that these name: includes and meshes of a robot description, the image of a map, and files in
-parameter files and in files of environment variables. No program runs, so the files that a program
-opens by itself are not found.
+The input files are part of a campaign's identity. They include the files in parameters, arguments
+and environment of nodes, and the files that these name, such as meshes and images of maps. No
+program runs, so the files that a program opens by itself are not found.
 """
 
 import contextlib
@@ -80,11 +78,11 @@ def arguments_of(spec: StackCampaignSpec, launch: LaunchSpec, planner: str) -> M
 class LaunchContents:
     """The input files of a launch file that is called with ``arguments``.
 
-    ``files`` are in the order of their discovery. ``not_followed`` are the texts of paths and
-    conditions whose values are unknown, by the name of the file that contains them. ``nodes`` are
-    the package and the type of each node, and ``missing_packages`` the packages of ``$(find)`` that
-    do not exist. ``missing_description_packages`` are those in the conditions and macros of robot
-    descriptions, which are not evaluated.
+    ``not_followed`` are the texts of paths and conditions whose values are unknown, by the name of
+    the file that contains them. ``nodes`` are package and type of each node, and
+    ``missing_packages`` the packages of ``$(find)`` that do not exist.
+    ``missing_description_packages`` are those in the conditions and macros of robot descriptions,
+    which are not evaluated.
     """
 
     def __init__(self, file: Path, arguments: Mapping[str, str]) -> None:
@@ -137,7 +135,6 @@ class LaunchContents:
                 self._add(path.resolve(), words)
 
     def _add(self, path: Path, words: Sequence[str]) -> None:
-        """Add a file and the files that it names; ``words`` can contain arguments of xacro."""
         if path in self.files or path.suffix in _DISPLAY_SUFFIXES:
             return
         self.files.append(path)
@@ -176,7 +173,6 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
         self._adds = True
 
     def resolve_args(self, args: Optional[str], context: Any) -> Optional[str]:
-        """Replace the substitutions in a text, and add the files that it names."""
         if not args:
             return args
         file = Path(context.filename)
@@ -205,7 +201,6 @@ class _InputFileLoader(XmlLoader):  # type: ignore[misc]
             return " ".join(self._resolved(word, context) for word in words)
 
     def _is_number(self, text: str, arguments: Mapping[str, str]) -> bool:
-        """Return whether the value of an expression that depends on the trial is a number."""
         sample = {name: _TRIAL_VALUE.sub("0.5", str(value)) for name, value in arguments.items()}
         with contextlib.suppress(Exception):
             return math.isfinite(float(substitution_args.resolve_args(text, {"arg": sample})))

@@ -1,8 +1,7 @@
 """The processes of a stack: the launch files of simulator, robot and navigation.
 
-Each launch file is a :class:`~gz_testauto.ros.launched_process.LaunchedProcess`, and runs for one
-or several trials. The module also waits for the services and topics of the stack, and detects
-processes that have died.
+Each launch file runs for one or several trials. The module also waits for the services and topics
+of the stack, and detects processes that have died.
 """
 
 import contextlib
@@ -149,7 +148,6 @@ class LaunchedStack:
         return self._models
 
     def start_navigation(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Start the navigation, unless it already runs with the same arguments."""
         if self.runs_navigation_of(trial, values):
             return
         self.end_navigation()

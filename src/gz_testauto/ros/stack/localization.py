@@ -46,7 +46,6 @@ class Localization:
         self._listener = tf2_ros.TransformListener(self._buffer)
 
     def forget(self) -> None:
-        """Discard all transforms before the robot is moved to another pose."""
         self._buffer.clear()
 
     def establish(
@@ -182,7 +181,6 @@ class EstimatedPoses:
         self._poses: List[Tuple[float, ...]] = []
 
     def add(self, time_s: float) -> None:
-        """Add the simulated time of a snapshot, and request the poses of earlier times."""
         self._waiting_s.append(time_s)
         while self._waiting_s and self._waiting_s[0] <= time_s - TF_DELAY_S:
             self._request()

@@ -17,7 +17,6 @@ QUIET_SHARE = 0.25
 
 
 def topics_of(kind: str) -> List[str]:
-    """Return the topics of a message type that have a publisher."""
     return sorted(topic for topic, type_ in rospy.get_published_topics() if type_ == kind)
 
 
@@ -51,7 +50,6 @@ class Requirement:
 def required_topic(
     is_received: Callable[[], bool], name: str, kind: str, remedy: str
 ) -> Requirement:
-    """Return the requirement that a first message is received on a topic."""
     return Requirement(
         is_received,
         f"no message on {name}",
@@ -73,7 +71,6 @@ class RequirementTimeout:
 
     @property
     def waited_s(self) -> float:
-        """Wall time (s) since the start."""
         return time.monotonic() - self._began_s
 
     def has_expired(self, cannot_start: bool) -> bool:

@@ -22,9 +22,8 @@ class RunningWorld(Simulation):
     """A simulation of a running stack, with steps of at least ``period_s``.
 
     The robot of ``scene`` is None if it has no model file; ``robot_links`` are then scoped names of
-    links that changes can name. ``robot`` and ``observed_models`` are the names of the models in
-    snapshots. ``meanwhile`` is called during waits. ``stall_timeout_s`` is the longest wall time
-    for which simulated time can stop.
+    links that changes can name. Snapshots contain ``robot`` and ``observed_models``. ``meanwhile``
+    is called during waits. ``stall_timeout_s`` limits the wall time without simulated time.
     """
 
     changes = SUPPORTED_CHANGES

@@ -230,7 +230,6 @@ class StackMonitor:
 
     @property
     def scan_received(self) -> bool:
-        """True if a message of any type was received on the topic of the scan."""
         return self._scan is not None
 
     @property

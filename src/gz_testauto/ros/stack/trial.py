@@ -208,7 +208,6 @@ class StackTrialRunner:
             bag.end(reached)
 
     def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
-        """Start or reset the stack, and wait until it is ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._bed.spec, trial, self._map(trial), self._logs)
         warm = running.simulating

@@ -28,7 +28,6 @@ class WorldUpdater:
         self._actors: Dict[str, str] = {}
 
     def set_started_world(self, world: Path, scene: WorldScene) -> None:
-        """Store the world file with which the simulator was started."""
         self._models = {world: WorldModels(scene)}
         self._actors = {}
 
@@ -87,7 +86,6 @@ class WorldUpdater:
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def place(self, poses: Dict[str, Pose]) -> None:
-        """Set the poses of models at rest, and verify them."""
         if not poses:
             return
         states = {name: ModelState(pose) for name, pose in poses.items()}
