@@ -30,7 +30,7 @@ from gz_testauto.trial.testbed import BuiltinTestBed, TestBed
 from gz_testauto.trial.trial import Trial
 
 MAX_TERRAIN_M = 0.05
-"""Largest height (m) of terrain at the robot's start. Higher terrain throws the robot up, which is
+"""Largest height (m) of terrain at the robot's start. Higher terrain throws up the robot, which is
 spawned at height 0."""
 
 MAX_OWN_RAYS = 0.5
@@ -117,8 +117,8 @@ def _check_starts(bed: BuiltinTestBed, trials: Sequence[Trial]) -> None:
             for robot in bed.robots
             for start in [robot.mission(trial).start]
         ]
-        for (first, here), (second, there) in itertools.combinations(places, 2):
-            if here.intersects(there):
+        for (first, first_outline), (second, second_outline) in itertools.combinations(places, 2):
+            if first_outline.intersects(second_outline):
                 raise SpecError(
                     f"world {trial.world.name}: the robots {first!r} and {second!r} overlap at "
                     "their start poses; move the start of one robot"

@@ -54,11 +54,11 @@ class ContactClassifier:
 
     def _find_partner(self, first: str, second: str) -> str:
         models = self._model_of(first), self._model_of(second)
-        ours = models[0] == self._robot, models[1] == self._robot
-        if ours[0] == ours[1]:  # both shapes belong to the robot, or neither does
+        is_robot = models[0] == self._robot, models[1] == self._robot
+        if is_robot[0] == is_robot[1]:  # both shapes belong to the robot, or neither does
             return _IGNORE
-        other = second if ours[0] else first
-        return _IGNORE if other in self._ground else models[ours[0]]
+        other = second if is_robot[0] else first
+        return _IGNORE if other in self._ground else models[is_robot[0]]
 
     def _model_of(self, shape: str) -> str:
         named = (name for name in self._scoped if shape.startswith(f"{name}::"))

@@ -126,9 +126,9 @@ class StabilityCheck:
     ) -> None:
         # A world plug-in can drive all models.
         world = scene.document.world
-        driven = world is not None and world.find("plugin") is not None
+        world_is_driven = world is not None and world.find("plugin") is not None
         self._models = [
-            _MovableModel.of(model, driven)
+            _MovableModel.of(model, world_is_driven)
             for model in scene.models.values()
             if not model.static and model.collisions
         ]
@@ -169,7 +169,7 @@ class StabilityCheck:
         middles = {
             model.name: snapshot.models[model.name].pose.apply(model.middle_m)
             for model in self._models
-            if model.name in snapshot.models and not model.driven
+            if model.name in snapshot.models and not model.is_driven
         }
         if self._settled is None:
             self._settled = (time_s, middles)
@@ -224,7 +224,7 @@ class StabilityCheck:
         start = self._start.setdefault(model.name, middle)
         moved = middle - start
         hit = collision is not None and collision.partner == model.name
-        if model.driven or hit:
+        if model.is_driven or hit:
             across_m = up_m = SETTLE_M + DRIVEN_MPS * time_s
         else:
             # Gravity moves a body sideways by at most g/4 t², as on a slope of 45° without
@@ -292,14 +292,16 @@ class _MovableModel:
     middle_m: np.ndarray
     bounds_m: np.ndarray
     radius_m: float
-    driven: bool
+    is_driven: bool
 
     @classmethod
-    def of(cls, model: SceneModel, driven: bool) -> "_MovableModel":
+    def of(cls, model: SceneModel, world_is_driven: bool) -> "_MovableModel":
         bounds = model.bounds
         assert bounds is not None, "it has collision shapes"
         middle = model.pose.inverse().apply(bounds.mean(axis=1))
         nodes = (node for _, node, _ in model.node.walk())
-        driven = driven or any(node.element.find("plugin") is not None for node in nodes)
+        is_driven = world_is_driven or any(
+            node.element.find("plugin") is not None for node in nodes
+        )
         radius_m = math.dist(*bounds.T) / 2
-        return cls(model.name, middle, bounds, radius_m, driven)
+        return cls(model.name, middle, bounds, radius_m, is_driven)
