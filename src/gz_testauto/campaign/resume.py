@@ -234,8 +234,8 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
     if os.path.basename(world.name) != world.name:
         raise ResultsError(f"{directory.results}: is damaged: {world.name!r} is not a file name")
     # Generated worlds are stored in the results directory, which the user can move.
-    moved = directory.worlds / f"{world.name}.world"
-    path = moved if os.path.isfile(moved) else world.path
+    generated = directory.worlds / f"{world.name}.world"
+    path = generated if os.path.isfile(generated) else world.path
     if file_sha256(path) != world.sha256:
         raise ResultsError(
             f"{path}: the world is missing or has changed since its trials were run; restore the "

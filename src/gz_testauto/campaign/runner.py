@@ -317,5 +317,5 @@ class _Run:
 
 
 def _without_pending(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
-    again = {trial.index for trial in pending}
-    return [record for record in records if record.trial not in again]
+    pending_indices = {trial.index for trial in pending}
+    return [record for record in records if record.trial not in pending_indices]

@@ -161,7 +161,7 @@ def selected_trials(
         return chosen
     failures = _failures(failed_in.results.trials)
     failed_places = {(world, repetition) for world, _, repetition in failures}
-    again = [
+    repeated = [
         trial
         for trial in chosen
         if (trial.world.name, trial.planner.name, trial.repetition) in failures
@@ -170,8 +170,8 @@ def selected_trials(
             and (trial.world.name, trial.repetition) in failed_places
         )
     ]
-    _require_equal(again, failed_in, failures)
-    return again
+    _require_equal(repeated, failed_in, failures)
+    return repeated
 
 
 def selection_text(selection: TrialSelection, failed_in: Optional[LoadedCampaign]) -> str:
@@ -193,12 +193,12 @@ def _failures(trials: Sequence[TrialRecord]) -> Set[Identity]:
 
 
 def _require_equal(
-    again: Sequence[Trial],
+    repeated: Sequence[Trial],
     earlier: LoadedCampaign,
     failures: Set[Identity],
 ) -> None:
     label = earlier.label
-    if not again:
+    if not repeated:
         failed = join_truncated(sorted({world for world, _, _ in failures}))
         raise SpecError(
             f"--failed-of {label}: the selected worlds and planners of this campaign include none "
@@ -206,7 +206,7 @@ def _require_equal(
         )
     earlier_files = {world.name: world.sha256 for world in earlier.results.worlds}
     seeds = {(record.world, record.repetition): record.seed for record in earlier.results.trials}
-    for trial in again:
+    for trial in repeated:
         world = trial.world
         if world.sha256 != earlier_files[world.name]:
             raise SpecError(
