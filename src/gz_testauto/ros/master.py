@@ -63,6 +63,7 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
     deadline = time.monotonic() + timeout_s
     failure = ""
     for _ in range(ATTEMPTS):
+        # a new port, since the roscore has exited or another process uses the previous port
         port, gazebo_port = free_ports(2)
         isolate(port, gazebo_port, home, logs)
         core = LaunchedProcess("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
@@ -70,7 +71,6 @@ def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
         if not failure:
             return core
         core.close()
-        # Otherwise the roscore exited, or another process uses the port: try another port.
         if INVALID_PACKAGE in failure:
             raise ConfigurationError(failure)
         if time.monotonic() >= deadline:

@@ -84,13 +84,13 @@ class TrackedObjectsPublisher:
     def _obstacle(self, tracked: TrackedObject) -> "ObstacleMsg":
         """Return the message for the first pose of an object's path; the object keeps its id."""
         x_m, y_m, yaw_rad = tracked.path[0].tolist()
-        here = Pose2D(x_m, y_m, yaw_rad)
+        pose = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(tracked.name, len(self._numbers)))
         message.header.frame_id = self._frame
-        corners = here.apply(tracked.outline_m).tolist()
+        corners = pose.apply(tracked.outline_m).tolist()
         message.polygon.points = [Point32(x, y, 0.0) for x, y in corners]
         message.radius = float(np.hypot(*tracked.outline_m.T).max())
-        message.orientation = pose_message(here.to_pose()).orientation
+        message.orientation = pose_message(pose.to_pose()).orientation
         vx_mps, vy_mps, turn_radps = tracked.velocity
         message.velocities.twist = twist_message((vx_mps, vy_mps, 0.0), (0.0, 0.0, turn_radps))
         return message

@@ -170,7 +170,7 @@ SET_MODEL_STATE_TOPIC = NODE.subscribes(
     "/gazebo/set_model_state", "gazebo_msgs/ModelState", "as the service of this name"
 )
 
-LOAD_SCENE = NODE.serves(
+NODE.serves(
     "~load_scene",
     "gz_testauto/LoadScene",
     "loads another world with a robot, paused at scene time 0, in the same simulator",

@@ -293,9 +293,9 @@ def choose_simulator(
     return name, simulator_options(spec, **_window_options(name, parameters.gui))
 
 
-def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
+def _window_options(simulator: str, is_wanted: bool) -> Dict[str, Any]:
     """Return options that open a window; none, with a warning, if this is not possible."""
-    if not wanted:
+    if not is_wanted:
         return {}
     try:
         _require_window(simulator)

@@ -57,10 +57,10 @@ class Localization:
         ``ConfigurationError`` if a frame is wrong.
         """
         within_m = self._stack.max_localization_error_m
-        known = Requirement(
+        requirement = Requirement(
             lambda: False, "", "", name=self._stack.frames.base, existing=self._frames
         )
-        limit = RequirementTimeout(known, timeout_s)
+        limit = RequirementTimeout(requirement, timeout_s)
         published_s = -math.inf
         while True:
             if self._initial.get_num_connections() and time.monotonic() - published_s > REPEAT_S:

@@ -74,15 +74,19 @@ class WorldUpdater:
         """
         if not actors and not spare_models and not self._actors:
             return
-        wanted = {model.name: model for model in actors}
+        new_models = {model.name: model for model in actors}
         present = self._gazebo.model_names() & self._actors.keys()
-        kept = [name for name in present & wanted.keys() if self._actors[name] == wanted[name].sdf]
-        deleted, spawned = sorted(present.difference(kept)), sorted(wanted.keys() - set(kept))
+        kept = [
+            name
+            for name in present & new_models.keys()
+            if self._actors[name] == new_models[name].sdf
+        ]
+        deleted, spawned = sorted(present.difference(kept)), sorted(new_models.keys() - set(kept))
         if deleted or spawned:
             self._report(f"deleting {len(deleted)} actors and spawning {len(spawned)}")
             self._gazebo.delete(deleted)
-            self._gazebo.spawn_models([wanted[name] for name in spawned])
-        self.place({name: wanted[name].pose for name in sorted(kept)})
+            self._gazebo.spawn_models([new_models[name] for name in spawned])
+        self.place({name: new_models[name].pose for name in sorted(kept)})
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
     def place(self, poses: Dict[str, Pose]) -> None:
