@@ -1,35 +1,17 @@
 """Compute metrics of smooth motion from acceleration and jerk.
 
-Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of planar acceleration.
-
-Acceleration is that of the base in the world, in components along the base's axes: ``a_x = dv_x/dt
-− ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. Therefore the centripetal acceleration in
-a bend at constant speed is exact for any number of samples. Before differentiation, v_x, v_y and ω
-are filtered forward and backward by a second-order Butterworth low-pass with the campaign's cut-off
-(zero phase; ``scipy.signal.sosfiltfilt``). A recording with unevenly spaced stamps is first
-interpolated linearly at even stamps. No filter is applied if the cut-off is at least half the
-sampling rate, since sampling then has the effect of the filter. No filter is applied to three
-samples or fewer, either.
-
-The equations are (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
-Robots", after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
+Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of the planar acceleration of the base in
+the world, in components along the base's axes: ``a_x = dv_x/dt − ω v_y``, ``a_y = dv_y/dt +
+ω v_x``, with the yaw rate ω. v_x, v_y and ω are filtered forward and backward by a second-order
+Butterworth low-pass. Equations (4) and (5) of "Development of Gazebo Test Automation Tool for
+Autonomous Mobile Robots", after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
 
 Jerk: ``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖²
-dt)``, which does not depend on the size of a movement. The value is larger for smoother movements;
-it is −5.32 for a movement with minimum jerk from rest to rest. ``j`` is the second derivative of
-the velocity in the world, in components along the base's axes, ``T`` is the time driven, and
-``v_peak`` the largest speed.
-
-A Savitzky–Golay filter of fourth order computes the derivatives of the velocity in the base frame
-and of the yaw rate. It fits a polynomial to a window of samples; the campaign's cut-off determines
-the width of the window (R. W. Schafer, IEEE Signal Processing Magazine 28(4), 2011, eq. 6). The
-rotation of the base is added exactly, so the jerk of a circle at constant speed is exact for any
-number of samples. For polynomial movements, the filter is exact up to the first and last sample,
-where jerk is largest. This is not true of the low-pass filter that the comfort metric uses. A
-recording with unevenly spaced stamps is first interpolated linearly at even stamps.
-
-N. Hogan and D. Sternad, "Sensitivity of smoothness measures to movement duration, amplitude, and
-arrests", Journal of Motor Behavior 41 (2009) 529–534.
+dt)``. The latter does not depend on the size of a movement, and is −5.32 for a movement with
+minimum jerk from rest to rest. ``j`` is the second derivative of the velocity in the world, in
+components along the base's axes, ``T`` the time driven, and ``v_peak`` the largest speed. N. Hogan
+and D. Sternad, "Sensitivity of smoothness measures to movement duration, amplitude, and arrests",
+Journal of Motor Behavior 41 (2009) 529–534.
 """
 
 import math
@@ -55,31 +37,30 @@ ORDER = 4
 """Order of the polynomials of the Savitzky–Golay filter."""
 
 NO_JERK = 1e-9
-"""RMS jerk (m/s³) below which jerk consists of rounding errors, so that its logarithm is
-meaningless.
-"""
+"""RMS jerk (m/s³) below which jerk consists of rounding errors."""
 
 
 def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), shape (n,), and the acceleration (m/s²), shape (n, 2).
+    """Return evenly spaced stamps (s), shape (n,), and the acceleration (m/s²), shape (n, 2), along
+    the base's axes.
 
-    The acceleration is in components along the base's axes.
-
-    ``time_s`` has shape (n,), with n at least 2. ``twist``, shape (n, 3), contains v_x, v_y (m/s)
-    in the base frame and the yaw rate (rad/s).
+    ``twist``, shape (n, 3) with n at least 2, contains v_x, v_y (m/s) in the base frame and the yaw
+    rate (rad/s).
     """
     from scipy import signal
 
     even_s, even = evenly(time_s, twist)
     rate_hz = 1.0 / (even_s[1] - even_s[0])
+    # At a cut-off above half the sampling rate, sampling already has the effect of the filter.
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
         # scipy's default padding requires more samples than a short recording contains.
         padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
         even = signal.sosfiltfilt(sections, even, axis=0, padlen=padding)
     forward, left, turn = even.T
+    # The rotation is not differentiated: the acceleration on a circle is exact at any rate.
     change = np.gradient(even[:, :2], even_s, axis=0)
     return even_s, change + np.column_stack([-turn * left, turn * forward])
 
@@ -96,10 +77,7 @@ def acceleration(
     description="RMS of the low-pass filtered planar acceleration",
 )
 def comfort_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the comfort ``f_c`` (m/s²); NaN for fewer than two samples.
-
-    It is the RMS of planar acceleration.
-    """
+    """Return the comfort ``f_c`` (m/s²); NaN for fewer than two samples."""
     if len(recording.time_s) < 2:
         return math.nan
     time_s, change = acceleration(recording.time_s, recording.twist, context.acceleration_cutoff_hz)
@@ -107,10 +85,9 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), shape (n,), and ``values`` at these stamps, shape (n, k).
+    """Return evenly spaced stamps (s), shape (n,), and ``values``, shape (n, k), at these stamps.
 
-    The columns of ``values`` are interpolated linearly, unless ``time_s`` is already even
-    (:data:`EVEN_STAMPS`).
+    Values at uneven stamps are interpolated linearly.
     """
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
@@ -128,7 +105,7 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
     description="RMS of the planar jerk",
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
-    """Return the RMS of planar jerk (m/s³); NaN for fewer than five samples."""
+    """Return NaN for fewer than five samples."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     time_s, change = _jerk(recording, context)
@@ -142,10 +119,8 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="negative logarithm of the dimensionless jerk; larger values are smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
-    """Return the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``.
-
-    It is NaN for fewer than five samples, for a robot that is never faster than 0.02 m/s, and if
-    there is no jerk.
+    """Return NaN for fewer than five samples, for a robot that is never faster than 0.02 m/s, and
+    without jerk.
     """
     if len(recording.time_s) <= ORDER:
         return math.nan
@@ -164,22 +139,25 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
     time_s, even = evenly(recording.time_s, recording.twist)
     period_s = time_s[1] - time_s[0]
     window = _window(context.acceleration_cutoff_hz, period_s, len(time_s))
+    # Unlike the low-pass of the comfort metric, this filter is exact for polynomials up to the
+    # first and last sample, where jerk is largest.
     value, rate, second = (
         signal.savgol_filter(even, window, ORDER, deriv=order, delta=period_s, axis=0)
         for order in range(3)
     )
     (forward, left, turn), (forward_rate, left_rate, turn_rate) = value.T, rate.T
-    # The operator d/dt + ω ×, applied twice to the velocity, with z upward.
+    # The operator d/dt + ω ×, applied twice to the velocity, with z upward. It adds the rotation
+    # exactly, as for the acceleration.
     ahead = second[:, 0] - turn_rate * left - 2.0 * turn * left_rate - turn**2 * forward
     aside = second[:, 1] + turn_rate * forward + 2.0 * turn * forward_rate - turn**2 * left
     return time_s, np.hypot(ahead, aside)
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Return the number of samples in a window of the filter that passes frequencies below the
-    cut-off.
+    """Return the odd number of samples in a window of the filter for a cut-off.
 
-    The number is odd, at least as large as the polynomial requires, and at most ``samples``.
+    R. W. Schafer, "What is a Savitzky-Golay filter?", IEEE Signal Processing Magazine 28(4), 2011,
+    eq. 6, solved for half the window.
     """
     half = ((ORDER + 1) / (2.0 * cutoff_hz * period_s) + 4.6) / 3.2
     wanted = 2 * max(round(half), ORDER // 2) + 1

@@ -1,11 +1,7 @@
 """Compute metrics of computing time: the planner's cycle time and the real-time factor.
 
-The cycle time of the local planner is summarized by its mean, which is the execution time in the
-paper, and its upper percentiles. Wall time is relevant to a robot. The CPU time of the planner's
-thread does not depend on the load of the machine. A cycle that takes longer than the control period
-is missed.
-
-The real-time factor is simulated time divided by wall time, which includes that of the planner.
+The mean cycle time is the execution time in the paper. The CPU time of the planner's thread does
+not depend on the load of the machine, unlike the wall time, which is relevant to a robot.
 """
 
 import math
@@ -18,10 +14,6 @@ from gz_testauto.metrics.recording import Recording
 
 
 def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Compute], Metric]:
-    """Declare a metric of cycle time, displayed in ms.
-
-    If ``shown`` is true, it is a column in the table of means and is compared between planners.
-    """
     return metric(
         heading=heading,
         unit="s",
@@ -38,31 +30,26 @@ def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Com
 
 @_cycle("cycle", "mean wall time of a planner cycle", shown=True)
 def cycle_mean_s(recording: Recording, context: MetricContext) -> float:
-    """Return the mean wall time (s) of a cycle: the paper's execution time."""
     return _mean(recording.cycle_time_s)
 
 
 @_cycle("cycle CPU", "mean CPU time of a planner cycle")
 def cycle_cpu_mean_s(recording: Recording, context: MetricContext) -> float:
-    """Return the mean CPU time (s) of a cycle."""
     return _mean(recording.cycle_cpu_s)
 
 
 @_cycle("longest cycle", "longest planner cycle")
 def cycle_max_s(recording: Recording, context: MetricContext) -> float:
-    """Return the wall time (s) of the longest cycle."""
     return float(np.max(recording.cycle_time_s)) if len(recording.cycle_time_s) else math.nan
 
 
 @_cycle("cycle 95 %", "95th percentile of cycle time")
 def cycle_p95_s(recording: Recording, context: MetricContext) -> float:
-    """Return the wall time (s) that 95 % of the cycles do not exceed."""
     return _percentile(recording.cycle_time_s, 95.0)
 
 
 @_cycle("cycle 99 %", "99th percentile of cycle time")
 def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
-    """Return the wall time (s) that 99 % of the cycles do not exceed."""
     return _percentile(recording.cycle_time_s, 99.0)
 
 
@@ -75,7 +62,6 @@ def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
     description="share of planning cycles that take longer than the control period",
 )
 def cycle_missed_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of cycles, in [0, 1], that took longer than the control period."""
     return _mean(recording.cycle_time_s > context.control_period_s)
 
 
@@ -95,7 +81,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time divided by wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Return simulated time divided by wall time; NaN if the wall time is unknown."""
+    """Return simulated time divided by wall time, including the planner's; NaN if unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

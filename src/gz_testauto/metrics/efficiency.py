@@ -1,21 +1,16 @@
 """Compute metrics of length and time: distance, time, time standing, SPL, BARN score.
 
-- Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1. There is no step from
-  the last sample back to the first, and turning adds nothing. Equation (3) of "Development of
-  Gazebo Test Automation Tool for Autonomous Mobile Robots".
-- Time: the simulated time from sending the goal to the end of the trial, and the part of it in
-  which the robot did not move.
+- Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1, without a step from the
+  last sample back to the first. Equation (3) of "Development of Gazebo Test Automation Tool for
+  Autonomous Mobile Robots".
 - SPL: success weighted by path length: ``S · L / max(P, L)``, in [0, 1]. S is 1 for a trial that
   reached the goal and 0 otherwise. P is the length of the driven path, and L that of the shortest
-  path for this footprint in this world. Failures count as 0, so that a planner has no advantage if
-  it reaches the goal only in easy worlds. Anderson et al., "On evaluation of embodied navigation
+  path for this footprint in this world. Anderson et al., "On evaluation of embodied navigation
   agents", arXiv:1807.06757, 2018.
-- BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. S is 1 for a trial that reached the
-  goal and 0 otherwise. OT is the best time: the length of the published best path, or of the
-  shortest path if none is published, divided by the robot's top speed. AT is the time driven; as
-  in the challenge, it starts when the robot is 0.1 m away from its start. k is 2 in
-  ``report_test.py`` of github.com/Daffan/the-barn-challenge since March 2026, and was 4 before.
-  X. Xiao et al.,
+- BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. OT is the best time: the length of the
+  published best path, or of the shortest path if none is published, divided by the robot's top
+  speed. AT is the time driven. k is 2 in ``report_test.py`` of
+  github.com/Daffan/the-barn-challenge since March 2026, and was 4 before. X. Xiao et al.,
   "Autonomous ground navigation in highly constrained spaces: lessons learned from the BARN
   challenge at ICRA 2022", IEEE Robotics & Automation Magazine 29(4), 2022.
 """
@@ -28,15 +23,13 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 STANDING_MPS = 0.02
-"""Mean speed (m/s) between two samples below which the robot counts as standing, even if it
-turns.
-"""
+"""Mean speed (m/s) between two samples below which the robot is stationary, even if it turns."""
 
 SLOWEST = 8.0
 """Upper limit of the time driven in the BARN score, as a multiple of the best time."""
 
 STARTED_M = 0.1
-"""Distance (m) from the start at which measurement of the time driven starts in the BARN score."""
+"""Distance (m) from the start at which the time driven starts in the BARN challenge."""
 
 
 @metric(
@@ -51,7 +44,6 @@ STARTED_M = 0.1
     description="distance traveled",
 )
 def distance_m(recording: Recording, context: MetricContext) -> float:
-    """Return the length (m) of the true path, or 0 for fewer than two samples."""
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -69,7 +61,6 @@ def distance_m(recording: Recording, context: MetricContext) -> float:
     description="simulated time from the goal to the end of the trial",
 )
 def time_s(recording: Recording, context: MetricContext) -> float:
-    """Return the simulated time (s) from sending the goal to the end of the trial."""
     return recording.duration_s
 
 
@@ -82,7 +73,6 @@ def time_s(recording: Recording, context: MetricContext) -> float:
     description="simulated time in which the robot stands still",
 )
 def standing_s(recording: Recording, context: MetricContext) -> float:
-    """Return the total simulated time (s) in which the robot did not move."""
     intervals = np.diff(recording.time_s)
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
@@ -100,11 +90,9 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length (0 for a failed trial)",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """Return the SPL ``S · L / max(P, L)``.
-
-    It is NaN for a successful trial with an unknown shortest path.
-    """
+    """Return NaN for a successful trial with an unknown shortest path."""
     if not recording.completed:
+        # Failures count: no planner gains by reaching the goal only in easy worlds.
         return 0.0
     shortest_m = recording.shortest_path_m
     if shortest_m is None or shortest_m <= 0.0:
@@ -120,26 +108,20 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge (0 for a failed trial)",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
-    """Return the BARN score ``S · OT / clip(AT, k OT, 8 OT)``.
-
-    It is NaN for a successful trial if neither the published nor the shortest path is known.
-    """
+    """Return NaN for a successful trial if neither the published nor the shortest path is known."""
     if not recording.completed:
         return 0.0
-    way_m = recording.published_path_m
-    if way_m is None:
-        way_m = recording.shortest_path_m
-    if way_m is None or way_m <= 0.0:
+    length_m = recording.published_path_m
+    if length_m is None:
+        length_m = recording.shortest_path_m
+    if length_m is None or length_m <= 0.0:
         return math.nan
-    best_s = way_m / context.max_linear_mps
-    driven_s = max(_driven_s(recording), context.barn_k * best_s)
-    return best_s / min(driven_s, SLOWEST * best_s)
+    best_s = length_m / context.max_linear_mps
+    clipped_s = max(_driven_s(recording), context.barn_k * best_s)
+    return best_s / min(clipped_s, SLOWEST * best_s)
 
 
 def _driven_s(recording: Recording) -> float:
-    """Return the simulated time (s) from the first sample away from the start to the last
-    sample.
-    """
     away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
     moving = np.flatnonzero(away_m >= STARTED_M)
     return float(recording.time_s[-1] - recording.time_s[moving[0]]) if len(moving) else 0.0

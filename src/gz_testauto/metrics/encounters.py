@@ -1,7 +1,6 @@
 """Compute distances and times between the robot and moving objects.
 
-All values are computed from ground truth at every sample, with outlines in the plane. The distance
-d is that between two outlines, and velocities are computed from differences of poses. Moving
+All values are computed from ground truth at every sample, with outlines in the plane. Moving
 objects without an outline in the recording are ignored.
 
 Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
@@ -31,12 +30,10 @@ TTC_LIMIT_S = 1.5
 """Time to collision (s), τ* in the literature, below which the robot counts as exposed."""
 
 CELL_M = 0.1
-"""Size (m) of the grid cells on the ground from which the post-encroachment time is computed."""
+"""Size (m) of the grid cells for the post-encroachment time."""
 
 FINER = 4
-"""Number of interpolated steps between two samples from which the post-encroachment time is
-computed.
-"""
+"""Number of interpolated steps between two samples for the post-encroachment time."""
 
 CLOSING_MPS = 1e-3
 """Smallest closing speed (m/s). Slower changes of the distance count as rounding errors."""
@@ -48,9 +45,9 @@ _OFF = 1e-12
 class Encounter:
     """A moving object and the robot at the n samples at which the object is present.
 
-    The arrays have shape (n,). ``distance_m`` is the distance between the outlines. ``ttc_s`` is
-    the time to collision at constant velocities, ``inf`` if they would not collide. ``continued``
-    is true if the object was also present at the previous sample.
+    ``distance_m`` is the distance between the outlines. ``ttc_s`` is the time to collision at
+    constant velocities, ``inf`` without a collision. ``continued`` is true if the object was also
+    present at the previous sample.
     """
 
     name: str
@@ -62,9 +59,7 @@ class Encounter:
 
 @functools.lru_cache(maxsize=2)  # a dozen metrics use the same encounters
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
-    """Return one encounter for each moving object of a recording, sorted by the names of the
-    objects.
-    """
+    """Return one encounter for each moving object, sorted by name."""
     series = recording.series
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -89,11 +84,8 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
-    """Return the presence, poses and outlines of a moving object and the robot.
-
-    The first array, shape (n,), states whether the object is present at each sample. For the m
-    samples at which it is, the others are the poses of robot and object, shape (m, 3), and their
-    outlines, shape (m, k, 2).
+    """Return the presence of an object, shape (n,), and for the m samples with the object the poses
+    of robot and object, shape (m, 3), and their outlines, shape (m, k, 2).
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
@@ -104,43 +96,40 @@ def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.nd
 
 def overlapping(recording: Recording) -> np.ndarray:
     """Return whether the outlines of two moving objects overlap at each sample, shape (n,)."""
-    series, found = recording.series, np.zeros(len(recording.time_s), dtype=bool)
+    series, overlap = recording.series, np.zeros(len(recording.time_s), dtype=bool)
     for first, second in itertools.combinations(moving_objects(series), 2):
-        one, other = series[ACTOR_SERIES + first], series[ACTOR_SERIES + second]
+        poses, other_poses = series[ACTOR_SERIES + first], series[ACTOR_SERIES + second]
         outlines = series[OUTLINE_SERIES + first], series[OUTLINE_SERIES + second]
         reach_m = sum(float(np.hypot(*outline.T).max()) for outline in outlines)
         with np.errstate(invalid="ignore"):  # NaN while an object is absent
-            near = np.hypot(*(one - other)[:, :2].T) < reach_m
+            near = np.hypot(*(poses - other_poses)[:, :2].T) < reach_m
         if near.any():
-            shapes = (shapely.polygons(placed(o, p[near])) for o, p in zip(outlines, (one, other)))
-            found[near] |= shapely.area(shapely.intersection(*shapes)) > 0.0
-    return found
+            shapes = (
+                shapely.polygons(placed(o, p[near])) for o, p in zip(outlines, (poses, other_poses))
+            )
+            overlap[near] |= shapely.area(shapely.intersection(*shapes)) > 0.0
+    return overlap
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Return whether a collision with a moving object is imminent at each sample, shape (n,).
-
-    A collision is imminent if it would occur within ``within_s`` while the robot drives straight
-    ahead at ``speed_mps`` and the object keeps its velocity.
+    """Return whether a collision would occur within ``within_s`` if the robot drove straight ahead
+    at ``speed_mps`` and the object kept its velocity, at each sample, shape (n,).
     """
-    found = np.zeros(len(recording.time_s), dtype=bool)
+    collides = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
-        return found
+        return collides
     for name in moving_objects(recording.series):
         present, ours, _, first, second = _outlines(recording, robot, name)
         trajectory = recording.series[ACTOR_SERIES + name]
         ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
         closing = ahead - velocity_mps(trajectory, recording.time_s)[present]
-        found[present] |= time_to_collision_s(first, second, closing) < within_s
-    return found
+        collides[present] |= time_to_collision_s(first, second, closing) < within_s
+    return collides
 
 
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """Return an outline at each of ``poses``, shape (n, k, 2).
-
-    The outline has shape (k, 2), in meters, and the poses have shape (n, 3).
-    """
+    """Return an outline, shape (k, 2), at each of ``poses``, shape (n, 3), as shape (n, k, 2)."""
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
     return matrix_product(outline, turns) + poses[:, None, :2]
@@ -149,9 +138,8 @@ def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
 def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     """Return the velocity (m/s) in the period before each sample, shape (n, 2).
 
-    If the moving object was absent (NaN) at the previous sample, the velocity in the following
-    period is used, or 0 if the object is also absent at the next sample. No velocity is therefore
-    computed between disappearance and reappearance.
+    After an absence (NaN), it is that of the period after the sample, or 0 if the object is absent
+    again.
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
@@ -164,15 +152,13 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
     ``first`` has shape (n, k, 2), and ``second`` has shape (n, m, 2). ``closing`` (m/s), shape (n,
     2), is the velocity of the first outline relative to the second.
-
-    The method is that of separating axes: two convex outlines touch while their projections onto
-    the normals of all edges overlap. For each normal, the start and the end of the overlap are
-    computed.
     """
+    # Separating axes: two convex outlines touch while their projections onto the normals of all
+    # edges overlap.
     enters = np.full(len(first), -np.inf)
     leaves = np.full(len(first), np.inf)
     edges = np.concatenate(
-        [np.roll(one, -1, axis=1) - one for one in (first, second)], axis=1
+        [np.roll(outline, -1, axis=1) - outline for outline in (first, second)], axis=1
     )  # (n, k + m, 2)
     for edge in range(edges.shape[1]):
         normal = np.stack([edges[:, edge, 1], -edges[:, edge, 0]], axis=-1)
@@ -194,10 +180,8 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """Return the largest deceleration (m/s²) that was necessary to avoid a collision.
-
-    At each sample, it is c²/2d for a distance d that decreases at the speed c. The result is 0 if
-    the distance never decreases.
+    """Return the largest deceleration (m/s²) that was necessary to avoid a collision: c²/2d for a
+    distance d that decreases at the speed c. It is 0 if the distance never decreases.
     """
     if len(encounter.time_s) < 2:
         return 0.0
@@ -211,11 +195,9 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Return the post-encroachment time (s) of the robot and a moving object.
+    """Return the smallest time (s) between robot and object on the same grid cell of the ground.
 
-    It is the smallest time from the moment when one of them leaves a grid cell on the ground to the
-    moment when the other enters the cell. It is 0 if both cover a cell at the same time, and
-    ``inf`` if no cell is ever covered by both.
+    It is 0 if both cover a cell at the same time, and ``inf`` if they share no cell.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
@@ -225,12 +207,14 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     time_s, ours = _between(samples, recording.time_s, recording.pose)
     _, theirs = _between(samples, recording.time_s, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
-    near = _near(ours, theirs, sum(float(np.hypot(*one.T).max()) for one in outlines))
+    near = _near(ours, theirs, sum(float(np.hypot(*outline.T).max()) for outline in outlines))
     if not near[0].any():
         return np.inf
     times = [time_s[rows] for rows in near]
-    places = [placed(one, poses[rows]) for one, poses, rows in zip(outlines, (ours, theirs), near)]
-    both = shapely.intersection(*(shapely.union_all(shapely.polygons(one)) for one in places))
+    sweeps = [
+        placed(outline, poses[rows]) for outline, poses, rows in zip(outlines, (ours, theirs), near)
+    ]
+    both = shapely.intersection(*(shapely.union_all(shapely.polygons(swept)) for swept in sweeps))
     if both.is_empty or both.area <= 0.0:
         return np.inf
     x_low, y_low, x_high, y_high = both.bounds
@@ -240,14 +224,14 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     cells = np.column_stack([axis.ravel() for axis in grid])
     cells = cells[shapely.contains_xy(both, *cells.T)]
     least = np.inf
-    covers = [_covers(one, cells) for one in places]
+    covers = [_covers(swept, cells) for swept in sweeps]
     for cell in range(len(cells)):
-        mine, others = (stamps[cover[:, cell]] for stamps, cover in zip(times, covers))
-        if len(mine) and len(others):
-            place = np.searchsorted(others, mine)
-            after = others[np.minimum(place, len(others) - 1)]
-            before = others[np.maximum(place - 1, 0)]
-            gaps = np.minimum(np.abs(after - mine), np.abs(mine - before))
+        robot_s, object_s = (stamps[cover[:, cell]] for stamps, cover in zip(times, covers))
+        if len(robot_s) and len(object_s):
+            index = np.searchsorted(object_s, robot_s)
+            after = object_s[np.minimum(index, len(object_s) - 1)]
+            before = object_s[np.maximum(index - 1, 0)]
+            gaps = np.minimum(np.abs(after - robot_s), np.abs(robot_s - before))
             least = min(least, float(gaps.min()))
     return least
 
@@ -255,9 +239,7 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the times and poses at the given samples, and interpolated between consecutive
-    samples.
-    """
+    """Return the times and poses at ``samples``, and interpolated between consecutive samples."""
     sampled = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
@@ -271,17 +253,18 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
     """Return whether each of ``ours`` is within reach of any of ``theirs``, and vice versa."""
     from scipy.spatial import cKDTree
 
-    found = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
-    first = np.array([bool(one) for one in found])
+    neighbors = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
+    first = np.array([bool(indices) for indices in neighbors])
     second = np.zeros(len(theirs), dtype=bool)
-    second[np.unique(np.concatenate([np.array(one, dtype=int) for one in found]))] = True
+    second[np.unique(np.concatenate([np.array(indices, dtype=int) for indices in neighbors]))] = (
+        True
+    )
     return first, second
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return whether each outline contains the center of each cell, shape (n, c).
-
-    The outlines, shape (n, k, 2), are convex and counter-clockwise. The centers have shape (c, 2).
+    """Return whether each outline, shape (n, k, 2), contains the center of each cell, shape (c, 2),
+    as shape (n, c). The outlines are convex and counter-clockwise.
     """
     inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
@@ -295,9 +278,8 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 def social_intrusion(recording: Recording, name: str) -> float:
     """Return the largest intrusion into the space around a person, from 0 to 1 at the center.
 
-    The intrusion is a Gaussian function centered at the person. Its standard deviation ahead of the
-    person is 2 s times the person's speed, but at least 0.5 m. Behind the person it is half, and to
-    the sides two thirds of that value.
+    It is a Gaussian function. Its standard deviation ahead of the person is 2 s times the person's
+    speed, but at least 0.5 m; behind the person half, and to the sides two thirds of that.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)

@@ -1,8 +1,6 @@
-"""A graded score of a trial: how near it came to a failure, for searches and tuning.
+"""Compute a graded score of a trial: how near it came to a failure, for searches and tuning.
 
-The outcome is a poor guide of a search, since most trials have the same one. The score orders
-trials with the same outcome, too. It is no metric of the results: it combines the outcome with
-figures that are metrics of their own.
+The score also orders trials with the same outcome. It is not a metric of the results.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -22,7 +20,7 @@ class GradedScore(NamedTuple):
     """True if the trial succeeded."""
     progress_mps: float
     """Least mean speed (m/s) in the direction of the next goal over 15 s; negative if the robot
-    moved away from it."""
+    moved away."""
     remaining_s: float
     """Simulated time (s) between the end of the trial and its limit."""
     clearance_m: float
@@ -65,8 +63,8 @@ def _remaining_m(recording: Recording, goals_m: np.ndarray) -> np.ndarray:
     times_s = recording.goal_times_s
     reached = np.zeros(len(recording.time_s), dtype=int)
     if times_s is not None:
-        known = times_s[:-1][~np.isnan(times_s[:-1])]
-        reached = np.searchsorted(np.sort(known), recording.time_s, side="right")
+        reached_s = times_s[:-1][~np.isnan(times_s[:-1])]
+        reached = np.searchsorted(np.sort(reached_s), recording.time_s, side="right")
     legs_m = np.hypot(*np.diff(goals_m, axis=0).T) if len(goals_m) > 1 else np.zeros(0)
     after_m = np.concatenate([np.cumsum(legs_m[::-1])[::-1], [0.0]])
     offset = recording.pose[:, :2] - goals_m[reached]

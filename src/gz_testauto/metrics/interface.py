@@ -1,8 +1,7 @@
 """Declare metrics: named numbers with a unit, computed from one recording.
 
-This module defines the declaration of a metric, which tables, comparisons, exports and the store
-read. It also contains the registry of metrics, and computes all metrics of a recording. A metric
-does not depend on other trials; :mod:`gz_testauto.analysis` computes means and comparisons.
+A metric does not depend on other trials. :mod:`gz_testauto.analysis` computes means and
+comparisons.
 
 In this and other packages, a metric is a function with a declaration as its decorator::
 
@@ -38,8 +37,7 @@ RELEVANT_SUCCESS = 0.05
 
 @dataclass(frozen=True)
 class MetricContext:
-    """The parameters of metrics in addition to the recording, which are the same for all trials of
-    a campaign.
+    """The parameters of metrics, which are the same for all trials of a campaign.
 
     ``safety_distance_m`` is d_0, the clearance from which on there is no danger.
     ``acceleration_cutoff_hz`` is the cut-off of the low-pass filter for velocities before they are
@@ -60,20 +58,18 @@ Compute = Callable[[Recording, MetricContext], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """The declaration of one metric.
-
-    It is usually created by the decorator :func:`metric`, and accepts only keyword arguments.
+    """The declaration of one metric, usually created by the decorator :func:`metric`.
 
     ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a dimensionless
     number). ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if
-    the value of a trial that did not reach the goal is incomplete. Such a value is computed for the
-    part driven, and is never averaged or compared with those of completed trials.
+    the value of a trial that did not reach the goal is incomplete. Such a value is never averaged
+    or compared with those of completed trials.
 
-    Tables show the metric under ``heading`` (by default its name) with ``decimals``. If
-    ``shown_unit`` is set, tables use that unit and multiply values by ``shown_factor``. If
-    ``in_table`` is true, the metric is a column in the table of means. If ``in_comparison`` is
-    true, pairs of planners are compared by the metric, and each comparison counts in Holm's
-    adjustment. If ``in_agreement`` is true, two simulators are compared by the metric.
+    Tables show the metric under ``heading`` (by default its name) with ``decimals``, in
+    ``shown_unit`` if set, multiplied by ``shown_factor``. If ``in_table`` is true, the metric is a
+    column in the table of means. If ``in_comparison`` is true, pairs of planners are compared by
+    the metric, and each comparison counts in Holm's adjustment. If ``in_agreement`` is true, two
+    simulators are compared by the metric.
 
     ``compute`` returns NaN if the recording does not determine the value. ``compute`` is None for a
     number that the trial reports (:attr:`Recording.numbers`), and for a metric that is not
@@ -83,8 +79,7 @@ class Metric:
     relevant, in ``unit``, or 0 if every difference is. A campaign can set another value.
 
     ``bounds`` are the smallest and the largest possible value, in ``unit``, if both are known. A
-    metric with bounds is compared by its mean. A metric without bounds is compared by the median
-    over worlds.
+    metric with bounds is compared by its mean, and one without by the median over worlds.
     """
 
     name: str
@@ -104,9 +99,8 @@ class Metric:
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
-        """Raise ``SpecError`` if values are positional, because ``kw_only`` requires Python
-        3.10.
-        """
+        """Raise ``SpecError`` if values are positional."""
+        # The dataclass option kw_only requires Python 3.10.
         if positional:
             raise SpecError(
                 f"metric {positional[0]!r}: Metric accepts only keyword arguments: "
@@ -143,7 +137,7 @@ class Metric:
             )
 
     def __call__(self, recording: Recording, context: MetricContext) -> float:
-        """Compute the metric of one recording."""
+        """Return the metric's value of one recording, in ``unit``."""
         assert self.compute is not None, f"metric {self.name} is not computed"
         return self.compute(recording, context)
 
@@ -212,19 +206,19 @@ def installed_metrics() -> Tuple[Metric, ...]:
     Raises ``SpecError`` if a plug-in is not a metric, or its metric has a name other than the
     registered one.
     """
-    others = (name for name in METRICS.names() if name not in _MODULES)
-    return (*builtin_metrics(), *map(_plugin, others))
+    plugin_names = (name for name in METRICS.names() if name not in _MODULES)
+    return (*builtin_metrics(), *map(_plugin, plugin_names))
 
 
 def _plugin(name: str) -> Metric:
-    found = METRICS.get(name)
-    if not isinstance(found, Metric) or found.compute is None:
+    plugin = METRICS.get(name)
+    if not isinstance(plugin, Metric) or plugin.compute is None:
         raise SpecError(f"metric {name!r}: the plug-in must be a Metric with a compute function")
-    if found.name != name:
+    if plugin.name != name:
         raise SpecError(
-            f"metric {name!r}: the Metric of the plug-in has a different name, {found.name!r}"
+            f"metric {name!r}: the Metric of the plug-in has a different name, {plugin.name!r}"
         )
-    return found
+    return plugin
 
 
 def measure(
@@ -232,8 +226,7 @@ def measure(
     context: MetricContext,
     metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Return the values of the metrics, by default all installed ones, and the recording's own
-    numbers.
+    """Return the values of the metrics, by default all installed ones, and the recording's numbers.
 
     The value is NaN if the recording does not determine it, or if it is not finite, such as the
     clearance in a world without obstacles.

@@ -1,39 +1,26 @@
 """Compute metrics of the shape of the driven path: curvature, change of heading, reversals.
 
-The path is the integral of the recorded velocities; its yaw and course are not wrapped. The metrics
-do not use the polyline through the positions: it has corners where the path has none, and noise of
-the positions increases its length.
+The path is the integral of the recorded velocities. A polyline through the positions would have
+corners where the path has none, and noise would increase its length. Yaw and course are not
+wrapped.
 
-Curvature of the path: mean and maximum over its length.
+Curvature: mean and maximum over the length of the path. The course θ is the direction of the
+recorded velocity. The curvature at a point is the mean course of the 0.1 m ahead minus that of the
+0.1 m behind, divided by the distance between the centers of both: ``κ(s) = (θ̄(s, s + h) − θ̄(s − h,
+s)) / h``, h = 0.1 m. The length s is the integral of the speed. Between two samples the path is an
+arc, so the curvature is exact on lines and circles at any speed and sampling rate. The curvature of
+a bend that is shorter than 0.2 m, or than the distance between two samples, is averaged over that
+length. A stationary robot has no course, and a cusp has no curvature; neither is computed across
+these points.
 
-The course is the direction of the recorded velocity. The curvature at a point is the mean course of
-the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance between the centers of both:
-``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the speed,
-and between two samples the course changes in proportion to s: the path between them is an arc and
-not a chord. Therefore the curvature is exact on lines and circles at any speed and sampling rate.
-The curvature of a bend that is shorter than 0.2 m, or than the distance between two samples, is
-averaged over that length. Curvature is weighted by length, so slow parts of the path do not count
-more than fast parts.
+Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR. ψ is the yaw
+of the base, which also changes in turns on the spot. It is sampled every 0.1 m along the path of
+length D.
 
-A stationary robot (below 0.02 m/s) has no course, and a path that turns back (a cusp) has no
-curvature. Neither is computed across these points: ``heading_change_radpm`` counts turns on the
-spot and ``reversals`` counts cusps.
+Reversals: the number of changes between forward and backward motion, the cusps of Bench-MR.
 
-Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
-
-ψ is the yaw of the base. Unlike the direction of the path, it also changes in turns on the spot. It
-is sampled every 0.1 m along the path, whose length D is the integral of the speed, so that noise
-does not count while the robot is stationary. A turn on the spot contributes the angle between its
-start and its end.
-
-Reversals: the number of changes between forward and backward motion.
-
-The direction is the sign of the base's true forward velocity above 0.02 m/s; slower samples are
-ignored. Reversals are the cusps of a path in Bench-MR.
-
-Curvature, κ = dθ/ds, angle over length, and cusps as in E. Heiden et al., "Bench-MR: a motion
-planning benchmark for wheeled mobile robots", IEEE Robotics and Automation Letters 6 (2021)
-4536–4543.
+E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
+and Automation Letters 6 (2021) 4536–4543.
 """
 
 import math
@@ -47,8 +34,8 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 CUSP_RAD = math.pi / 2
-"""Smallest difference (rad) between the change of course and the integral of the yaw rate from one
-sample to the next at which the path counts as turning back.
+"""Smallest difference (rad) between the change of course and the integral of the yaw rate between
+two samples at which the path counts as turning back.
 """
 
 SPAN_M = 0.1
@@ -58,10 +45,10 @@ SPACING_M = 0.1
 
 
 class SmoothSection(NamedTuple):
-    """A part of the path without stops and cusps.
+    """A part of the path without stops and cusps, with at least two samples.
 
-    For each of its k samples (at least two), the arrays of shape (k,) contain the length along the
-    path (m) and the course (rad, not wrapped).
+    The arrays of shape (k,) contain the length along the path (m) and the course (rad, not
+    wrapped).
     """
 
     along_m: np.ndarray
@@ -69,23 +56,17 @@ class SmoothSection(NamedTuple):
 
 
 def length_along(recording: Recording) -> np.ndarray:
-    """Return the length of the path up to each sample (m), shape (n,), as the integral of the
-    speed.
-    """
+    """Return the length of the path up to each sample (m), shape (n,)."""
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
 def unwrapped_yaw(recording: Recording) -> np.ndarray:
-    """Return the yaw (rad), shape (n,), without jumps by 2π.
-
-    The turn between two samples can have any size.
-    """
+    """Return the yaw (rad), shape (n,), without jumps by 2π."""
     yaw = recording.pose[:, 2]
     return yaw[:1] + np.concatenate([np.zeros(len(yaw[:1])), np.cumsum(_turns(yaw, recording))])
 
 
 def stretches(recording: Recording) -> Iterator[SmoothSection]:
-    """Yield the parts of the path between stops and cusps, in order."""
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
     course = recording.pose[:, 2] + arctan2(left, forward)
     moving = np.hypot(forward, left) > STANDING_MPS
@@ -101,8 +82,8 @@ def stretches(recording: Recording) -> Iterator[SmoothSection]:
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
     """Return the change of an angle (rad) from each sample to the next, shape (n − 1,).
 
-    Among the values that differ by multiples of 2π, it is the one nearest to the integral of the
-    yaw rate.
+    It can exceed π: among the values that differ by multiples of 2π, it is the one nearest to the
+    integral of the yaw rate.
     """
     by_rate = _turned_by_rate(recording)
     return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
@@ -129,14 +110,12 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the length of the path",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the mean curvature (1/m) over the path's length; NaN if no part is longer than
-    0.2 m.
-    """
-    found = curvatures(recording)
-    length_m = sum(at[-1] - at[0] for at, _ in found)
+    """Return the mean curvature (1/m); NaN if no part is longer than 0.2 m."""
+    parts = curvatures(recording)
+    length_m = sum(at[-1] - at[0] for at, _ in parts)
     if length_m <= 0.0:
         return math.nan
-    areas = [((values[1:] + values[:-1]) * np.diff(at)).sum() / 2.0 for at, values in found]
+    areas = [((values[1:] + values[:-1]) * np.diff(at)).sum() / 2.0 for at, values in parts]
     return float(sum(areas) / length_m)
 
 
@@ -154,10 +133,8 @@ def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
 
 
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
-    """Return the curvature along each part of the path between stops and cusps.
-
-    For each part, the arrays contain lengths along the path (m) and the magnitudes of the curvature
-    there (1/m). Both have shape (m,), with m at least 2.
+    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m) for each
+    part of the path between stops and cusps. Both have shape (m,), with m at least 2.
     """
     parts = (_curvature(part) for part in stretches(recording))
     return [part for part in parts if len(part[0]) > 1]
@@ -173,10 +150,7 @@ def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
-    """Return the integral of the course over the length up to ``at_m``.
-
-    The course is linear between samples.
-    """
+    """Return the integral of the course, linear between samples, over the length up to ``at_m``."""
     along, course = part
     steps, turns = np.diff(along), np.diff(course)
     until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
@@ -199,6 +173,7 @@ def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:
         return math.nan
+    # Samples by length, not by time: noise of a stationary robot does not count.
     at_m = np.linspace(0.0, along_m[-1], steps + 1)
     yaw_rad = np.interp(at_m, along_m, unwrapped_yaw(recording))
     return float(np.abs(np.diff(yaw_rad)).sum() / along_m[-1])
@@ -212,7 +187,6 @@ def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     description="number of changes between forward and backward motion",
 )
 def reversals(recording: Recording, context: MetricContext) -> float:
-    """Return the number of changes between forward and backward motion."""
     forward_mps = recording.twist[:, 0]
     directions = np.sign(forward_mps[np.abs(forward_mps) > STANDING_MPS])
     return float(np.count_nonzero(np.diff(directions)))

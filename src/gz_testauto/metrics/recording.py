@@ -11,30 +11,28 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 
 ACTOR_SERIES = "actor_"
-"""Prefix of the name of a series with an actor's poses. The series has shape (n, 3) and contains x,
-y (m) and yaw (rad) in the world frame.
+"""Prefix of the name of a series with an actor's poses: x, y (m) and yaw (rad) in the world frame,
+shape (n, 3).
 """
 
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
 """Prefix of the name of a series with an actor's convex outline, and the name of the series with
-the robot's. Outlines have shape (k, 2), are counter-clockwise, and are in meters, relative to the
-pose.
+the robot's: shape (k, 2), counter-clockwise, in meters, relative to the pose.
 """
 
 LANE_SERIES = "lane_"
-"""Prefix of the name of a series with a lane. The series has shape (k, 3) and contains x and y of
-the lane's center and its width, in meters, in the world frame. The lane of the route is the first.
+"""Prefix of the name of a series with a lane: x and y of its center and its width, in meters, in
+the world frame, shape (k, 3). The lane of the route is the first.
 """
 
 TF_SERIES = "tf"
-"""Name of the series with the robot's estimated pose at each sample: its pose in tf on a stack, or
-that of simulated localization. The series has shape (n, 3) and contains x and y in meters and yaw
-in radians, or NaN where tf has no pose."""
+"""Name of the series with the robot's estimated pose at each sample, from tf or from simulated
+localization: x and y in meters and yaw in radians, shape (n, 3), or NaN where tf has no pose."""
 
 PLAN_SERIES = {"global": "global_plans", "local": "local_plans"}
-"""Names of the series with the points of global and local plans of a stack. A series has shape
-(k, 3) and contains the time of the plan in s, and x and y in meters in the world frame. Adjacent
-points with the same time are one plan."""
+"""Names of the series with the points of global and local plans of a stack: the time of the plan in
+s, and x and y in meters in the world frame, shape (k, 3). Adjacent points with the same time are
+one plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +74,11 @@ class Recording:
     ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle in
     this world, through all goals in order. ``published_path_m`` is the length of the best path that
     a benchmark has published. Both are None if unknown. ``z_m`` and ``roll_pitch_rad`` are None in
-    older recordings, which do not contain them. ``wall_time_s`` is the wall time of the trial's
-    simulation, for the real-time factor. ``goal_times_s``, shape (k,), is the time at which each of
-    several goals was reached, or NaN for a goal that was not reached. It is None if there was only
-    one goal. ``completed`` is true if the last goal was reached. ``series`` contains further arrays
-    (trajectories of actors, data of a navigation stack), and ``numbers`` further numbers (randomly
-    drawn values, data of a stack), by name. The modules that record them document them.
+    older recordings. ``wall_time_s`` is the wall time of the trial's simulation. ``goal_times_s``,
+    shape (k,), is the time at which each of several goals was reached, or NaN for a goal that was
+    not reached. It is None if there was only one goal. ``completed`` is true if the last goal was
+    reached. ``series`` contains further arrays (trajectories of actors, data of a navigation
+    stack), and ``numbers`` further numbers (randomly drawn values, data of a stack), by name.
     """
 
     time_s: np.ndarray

@@ -1,8 +1,8 @@
 """Declare metrics whose values are reported during a trial, not computed from its recording.
 
-Unlike other metrics, these do not exist in every campaign. The numbers (``Recording.numbers``) are
-recorded only in trials with the user's navigation stack, with simulated localization, over ROS
-without lock-step, with further robots, or with randomly drawn values.
+The numbers (``Recording.numbers``) are recorded only in some campaigns: with the user's navigation
+stack, simulated localization, further robots, or randomly drawn values, or over ROS without
+lock-step.
 """
 
 from typing import Dict, Tuple
@@ -74,13 +74,10 @@ REPORTED: Dict[str, Metric] = {
         _reported("local_plan_m", "m", "neither", "mean length of the local plans", 2),
     )
 }
-"""The reported metrics by name."""
 
 
 def published_by_stack(name: str, unit: str, better: str) -> Metric:
-    """Return the metric for a number that the user's stack publishes, as the campaign
-    declares it.
-    """
+    """Return the metric of a number that the user's stack publishes."""
     return Metric(
         name=name,
         unit=unit,
@@ -93,9 +90,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """Return the metrics of a further robot of the campaign. Their names start with the robot's
-    name.
-    """
+    """Return the metrics of a further robot, whose names start with the robot's name."""
     numbers = (
         ("reached", "", "higher", "1 if it reached its goal", 0),
         ("collided", "", "lower", "1 if it collided", 0),
@@ -109,23 +104,17 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
 
 
 def drawn(name: str) -> Metric:
-    """Return the metric for a value that is drawn randomly for a trial; ``name`` is the column's
-    name.
-    """
+    """Return the metric of a value that is drawn randomly for a trial."""
     text = "drawn for the trial; the mean if there are several values"
     return _reported(name, "", "neither", text, 3, completed_only=False)
 
 
 def recorded(name: str, source: str = "the scenario") -> Metric:
-    """Return the metric for a value that ``source`` records, such as a scenario with ``record``;
-    ``name`` is the column's name.
-    """
+    """Return the metric of a value that ``source`` records, such as a scenario with ``record``."""
     return _reported(name, "", "neither", f"recorded by {source}", 3, completed_only=False)
 
 
 def active_time(name: str) -> Metric:
-    """Return the metric for the time in which an effect was active; ``name`` is the column's
-    name.
-    """
+    """Return the metric of the time in which an effect was active."""
     text = "simulated time in which the effect was active"
     return _reported(name, "s", "neither", text, 2, completed_only=False)

@@ -1,23 +1,16 @@
 """Compute metrics of safety: clearance, danger and collisions.
 
-:mod:`gz_testauto.trial.clearance` computes the clearance while a trial runs; these metrics
-summarize the recorded series.
-
-- Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry.
-  Minimum, mean and 5th percentile over time. It is computed from exact geometry and not from laser
-  returns, after Heiden et al., "Bench-MR: A motion planning benchmark for wheeled mobile robots",
-  RA-L 6(3), 2021.
-- Danger: the safety metric of Sezer (2022) and the share of danger.
-  ``dis(t) = 1/d_min − 1/d_0`` for ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``, with
-  d_min the clearance and d_0 the distance above which there is no danger. The share of danger is
-  the share of the time with d_min below d_0, including the last interval. V. Sezer, "An optimized
-  path tracking approach considering obstacle avoidance and comfort", J. Intelligent & Robotic
-  Systems 105(1), 2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool for
-  Autonomous Mobile Robots". J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of
-  mobile robot local planning approaches", ICRA 2021 (there: percentage of time spent in dangerous
-  area around obstacles).
+- Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry,
+  not from laser returns; :mod:`gz_testauto.trial.clearance` computes it. After Heiden et al.,
+  "Bench-MR: A motion planning benchmark for wheeled mobile robots", RA-L 6(3), 2021.
+- Danger: ``dis(t) = 1/d_min − 1/d_0`` for ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``,
+  with d_min the clearance and d_0 the distance above which there is no danger. V. Sezer, "An
+  optimized path tracking approach considering obstacle avoidance and comfort", J. Intelligent &
+  Robotic Systems 105(1), 2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool
+  for Autonomous Mobile Robots". The share of danger is the share of the time with d_min below d_0:
+  J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local planning
+  approaches", ICRA 2021 (there: percentage of time spent in dangerous area around obstacles).
 - Collisions: the number of contact episodes, and the robot's speed at the first one.
-  :class:`~gz_testauto.metrics.recording.ContactEpisode` defines an episode.
 """
 
 import math
@@ -41,7 +34,6 @@ CLEARANCE_FLOOR_M = 0.01
     description="smallest clearance",
 )
 def clearance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest clearance (m), which is 0 if the robot touched an obstacle."""
     return float(np.min(recording.clearance_m)) if len(recording.clearance_m) else math.nan
 
 
@@ -65,15 +57,11 @@ def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
     description="5th percentile of the clearance over time",
 )
 def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
-    """Return the 5th percentile of the clearance over time (m)."""
     return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 
 def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
-    """Return the danger ``dis(t)`` (1/m) for clearances (m) in an array of any shape.
-
-    It is NaN where the clearance is NaN.
-    """
+    """Return the danger ``dis(t)`` (1/m), NaN where the clearance is NaN."""
     near = np.maximum(clearance_m, CLEARANCE_FLOOR_M)
     return np.where(near > safety_distance_m, 0.0, 1.0 / near - 1.0 / safety_distance_m)
 
@@ -102,7 +90,6 @@ def safety(recording: Recording, context: MetricContext) -> float:
     description="share of the time in which the clearance is below the safety distance d_0",
 )
 def danger_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1], in which the clearance was below d_0."""
     return share_below(recording.clearance_m, recording.time_s, context.safety_distance_m)
 
 
@@ -113,7 +100,6 @@ def danger_share(recording: Recording, context: MetricContext) -> float:
     description="number of contact episodes",
 )
 def collisions(recording: Recording, context: MetricContext) -> float:
-    """Return the number of contact episodes."""
     return float(len(recording.contacts))
 
 
@@ -125,5 +111,4 @@ def collisions(recording: Recording, context: MetricContext) -> float:
     description="speed of the robot at its first contact",
 )
 def impact_speed_mps(recording: Recording, context: MetricContext) -> float:
-    """Return the robot's speed (m/s) at its first contact; NaN without a contact."""
     return recording.contacts[0].speed_mps if recording.contacts else math.nan

@@ -1,10 +1,6 @@
-"""Compute metrics of tasks: passed gates, share of time outside a track, time in regions, and
-others.
+"""Compute metrics that only campaigns with gates, tracks, regions, moving objects or lanes have.
 
-The metrics exist only in some campaigns. Metrics of gates, tracks and regions exist if the section
-``metrics`` of the campaign defines them. Metrics of moving objects exist if objects move, and
-metrics of lanes if there is a road. The position of the robot is that of its base. The metrics are
-computed for the whole trajectory, whatever the outcome.
+They are computed for the trajectory of the robot's base, whatever the outcome.
 """
 
 import functools
@@ -30,37 +26,39 @@ LEAST_CLOSING_MPS = 1e-3
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
     """Return the metrics that exist in a campaign in addition to the installed ones."""
-    found: List[Metric] = []
-    wanted = spec.metrics
-    if wanted.gates_m:
-        found.append(
+    metrics: List[Metric] = []
+    tasks = spec.metrics
+    if tasks.gates_m:
+        metrics.append(
             extra_metric(
                 "gates_passed",
                 "higher",
-                f"number of the {len(wanted.gates_m)} gates that were passed in order",
-                functools.partial(_gates_passed, tuple(wanted.gates_m)),
+                f"number of the {len(tasks.gates_m)} gates that were passed in order",
+                functools.partial(_gates_passed, tuple(tasks.gates_m)),
                 decimals=0,
             )
         )
-    if wanted.track is not None:
-        off = functools.partial(_share_outside, union_of(wanted.track))
-        found.append(
+    if tasks.track is not None:
+        off = functools.partial(_share_outside, union_of(tasks.track))
+        metrics.append(
             extra_metric("off_track_share", "lower", "share of the time outside the track", off)
         )
-    for name, region in wanted.regions.items():
+    for name, region in tasks.regions.items():
         inside = functools.partial(_time_inside, union_of(region))
-        what = f"time in the region {name}"
-        found.append(extra_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
+        description = f"time in the region {name}"
+        metrics.append(extra_metric(f"time_in_{name}_s", "neither", description, inside, unit="s"))
     if spec.others_move:
-        what = "smallest ratio of the clearance to the speed at which it decreases"
-        found.append(extra_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
-        people = [one for one in spec.actors if PERSON in one.tags]
-        names = [name for one in people for name in one.names]
-        groups = [group for one in people for group in one.groups]
-        found.extend(moving_object_metrics(names, groups))
+        description = "smallest ratio of the clearance to the speed at which it decreases"
+        metrics.append(
+            extra_metric("ttc_min_s", "higher", description, least_time_to_collision_s, unit="s")
+        )
+        people = [actor for actor in spec.actors if PERSON in actor.tags]
+        names = [name for actor in people for name in actor.names]
+        groups = [group for actor in people for group in actor.groups]
+        metrics.extend(moving_object_metrics(names, groups))
     if spec.has_road:
-        found.extend(LANE_METRICS)
-    return tuple(found)
+        metrics.extend(LANE_METRICS)
+    return tuple(metrics)
 
 
 def _gates_passed(
@@ -68,9 +66,7 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    """Return the number of gates that the robot crossed in order. A gate is a segment between two
-    points.
-    """
+    """Return the number of gates, segments between two points, that the robot crossed in order."""
     places = recording.pose[:, :2]
     if len(places) < 2:
         return 0.0
@@ -85,9 +81,7 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) in which the robot was in a region. Each sample counts until the next
-    one.
-    """
+    """Return the time (s) of the robot in a region; a sample counts until the next one."""
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0
@@ -102,32 +96,26 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest time to collision (s), computed from the clearance.
+    """Return the smallest ratio (s) of the clearance to the speed at which it decreases.
 
-    For each period in which the clearance decreases, it is the ratio of the clearance to the speed
-    of the decrease. The result is NaN if the clearance never decreases.
-
-    The nearest obstacle can change between two samples. Periods in which a moving object appears
-    are excluded, because the clearance then changes abruptly without an approach.
+    It is NaN if the clearance never decreases.
     """
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
         return math.nan
     with np.errstate(invalid="ignore"):  # infinite minus infinite
         closing = -np.diff(clearance) / np.diff(time_s)
+    # When an object appears, the clearance changes abruptly without an approach.
     nearer = np.isfinite(closing) & (closing > LEAST_CLOSING_MPS) & ~_appears(recording)
     left = clearance[1:][nearer] / closing[nearer]
     return float(left.min()) if len(left) else math.nan
 
 
 def _appears(recording: Recording) -> np.ndarray:
-    """Return whether a moving object appears in each period, shape (n − 1,).
-
-    An object appears if it is present at the end and absent at the start of the period.
-    """
-    found = np.zeros(len(recording.time_s) - 1, dtype=bool)
+    """Return whether a moving object appears in each period, shape (n − 1,)."""
+    appears = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):
             present = np.isfinite(trajectory).all(axis=1)
-            found |= present[1:] & ~present[:-1]
-    return found
+            appears |= present[1:] & ~present[:-1]
+    return appears

@@ -1,7 +1,4 @@
-"""Compute averages of a sampled signal over simulated time by the trapezoidal rule.
-
-With these functions, metrics weight samples by time, even if the stamps are unevenly spaced.
-"""
+"""Compute averages of a sampled signal over simulated time, also for unevenly spaced stamps."""
 
 import math
 
@@ -9,10 +6,7 @@ import numpy as np
 
 
 def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return the mean over time ``∫ values dt / T``; NaN for fewer than two samples.
-
-    ``values`` and ``time_s`` have shape (n,).
-    """
+    """Return ``∫ values dt / T`` by the trapezoidal rule; NaN for fewer than two samples."""
     if len(time_s) < 2:
         return math.nan
     from scipy.integrate import trapezoid
@@ -21,16 +15,12 @@ def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
 
 
 def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
-    """Return the RMS over time ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples.
-
-    ``values`` and ``time_s`` have shape (n,).
-    """
+    """Return ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples."""
     return math.sqrt(time_mean(np.square(values), time_s))
 
 
 def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> float:
-    """Return the percentile over time: the value below which the signal is for ``percent`` of the
-    time.
+    """Return the value below which the signal is for ``percent`` of the time.
 
     The signal is linear between samples. If it is infinite at one of two samples, each counts for
     half of the time between them. The result is NaN for fewer than two samples, or if a sample is
@@ -44,17 +34,15 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
     infinite = np.interp(instants, time_s, np.isinf(values).astype(float))
     nearest = values[np.rint(np.interp(instants, time_s, np.arange(len(time_s)))).astype(int)]
     ordered = np.sort(np.where(infinite > 0.0, nearest, between))
-    place = percent / 100.0 * (len(ordered) - 1)
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return float(low if low == high else low + (place - math.floor(place)) * (high - low))
+    rank = percent / 100.0 * (len(ordered) - 1)
+    low, high = ordered[math.floor(rank)], ordered[math.ceil(rank)]
+    return float(low if low == high else low + (rank - math.floor(rank)) * (high - low))
 
 
 def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
     """Return the share of the time, in [0, 1], in which the signal is below ``limit``.
 
-    The signal is linear between samples; crossings are exact and the last interval is included.
-    If it is infinite at one of two samples, each counts for half of the time between them. The
-    result is NaN for fewer than two samples, or if a sample is NaN.
+    It treats infinite and NaN samples as :func:`time_percentile` does.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan

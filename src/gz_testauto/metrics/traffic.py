@@ -1,7 +1,6 @@
 """Declare the metrics of campaigns with moving objects or lanes.
 
-:mod:`gz_testauto.metrics.encounters` computes distances and times between the robot and moving
-objects.
+:mod:`gz_testauto.metrics.encounters` computes their distances and times.
 """
 
 import functools
@@ -33,17 +32,14 @@ COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
 YIELD_SHARE, YIELD_S = 0.2, 3.0
 
 PERSON_METRICS = Registry("person metric", {})
-"""Registered functions that return further metrics of a campaign with people, for the arguments of
+"""Functions that return further metrics of a campaign with people, for the arguments of
 :func:`moving_object_metrics`."""
 
 
 def extra_metric(
     name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
 ) -> Metric:
-    """Return a metric that exists only in some campaigns.
-
-    It is part of results and exports, but not of tables and comparisons.
-    """
+    """Return a metric that is part of results and exports, but not of tables and comparisons."""
     return Metric(
         name=name,
         unit=unit,
@@ -58,44 +54,35 @@ def extra_metric(
 def _extra(
     better: str, description: str, unit: str = "", decimals: int = 2
 ) -> Callable[[Compute], Metric]:
-    """Return a decorator that creates an :func:`extra_metric` with the name of the decorated
-    function.
-    """
     return lambda compute: extra_metric(
         compute.__name__, better, description, compute, unit, decimals
     )
 
 
 def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[float]:
-    return [value(one) for one in encounters(recording) if len(one.time_s)]
+    return [value(encounter) for encounter in encounters(recording) if len(encounter.time_s)]
 
 
 @_extra("higher", "smallest distance to a moving object", "m")
 def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest distance (m) between the outlines of the robot and a moving object.
-
-    It is NaN without moving objects.
-    """
-    return min(_values(recording, lambda one: float(one.distance_m.min())), default=math.nan)
+    """Return NaN without moving objects."""
+    return min(
+        _values(recording, lambda encounter: float(encounter.distance_m.min())), default=math.nan
+    )
 
 
 @_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
 def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest time to collision (s) with a moving object.
-
-    It is ``inf``, which is stored as NaN, if no collision would occur.
-    """
-    return min(_values(recording, lambda one: float(one.ttc_s.min())), default=math.nan)
+    """Return ``inf``, which is stored as NaN, if no collision would occur."""
+    return min(_values(recording, lambda encounter: float(encounter.ttc_s.min())), default=math.nan)
 
 
 def _least_by_sample(recording: Recording) -> np.ndarray:
-    """Return the smallest time to collision (s) with any moving object at each sample, shape
-    (n,).
-    """
+    """Return the smallest time to collision (s) at each sample, shape (n,)."""
     least = np.full(len(recording.time_s), np.inf)
-    for one in encounters(recording):
-        rows = np.searchsorted(recording.time_s, one.time_s)
-        least[rows] = np.minimum(least[rows], one.ttc_s)
+    for encounter in encounters(recording):
+        rows = np.searchsorted(recording.time_s, encounter.time_s)
+        least[rows] = np.minimum(least[rows], encounter.ttc_s)
     return least
 
 
@@ -128,13 +115,13 @@ def object_tit_s2(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
 def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
-    """Return the largest deceleration (m/s²) to avoid a crash, DRAC; NaN without moving objects."""
+    """Return the deceleration rate to avoid a crash, DRAC; NaN without moving objects."""
     return max(_values(recording, greatest_drac_mps2), default=math.nan)
 
 
 @_extra("higher", "smallest post-encroachment time with a moving object", "s")
 def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
-    """Return the smallest post-encroachment time (s); NaN without moving objects."""
+    """Return NaN without moving objects."""
     if FOOTPRINT_SERIES not in recording.series:
         return math.nan
     names = moving_objects(recording.series)
@@ -144,34 +131,29 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time, in [0, 1], in which the robot is nearer than ``limit_m`` to an
-    object.
-
-    The objects are those in ``names``, or all moving objects if ``names`` is empty. The share is
-    NaN if there are no such objects.
+    """Return the share of the time in which the robot is nearer than ``limit_m`` to an object in
+    ``names``, or to any object if ``names`` is empty. It is NaN without such objects.
     """
     near = np.zeros(len(recording.time_s))
-    found = [one for one in encounters(recording) if not names or one.name in names]
-    for one in found:
-        near[np.searchsorted(recording.time_s, one.time_s[one.distance_m < limit_m])] = 1.0
-    return _share_of_time(recording, near) if found else math.nan
+    relevant = [
+        encounter for encounter in encounters(recording) if not names or encounter.name in names
+    ]
+    for encounter in relevant:
+        near[
+            np.searchsorted(recording.time_s, encounter.time_s[encounter.distance_m < limit_m])
+        ] = 1.0
+    return _share_of_time(recording, near) if relevant else math.nan
 
 
 @_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
 def space_compliance(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1], with a sufficient distance to all moving objects.
-
-    It is NaN without moving objects.
-    """
+    """Return NaN without moving objects."""
     return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
 
 
 @_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
 def discomfort_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1], in which the robot is too near to a moving object.
-
-    It is NaN without moving objects.
-    """
+    """Return NaN without moving objects."""
     return _share_within(DISCOMFORT_M, (), recording, context)
 
 
@@ -182,7 +164,7 @@ def discomfort_share(recording: Recording, context: MetricContext) -> float:
     "s",
 )
 def yielding_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) in which the robot yields; NaN without moving objects."""
+    """Return NaN without moving objects."""
     if len(recording.time_s) < 2 or not moving_objects(recording.series):
         return math.nan
     steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
@@ -197,10 +179,9 @@ def yielding_s(recording: Recording, context: MetricContext) -> float:
     decimals=0,
 )
 def struck_standing(recording: Recording, context: MetricContext) -> float:
-    """Return the number of collisions with moving objects while the robot was standing."""
     names = moving_objects(recording.series)
-    struck = [one for one in recording.contacts if one.partner in names]
-    return float(sum(one.speed_mps < STANDING_MPS for one in struck))
+    struck = [contact for contact in recording.contacts if contact.partner in names]
+    return float(sum(contact.speed_mps < STANDING_MPS for contact in struck))
 
 
 @_extra(
@@ -219,11 +200,8 @@ def stl(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "time in which two moving objects overlap", "s")
 def objects_overlap_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time (s) in which the outlines of two moving objects overlap.
-
-    Moving objects do not block each other, so that they overlap if their paths cross at the same
-    time. It is NaN with fewer than two moving objects.
-    """
+    """Return NaN with fewer than two moving objects."""
+    # Moving objects do not block each other, so they can overlap where their paths cross.
     if len(moving_objects(recording.series)) < 2:
         return math.nan
     return _held(recording, overlapping(recording).astype(float))
@@ -241,10 +219,9 @@ def moving_object_metrics(
 ) -> Tuple[Metric, ...]:
     """Return the metrics of a campaign with moving objects.
 
-    ``people`` are the names of the moving objects that are persons, and ``groups`` the names of the
-    members of each group of people.
+    ``people`` are the names of the objects that are persons, ``groups`` those of each group.
     """
-    found = [
+    metrics = [
         object_distance_min_m,
         object_ttc_min_s,
         object_tet_s,
@@ -263,28 +240,23 @@ def moving_object_metrics(
         for space, limit_m in (("personal", PERSONAL_M), ("intimate", INTIMATE_M)):
             description = f"share of the time nearer than {limit_m:g} m to a person"
             share = functools.partial(_share_within, limit_m, names)
-            found.append(extra_metric(f"{space}_space_share", "lower", description, share))
+            metrics.append(extra_metric(f"{space}_space_share", "lower", description, share))
         intrusion = functools.partial(_greatest_intrusion, names)
         description = "largest intrusion into the space around a person, 1 at its center"
-        found.append(extra_metric("social_intrusion", "lower", description, intrusion))
+        metrics.append(extra_metric("social_intrusion", "lower", description, intrusion))
         for name in PERSON_METRICS.names():
-            found.extend(PERSON_METRICS.get(name)(people, groups))
-    return tuple(found)
+            metrics.extend(PERSON_METRICS.get(name)(people, groups))
+    return tuple(metrics)
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
-    """Return each lane as an array of shape (k, 3), with x and y of the center and the width
-    (m).
-    """
+    """Return x and y of the center and the width (m) of each lane, shape (k, 3)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
 @_extra("lower", "share of the time with a part of the robot outside all lanes")
 def lane_departure_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1], with a part of the robot outside all lanes.
-
-    It is NaN without lanes.
-    """
+    """Return NaN without lanes."""
     lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
     if not lanes or outline is None:
         return math.nan
@@ -295,10 +267,7 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """Return the area that a lane covers.
-
-    ``lane``, shape (k, 3), contains x and y of the center and the width (m).
-    """
+    """Return the area that a lane, shape (k, 3), covers."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
@@ -306,9 +275,7 @@ def surface_of(lane: np.ndarray) -> shapely.Geometry:
 
 def _lane_error(recording: Recording) -> np.ndarray:
     """Return the distance (m) from the base to the nearest lane's center at each sample, shape
-    (n,).
-
-    The array is empty without lanes.
+    (n,), or an empty array without lanes.
     """
     positions = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
@@ -318,30 +285,23 @@ def _lane_error(recording: Recording) -> np.ndarray:
 
 @_extra("lower", "mean distance of the base to the nearest lane's center", "m")
 def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Return the mean distance (m) over time from the base to the nearest lane's center.
-
-    It is NaN without lanes.
-    """
+    """Return NaN without lanes."""
     errors = _lane_error(recording)
     return _share_of_time(recording, errors) if len(errors) else math.nan
 
 
 @_extra("lower", "largest distance of the base to the nearest lane's center", "m")
 def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
-    """Return the largest distance (m) from the base to the nearest lane's center.
-
-    It is infinite, which is stored as NaN, without lanes.
-    """
+    """Return infinity, which is stored as NaN, without lanes."""
     return float(np.max(_lane_error(recording), initial=-math.inf))
 
 
 @_extra("lower", "share of the time in which the robot drives against the direction of its lane")
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time, in [0, 1], in which the robot drives on the wrong side.
+    """Return the share of the time in which the robot drives on the wrong side; NaN without lanes.
 
-    The base is then on one or more lanes, and the direction of each of them, which is the order of
-    its center points, is more than 90° from the direction in which the base moves. A robot that
-    stands keeps its state. It is NaN without lanes.
+    The base is then on a lane, and the direction of each lane that it is on, the order of the
+    lane's center points, is more than 90° from the base's motion.
     """
     lanes = lanes_of(recording)
     if not lanes or len(recording.time_s) < 2:
@@ -356,6 +316,7 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
         with_any |= inside & ((nearest * moves).sum(axis=1) >= 0.0)
     speeds = np.hypot(*moves.T) / np.diff(recording.time_s)
     wrong, moving = on_any & ~with_any, speeds > STANDING_MPS
+    # A stationary robot keeps the state of its latest motion.
     latest = np.maximum.accumulate(np.where(moving, np.arange(len(moves)), -1))
     kept = np.where(latest >= 0, wrong[latest], False)
     return _share_of_time(recording, np.append(kept, False).astype(float))
@@ -363,7 +324,7 @@ def wrong_way_share(recording: Recording, context: MetricContext) -> float:
 
 def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return the unit direction of a lane, shape (n, 2), at the points of its center line that are
-    nearest to positions of shape (n, 2).
+    nearest to ``positions``, shape (n, 2).
     """
     starts, legs = lane[:-1, :2], np.diff(lane[:, :2], axis=0)
     offsets = positions[:, None] - starts
@@ -374,4 +335,3 @@ def _directions(lane: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m, wrong_way_share)
-"""The additional metrics of a campaign with a road."""
