@@ -26,7 +26,7 @@ __all__ = ["PLANNERS", "LocalPlanner", "make_planner", "planner_origin"]
 
 
 def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
-    """Construct the planner that is registered as ``plugin``, with the specified parameters.
+    """Construct the planner that is registered as ``plugin``.
 
     Raises ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` for invalid parameters.
     """
@@ -35,9 +35,8 @@ def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
 
 
 def planner_origin(plugin: str, **parameters: Any) -> Provenance:
-    """Return the provenance of a planner without constructing the planner. Raises
-    ``UnknownNameError`` for an unknown plug-in, and ``SpecError`` if a file of the planner cannot
-    be read."""
+    """Return the provenance of a planner without constructing it. Raises ``UnknownNameError`` for
+    an unknown plug-in, and ``SpecError`` if a file of the planner cannot be read."""
     kind = PLANNERS.get(plugin)
     # a plug-in can also be a function, which has no provenance
     return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()

@@ -1,9 +1,7 @@
 """A local costmap that moves with the robot, with the layers and costs of ``costmap_2d``.
 
-The map contains the obstacles of the lidar, and costs that decrease with the distance to the
-nearest obstacle. Obstacles that have left the field of view of the lidar remain on the map. The
-costs and their meaning are those of ``costmap_2d`` in the ROS navigation stack,
-https://wiki.ros.org/costmap_2d. Planners decide what a cost means for a trajectory.
+The costs are those of https://wiki.ros.org/costmap_2d. Planners decide what a cost means for a
+trajectory.
 """
 
 import math
@@ -20,8 +18,7 @@ LETHAL = 254
 """Cost of a cell with an obstacle."""
 
 INSCRIBED = 253
-"""Cost of a cell that is nearer to an obstacle than the inscribed radius of the footprint, so that
-a robot whose base is in this cell touches the obstacle."""
+"""Cost of a cell that is nearer to an obstacle than the inscribed radius of the footprint."""
 
 
 LAST_BUCKET = 4095
@@ -31,11 +28,10 @@ LAST_BUCKET = 4095
 class LocalCostmap:
     """A square grid around the robot whose cells are aligned with the world frame.
 
-    ``costs`` has shape (n, n); rows are y, columns are x. ``origin_m`` is the lower left corner of
-    the first cell in the world frame. A cost is 254 for an obstacle, 253 within the inscribed
-    radius r of the footprint, and 252 exp(−``cost_scaling_factor`` (d − r)), rounded down, at the
-    distance d (m) from the nearest obstacle, up to ``inflation_radius`` (m). Unknown cells are
-    free.
+    Obstacles that have left the field of view of the lidar remain. ``costs`` has shape (n, n); rows
+    are y, columns are x. A cost is 254 for an obstacle, 253 within the inscribed radius r of the
+    footprint, and 252 exp(−``cost_scaling_factor`` (d − r)), rounded down, at the distance d (m)
+    from the nearest obstacle, up to ``inflation_radius`` (m). Unknown cells are free.
     """
 
     def __init__(
@@ -58,18 +54,17 @@ class LocalCostmap:
 
     @property
     def origin_m(self) -> Tuple[float, float]:
-        """Return the lower left corner of the map (m, world frame)."""
+        """The lower left corner of the first cell (m, world frame)."""
         return self._corner[0] * self.resolution, self._corner[1] * self.resolution
 
     @property
     def reach_m(self) -> float:
-        """Return the distance (m) from the robot within which each point is on the map."""
+        """The distance (m) from the robot within which each point is on the map."""
         # half a cell is for rounding errors
         return ((self._cells - 1) // 2 - 0.5) * self.resolution
 
     def move_to(self, pose: Pose2D) -> None:
-        """Center the map on the robot, and remove the obstacles that were marked where the robot is
-        now."""
+        """Center the map on the robot, and remove the obstacles below its footprint."""
         corner = (self._corner_of(pose.x_m), self._corner_of(pose.y_m))
         if corner != self._corner:
             self._shift(corner[1] - self._corner[1], corner[0] - self._corner[0])
@@ -113,17 +108,16 @@ class LocalCostmap:
         self.costs = _inflated(self._obstacles(), *self._stamp)
 
     def _obstacles(self) -> np.ndarray:
-        """Return 1 for each cell with an obstacle and 0 for other cells, shape (n, n)."""
         return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
-        """Return the row and column of the cell of each point, shape (n, 2). The points, shape (n,
-        2), are in the world frame and can be outside of the map."""
+        """Return the row and column of each point, shape (n, 2), in the world frame. Points outside
+        of the map are permitted."""
         cells = np.floor((points_m - np.array(self.origin_m)) / self.resolution)
         return np.asarray(cells[:, ::-1].astype(np.int64))
 
     def contains(self, cells: np.ndarray) -> np.ndarray:
-        """Return whether each cell, row and column, shape (n, 2), is on the map, shape (n,)."""
+        """Return whether each cell, row and column, shape (n, 2), is on the map."""
         return np.asarray(((cells >= 0) & (cells < self._cells)).all(axis=1))
 
     def distances(self, targets: np.ndarray) -> np.ndarray:
@@ -131,8 +125,7 @@ class LocalCostmap:
 
         A step leads to one of four neighbors, and not to a cell whose cost is 253 or more. With N
         cells on the map, the value is N for such a cell next to a reached one, and N + 1 for any
-        other cell from which no target can be reached. A target, row and column, shape (k, 2), can
-        itself be an obstacle.
+        other cell without a path. Targets have shape (k, 2), and can be obstacles.
         """
         return np.asarray(_distances(self.costs, np.ascontiguousarray(targets)))
 
@@ -140,9 +133,9 @@ class LocalCostmap:
         """Return the cheapest path between two cells, row and column, shape (n, 2).
 
         A step leads to one of eight neighbors, and costs its length times 50 + 0.8 c, for the cost
-        c of the neighbor, as in ``navfn``. The path does not enter cells whose cost is 253 or more.
-        It can start in such a cell. If no path exists, it ends at the reachable cell that is
-        nearest to the target.
+        c of the neighbor, as in ``navfn``. The path does not enter cells whose cost is 253 or more,
+        but can start in one. If no path exists, it ends at the reachable cell nearest to the
+        target.
         """
         return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
 
@@ -168,8 +161,7 @@ def _inflation_stamp(
 
 
 def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return a grid whose first cell is the cell (rows, columns) of ``grid``. Other cells are
-    0."""
+    """Return a grid whose first cell is the cell (rows, columns) of ``grid``, filled with 0."""
     moved = np.zeros_like(grid)
     size = len(grid)
     if abs(rows) < size and abs(columns) < size:
@@ -181,7 +173,8 @@ def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 @compiled
 def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-untyped-def]
-    """Return the next cell of Bresenham's line: its column and row, and the accumulated error.
+    """Return column, row and accumulated error of the next cell of Bresenham's line.
+
     ``over_x`` and ``over_y`` are the numbers of cells along both axes, and ``step_x`` and
     ``step_y`` the directions, 1 or -1."""
     if over_x >= over_y:
@@ -218,6 +211,7 @@ def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
                 break
             marked[y, x] = 0
             x, y, error = next_cell(x, y, error, over_x, over_y, step_x, step_y)
+    # Marks come after all lines, so that no line clears the end of another one.
     for ray in range(len(hits)):
         x, y = cells[ray + 1, 0], cells[ray + 1, 1]
         if hits[ray] and 0 <= x < width and 0 <= y < height:
@@ -241,7 +235,6 @@ def _inflated(marked, offsets, offset_costs):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8[:, ::1])")
 def _distances(costs, targets):  # type: ignore[no-untyped-def]
-    """Return the number of steps to the nearest target, as :meth:`LocalCostmap.distances` does."""
     height, width = costs.shape
     cells = height * width
     steps = np.full((height, width), cells + 1, np.int64)
@@ -272,7 +265,6 @@ def _distances(costs, targets):  # type: ignore[no-untyped-def]
 
 @compiled
 def _link(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
-    """Insert a cell at the front of the list of a bucket."""
     following[cell], preceding[cell] = first[bucket], -1
     if first[bucket] >= 0:
         preceding[first[bucket]] = cell
@@ -281,7 +273,6 @@ def _link(cell, bucket, first, following, preceding):  # type: ignore[no-untyped
 
 @compiled
 def _unlink(cell, bucket, first, following, preceding):  # type: ignore[no-untyped-def]
-    """Remove a cell from the list of its bucket."""
     if preceding[cell] >= 0:
         following[preceding[cell]] = following[cell]
     else:
@@ -292,11 +283,8 @@ def _unlink(cell, bucket, first, following, preceding):  # type: ignore[no-untyp
 
 @compiled_for("i8[:, ::1](u1[:, ::1], i8, i8, i8, i8)")
 def _path(costs, start_row, start_column, target_row, target_column):  # type: ignore[no-untyped-def]
-    """Return the cheapest path, as :meth:`LocalCostmap.path` does.
-
-    The queue of Dijkstra's algorithm has one bucket for each cost modulo their number (R. Dial,
-    1969), which is larger than the cost of any step.
-    """
+    # Dijkstra's algorithm with one bucket for each cost modulo their number (R. Dial, 1969), which
+    # is larger than the cost of any step.
     height, width = costs.shape
     start, target = start_row * width + start_column, target_row * width + target_column
     unknown = np.iinfo(np.int64).max

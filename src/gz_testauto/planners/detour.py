@@ -1,8 +1,7 @@
 """The path around the obstacles of a wide costmap, from the robot along the global plan.
 
-The global plan contains only the obstacles of the static map. In the ROS navigation stack,
-``move_base`` plans again on a global costmap that also contains the obstacles of the lidar. This
-module does the same on a costmap that moves with the robot.
+The global plan contains only the static map. ``move_base`` plans again on a global costmap with the
+obstacles of the lidar; this module does so on a costmap that moves with the robot.
 """
 
 import math
@@ -19,10 +18,9 @@ ON_PLAN_M = 1.0
 class DetourPlanner:
     """A planner of the path to the point at which the global plan leaves a wide costmap.
 
-    The path is the global plan if it is free, since the planner does not know the walls of the
-    static map that the lidar has not detected. Otherwise, it is the cheapest path. It is planned
-    again after every ``cycles`` calls, and if an obstacle of the local costmap blocks it.
-    ``replanned`` is true if the last call of :meth:`path` planned it.
+    The path is the global plan if it is free, otherwise the cheapest path. It is planned again
+    after every ``cycles`` calls, and if an obstacle of the local costmap blocks it. ``replanned``
+    is true if the last call of :meth:`path` planned it.
     """
 
     def __init__(self, waypoints_m: np.ndarray, costmap: LocalCostmap, cycles: int) -> None:
@@ -34,8 +32,8 @@ class DetourPlanner:
         self.replanned = False
 
     def path(self, pose: Pose2D, costmap: LocalCostmap, length_m: float) -> np.ndarray:
-        """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n,
-        2). ``costmap`` is the local costmap."""
+        """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n, 2).
+        ``costmap`` is the local costmap."""
         self._age += 1
         self.replanned = (
             len(self._path_m) == 0 or self._age >= self._cycles or self._is_blocked(costmap)
@@ -44,9 +42,9 @@ class DetourPlanner:
             self._map.inflate()
             self._path_m = self._new_path(pose)
             self._age = 0
-        rest_m = self._path_m[int(np.argmin(_away_m(self._path_m, pose))) :]
-        steps_m = np.hypot(*np.diff(rest_m, axis=0).T)
-        return np.asarray(rest_m[np.concatenate([[0.0], np.cumsum(steps_m)]) <= length_m])
+        remaining_m = self._path_m[int(np.argmin(_away_m(self._path_m, pose))) :]
+        steps_m = np.hypot(*np.diff(remaining_m, axis=0).T)
+        return np.asarray(remaining_m[np.concatenate([[0.0], np.cumsum(steps_m)]) <= length_m])
 
     def _new_path(self, pose: Pose2D) -> np.ndarray:
         here, spacing_m = np.array([pose.x_m, pose.y_m]), self._map.resolution
@@ -56,6 +54,8 @@ class DetourPlanner:
         direct_m = np.concatenate([here + shares * (plan_m[0] - here), plan_m])
         cells = self._map.cells_of(direct_m)
         is_free = self._map.costs[cells[:, 0], cells[:, 1]] < INSCRIBED
+        # The costmap lacks walls of the static map that the lidar has not detected, so a free plan
+        # is preferred to a cheaper path.
         if to_plan_m <= ON_PLAN_M and is_free.all():
             return direct_m
         targets = cells[is_free] if is_free[len(shares) :].any() else cells

@@ -1,8 +1,7 @@
 """The planner ``dwa``, the Dynamic Window Approach of the ROS navigation stack.
 
-It samples and scores trajectories as ``dwa_local_planner`` does, the local planner of
-https://wiki.ros.org/dwa_local_planner, on a local costmap. The planner of the paper by Fox, Burgard
-and Thrun is ``dwa_fox``.
+It samples and scores trajectories as https://wiki.ros.org/dwa_local_planner does. ``dwa_fox`` is
+the planner of the paper.
 """
 
 import math
@@ -51,13 +50,12 @@ RECOVERY_S, RECOVERY_POSES = 1.0, 21
 checked poses on each."""
 
 RECOVERY_SPEED_MPS, RECOVERY_GAP_CELLS = 0.15, 1.5
-"""Largest speed (m/s) of these motions, and the distance from obstacles (cells of the costmap)
-below which they do not decrease it."""
+"""Largest speed (m/s) of these motions, and the distance from obstacles (cells) below which they do
+not decrease it."""
 
 
 def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
-    """Return the pose at a time (s), interpolated between the first two of the poses with their
-    times."""
+    """Return the pose at a time (s), interpolated between the first two poses."""
     (begin_s, begin), (end_s, end) = poses[0], poses[min(1, len(poses) - 1)]
     if end_s <= begin_s or stamp_s <= begin_s:
         return begin
@@ -164,7 +162,6 @@ class DynamicWindow(LocalPlanner):
         self.wide = (global_width, global_resolution, inflation_radius, cost_scaling_factor)
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and discard the state of the previous task."""
         self._task = task
         self._sim_time_s, self._forward_point_m = self._for_robot(self.reach)
         (padding_m,) = self._for_robot([self.footprint_padding])
@@ -187,7 +184,6 @@ class DynamicWindow(LocalPlanner):
         self._lookahead_m += self._forward_point_m
 
     def _for_robot(self, values: Sequence[float]) -> List[float]:
-        """Return the values of parameters for the robot of the current task."""
         limits = self._task.limits
         robot = limits.max_linear_mps, limits.max_linear_accel_mps2
         return [value_for_robot(value, *robot) for value in values]
@@ -217,7 +213,6 @@ class DynamicWindow(LocalPlanner):
         return self._limiter.apply(command, observation.twist)
 
     def _update_map(self, observation: Observation) -> None:
-        """Add a new scan to the costmap, at the pose that the robot had at its time."""
         self._poses.append((observation.time_s, observation.pose))
         for costmap in (self._map, self._wide):
             costmap.move_to(observation.pose)
@@ -232,12 +227,11 @@ class DynamicWindow(LocalPlanner):
             for costmap in (self._map, self._wide):
                 costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
         if self.sensors:
+            # The scan is older than the observation: it belongs to the pose at its stamp.
             self._add_readings(observation)
         self._map.inflate()
 
     def _add_readings(self, observation: Observation) -> None:
-        """Add the new readings of the declared sensors to the costmaps, each at the pose that the
-        robot had at its time."""
         self._all_poses.append((observation.time_s, observation.pose))
         while self._all_poses[0][0] < observation.time_s - POSES_S:
             del self._all_poses[0]
@@ -245,7 +239,11 @@ class DynamicWindow(LocalPlanner):
             if reading.stamp_s <= self._read_s.get(name, math.inf):
                 continue
             self._read_s[name] = reading.stamp_s
-            after = [index for index, one in enumerate(self._all_poses) if one[0] > reading.stamp_s]
+            after = [
+                index
+                for index, timed_pose in enumerate(self._all_poses)
+                if timed_pose[0] > reading.stamp_s
+            ]
             first = max(0, (after[0] if after else len(self._all_poses)) - 1)
             pose = _pose_at(self._all_poses[first:], reading.stamp_s)
             for costmap in (self._map, self._wide):
@@ -253,8 +251,7 @@ class DynamicWindow(LocalPlanner):
                 costmap.add_reading(reading, pose)
 
     def _best(self, pose: Pose2D, twist: Twist2D) -> Optional[Twist2D]:
-        """Return the velocity of the valid trajectory with the least cost, or of a motion that
-        frees the robot, or None."""
+        """Return the velocity of the best valid trajectory, or of a motion that frees the robot."""
         path_m = self._detour.path(pose, self._map, self._lookahead_m)
         if self._detour.replanned:
             self._flags = self._new_flags()
@@ -283,10 +280,8 @@ class DynamicWindow(LocalPlanner):
         return Weights(path, goal, aligned, goal, obstacle)
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
-        """Return the slow motion after which the robot is farthest from obstacles, or None.
-
-        During the motion, the outline does not come nearer to an obstacle than it is.
-        """
+        """Return the slow motion after which the robot is farthest from obstacles, or None. During
+        the motion, the outline does not come nearer to an obstacle than it is."""
         near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
         away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
         near_m = near_m[away_m < self._footprint.radius_m + 1.0]
@@ -341,14 +336,12 @@ class DynamicWindow(LocalPlanner):
         return np.asarray(np.maximum(steps, 1).astype(np.int64))
 
     def _scales(self, twists: np.ndarray) -> np.ndarray:
-        """Return the size of the outline on each trajectory relative to its true size, shape
-        (n,)."""
+        """Return the factor by which the outline is enlarged on each trajectory, shape (n,)."""
         slow, largest = self.scaling
         over = np.maximum(0.0, np.abs(twists[:, 0]) - slow)
         return 1.0 + largest * over / max(self._task.limits.max_linear_mps - slow, 1e-9)
 
     def _distances(self, pose: Pose2D, path_m: np.ndarray) -> Distances:
-        """Return the distances to the path, to its end, and to the point in front of its end."""
         end = path_m[-1]
         bearing = math.atan2(end[1] - pose.y_m, end[0] - pose.x_m)
         count = max(1, math.ceil(self._forward_point_m / self._map.resolution))
@@ -367,7 +360,7 @@ class DynamicWindow(LocalPlanner):
 
 
 class OscillationFlags:
-    """The directions in which a robot must not move until it has left its place.
+    """The directions in which a robot must not move until it has left its position.
 
     A robot that changes the sign of its forward speed, or of its yaw rate while it hardly drives,
     cannot change this sign again before it has moved by ``distance_m`` or turned by ``angle_rad``.
@@ -375,7 +368,7 @@ class OscillationFlags:
 
     def __init__(self, distance_m: float, angle_rad: float) -> None:
         self._reset = (distance_m, angle_rad)
-        self._place = Pose2D(0.0, 0.0, 0.0)
+        self._position = Pose2D(0.0, 0.0, 0.0)
         self._last = [0.0, 0.0]
         self._only = [0.0, 0.0]
 
@@ -384,7 +377,7 @@ class OscillationFlags:
         return np.asarray((twists * np.array(self._only) >= 0.0).all(axis=1))
 
     def update(self, pose: Pose2D, command: Twist2D, least_mps: float) -> None:
-        """Take account of a command. Yaw rates count only below the forward speed
+        """Store the signs of a command. Yaw rates count only below the forward speed
         ``least_mps``."""
         signs = [float(np.sign(command.linear_mps)), float(np.sign(command.angular_radps))]
         if abs(command.linear_mps) > least_mps:
@@ -393,10 +386,10 @@ class OscillationFlags:
             if sign != 0.0:
                 if self._last[axis] == -sign:
                     self._only[axis] = sign
-                    self._place = pose
+                    self._position = pose
                 self._last[axis] = sign
         if any(self._only):
-            moved_m = pose.distance_to(self._place.x_m, self._place.y_m)
-            turned_rad = abs(wrap_angle(pose.yaw_rad - self._place.yaw_rad))
+            moved_m = pose.distance_to(self._position.x_m, self._position.y_m)
+            turned_rad = abs(wrap_angle(pose.yaw_rad - self._position.yaw_rad))
             if moved_m > self._reset[0] or turned_rad > self._reset[1]:
                 self._last, self._only = [0.0, 0.0], [0.0, 0.0]

@@ -21,8 +21,7 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 STEPS = 16
-"""Number of collision checks along each arc. They are about 0.2 m apart, which is much less than
-the length of a robot."""
+"""Number of collision checks along each arc, about 0.2 m apart."""
 
 
 class FoxDynamicWindow(ReactivePlanner):
@@ -31,17 +30,15 @@ class FoxDynamicWindow(ReactivePlanner):
     The window V_d contains the commands that the accelerations allow within one control period. Of
     these, only the admissible commands V_a are used: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω
     a_ω). Here dist is the length that the *footprint* drives along the arc before it touches a
-    point of the scan. The score of a command is
-
+    point of the scan. The score of a command is::
 
         G(v, ω) = σ(α heading + β dist + γ velocity)
 
     with each term scaled to 0...1. The heading term is 1 − |bearing of the local goal| / π, from
     the pose at which the robot stops if it brakes after the coming period. The distance term is
     dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
-    The footprint is that of ``task.limits``, a
-    :class:`~gz_testauto.planners.interface.RobotLimits`. If no command leads forward, the robot
-    turns in place, as in the paper, until it can drive again.
+    If no command leads forward, the robot turns in place, as in the paper, until it can drive
+    again.
 
 
     Parameters
@@ -78,14 +75,12 @@ class FoxDynamicWindow(ReactivePlanner):
         self.samples = (linear_samples, angular_samples)
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._margin_m = self.for_robot(self.margin_m)
         self._escape = Escape(task.limits, self._footprint, self._margin_m)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the best command of the dynamic window, or a turn in place."""
         window = dynamic_window(
             situation.command, self.limits, self.task.control_period_s, self.samples
         )
@@ -130,8 +125,8 @@ class FoxDynamicWindow(ReactivePlanner):
 def dynamic_window(
     command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
 ) -> np.ndarray:
-    """Return the dynamic window: the commands v, ω (m/s, rad/s) that the robot can reach within one
-    control period, shape (n, 2)."""
+    """Return the commands v, ω (m/s, rad/s) that the robot can reach within one control period,
+    shape (n, 2)."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
     return np.asarray(
@@ -147,8 +142,7 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Return evenly spaced commands between the limits, as ``numpy.linspace`` does, shape (n,
-    2)."""
+    """Return evenly spaced commands, shape (n, 2), as ``numpy.linspace`` does."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -165,9 +159,8 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """Return a boolean array, shape (c,), that is true for admissible commands. After an admissible
-    command was applied for one control period, the base can still stop before it reaches an
-    obstacle."""
+    """Return whether the base can still stop before an obstacle after each command was applied for
+    one control period, shape (c,)."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

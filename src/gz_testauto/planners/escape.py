@@ -1,9 +1,5 @@
 """A turn in place for planners that find no command with a forward speed, and the search for
-commands after which the robot can still turn in place.
-
-In the Dynamic Window Approach (D. Fox, W. Burgard, S. Thrun, 1997), the robot also turns until it
-can drive again.
-"""
+commands after which the robot can still turn in place."""
 
 import math
 from typing import Optional
@@ -52,11 +48,9 @@ class Escape:
 
     @property
     def active(self) -> bool:
-        """Return whether the robot is turning in place."""
         return self._side != 0.0
 
     def command(self, points_m: np.ndarray, goal_bearing_rad: float) -> Twist2D:
-        """Return the command for the turn in place. Start a turn if none is active."""
         if not self.active:
             self._side = self._better_side(points_m, goal_bearing_rad)
         sides = np.array([self._side, -self._side])
@@ -97,7 +91,6 @@ class Escape:
 
 
 def is_standstill(command: Twist2D) -> bool:
-    """Return whether both speeds of a command are at most :data:`STANDSTILL`."""
     return max(abs(command.linear_mps), abs(command.angular_radps)) <= STANDSTILL
 
 
@@ -112,28 +105,26 @@ def first_exit(
     period_s: float,
 ) -> Optional[int]:
     """Return the index of the first safe command whose arc leads to a position where the outline
-    can turn in place, or None if there is no such command.
+    can turn in place, or None.
 
     ``twists`` (c, 2) are in m/s and rad/s, with ``safe`` (c,) and the ``sweep`` of their arcs of
-    the length ``reach_m``. ``points_m`` (n, 2) are obstacles in the base frame. Only positions
-    between the stopping distance and the first obstacle are considered, so that the robot can
-    always reach the position.
+    the length ``reach_m``. ``points_m`` (n, 2) are obstacles in the base frame.
     """
     speed = twists[:, 0]
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
     free_m = np.where(sweep.blocked, sweep.distance_m, reach_m)
+    # The robot can reach each position between the stopping distance and the first obstacle.
     share = np.linspace(0.0, 1.0, PLACES)
     driven_m = stop_m[:, None] + share * np.maximum(0.0, free_m - stop_m)[:, None]
     places = arc_poses(twists, driven_m / np.maximum(speed, 1e-6)[:, None])
     radius_m = footprint.radius_m
     near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + 2 * radius_m]
-    found = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
-    return None if found < 0 else int(found)
+    first = _first_with_room(safe, places, near, radius_m + TURNING_MARGIN_M)
+    return None if first < 0 else int(first)
 
 
 @compiled
 def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Return whether all points, shape (n, 2), are farther than ``needed_m`` from (x, y)."""
     for point in range(len(points_m)):
         across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
         if not math.sqrt(across * across + along * along) > needed_m:
@@ -144,8 +135,8 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
     """Return the index of the first safe command whose arc contains a position farther than
-    ``needed_m`` from all points, or -1 if there is none. Shapes: ``safe`` (c,), ``places`` (c, p,
-    3), ``points_m`` (n, 2)."""
+    ``needed_m`` from all points, or -1. Shapes: ``safe`` (c,), ``places`` (c, p, 3), ``points_m``
+    (n, 2)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

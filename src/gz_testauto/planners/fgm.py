@@ -1,8 +1,7 @@
 """The planner ``fgm``, the Follow the Gap Method.
 
 V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method", Robotics and
-Autonomous Systems 60(9), 2012, 1123-1134. A gap is a sector of directions in the base frame that
-are free for a robot with a given radius. The method computes a heading from all gaps.
+Autonomous Systems 60(9), 2012, 1123-1134.
 """
 
 import math
@@ -27,10 +26,9 @@ ROUNDING_RAD = 1e-9
 
 @dataclass(frozen=True)
 class Gap:
-    """A free sector of directions between two obstacles, from its right to its left border.
+    """A sector of directions in the base frame that are free for a robot with a given radius.
 
-    Angles are in the base frame, counter-clockwise. ``right_m`` and ``left_m`` are the distances
-    from the robot to the two borders.
+    ``right_m`` and ``left_m`` are the distances from the robot to the two borders.
     """
 
     right_rad: float
@@ -40,32 +38,29 @@ class Gap:
 
     @property
     def width_rad(self) -> float:
-        """Return the angle between the two borders of the gap."""
         return self.left_rad - self.right_rad
 
     @property
     def center_rad(self) -> float:
-        """Return the direction to the midpoint between the end points of the two borders."""
+        """The direction to the midpoint between the end points of the two borders."""
         return self.right_rad + median_angle(self.right_m, self.left_m, self.width_rad)
 
     def nearest(self, heading_rad: float, inset_rad: float = 0.0) -> float:
         """Return the direction in the gap that is nearest to ``heading_rad`` and at least
-        ``inset_rad`` from both borders. For a gap that is too narrow for the inset, return its
-        bisector."""
+        ``inset_rad`` from both borders, or the bisector of a gap that is too narrow for this."""
         inset = min(inset_rad, self.width_rad / 2)
         return min(max(heading_rad, self.right_rad + inset), self.left_rad - inset)
 
     def contains(self, heading_rad: float) -> bool:
-        """Return whether a direction is between the borders of the gap."""
         return self.right_rad <= heading_rad <= self.left_rad
 
 
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
     """Return the angle (rad) from the first of two sides of a triangle to the median between them.
 
-    This is the gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
-    arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)), with the angle θ between the sides of
-    lengths d₁ and d₂. For an angle of 180° or more, the result is the bisector.
+    This is the gap center of Sezer & Gokasan (2012): arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁
+    d₂ cos θ)), with the angle θ between the sides of lengths d₁ and d₂. For an angle of 180° or
+    more, the result is the bisector.
     """
     if between_rad >= math.pi - 1e-9:
         return between_rad / 2
@@ -82,21 +77,19 @@ def find_gaps(
     """Return the gaps between obstacles, from right to left.
 
     ``points_m`` has shape (n, 2), in the base frame. Every point that is nearer than ``horizon_m``
-    is an obstacle, which is enlarged to a circle of ``radius_m``, so that the robot becomes a
-    point. A circle at distance d hides the directions within arcsin(radius / d) of its center. The
-    border of a gap is the tangent point of the circle, at the distance sqrt(d² − radius²). A circle
-    that contains the robot hides half of all directions. N circles that do not overlap leave N + 1
-    gaps within the field of view, which is centered on the x axis. A border at the edge of the
-    field of view has the distance of the other border. Without obstacles in the field of view,
-    there is one gap at ``horizon_m``.
+    is an obstacle, which is enlarged to a circle of ``radius_m``. A circle at distance d hides the
+    directions within arcsin(radius / d) of its center. The border of a gap is the tangent point of
+    the circle, at the distance sqrt(d² − radius²). A circle that contains the robot hides half of
+    all directions. A border at the edge of the field of view, which is centered on the x axis, has
+    the distance of the other border. Without obstacles, there is one gap at ``horizon_m``.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
     distance = distance[near]
     bearing = arctan2(points_m[near, 1], points_m[near, 0])
     half = arcsin(np.minimum(1.0, radius_m / np.maximum(distance, 1e-9)))
-    found = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
-    return [Gap(*borders) for borders in found.tolist()]
+    gaps = _gap_array(distance, bearing, half, radius_m, field_of_view_rad / 2, horizon_m)
+    return [Gap(*borders) for borders in gaps.tolist()]
 
 
 @compiled
@@ -128,7 +121,7 @@ def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type
     the distances (m) to both borders.
 
     The circles at ``distance`` (m) and ``bearing`` (rad) hide the angle ``half`` (rad) on either
-    side of the bearing. The three arrays have shape (n,).
+    side of the bearing.
     """
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
@@ -157,13 +150,11 @@ def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type
 class FollowTheGap(ReactivePlanner):
     """A planner that drives towards a weighted mean of the largest gap's center and the goal.
 
-
     1. Obstacles are enlarged by the robot's circumscribed radius, so that the robot is a point.
     2. The gap array is built and its widest gap is selected.
     3. The gap center angle is that of the median of the triangle between robot and borders.
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
-       distance from the point robot to the nearest enlarged obstacle. Far from obstacles, the
-       heading is that of the goal. Near an obstacle, it is that of the center of the gap.
+       distance from the point robot to the nearest enlarged obstacle.
 
     As published, the method always selects the widest gap, independent of the goal. It can select
     another gap in each cycle, and the mean of the two headings is not always free. The vehicle of
@@ -213,11 +204,9 @@ class FollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def forget(self) -> None:
-        """Forget the direction of a turn in place."""
         self._side = 0.0
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the command towards the weighted mean of the widest gap and the goal."""
         radius_m = self.limits.circumscribed_radius_m + self.margin_m
         points = situation.points_m
         horizon_m = self.for_robot(self.horizon_m)
@@ -240,8 +229,8 @@ class FollowTheGap(ReactivePlanner):
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
-    """Return the distance (m) from the base to the nearest obstacle, a circle of ``radius_m``
-    around a point, or ``inf`` if there are no points. ``points_m`` has shape (n, 2)."""
+    """Return the distance (m) from the base to the nearest circle of ``radius_m`` around a point,
+    or ``inf`` without points."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)
@@ -250,7 +239,6 @@ def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
 def weighted_heading(
     gap_center_rad: float, goal_rad: float, nearest_m: float, alpha_m: float
 ) -> float:
-    """Return the heading (rad) φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1) of Sezer &
-    Gokasan (2012), with β = 1."""
+    """Return the heading (rad) φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1), with β = 1."""
     weight = alpha_m / nearest_m
     return (weight * gap_center_rad + goal_rad) / (weight + 1.0)

@@ -1,13 +1,9 @@
 """The planner ``fgm_improved``, the Follow the Gap Method with published improvements.
 
-Sources:
-
-
-- Gaps are selected by the direction of the goal and the previous choice, not only by width,
-  so that the path is shorter and changes of gap are fewer: M. Demir, V. Sezer, "Improved
-  Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as its authors summarize it in
-  M. D. Demir, V. Sezer, "Autonomous Overtaking Maneuver Design based on Follow the Gap
-  Method", ICINCO 2019. The cost function is this package's.
+- Gaps are selected by the direction of the goal and the previous choice, not only by width:
+  M. Demir, V. Sezer, "Improved Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as
+  its authors summarize it in M. D. Demir, V. Sezer, "Autonomous Overtaking Maneuver Design based
+  on Follow the Gap Method", ICINCO 2019. The cost function is this package's.
 - If the goal is in a gap, the robot drives towards it. Only gaps that are wide enough for the
   robot count: after the "high safety, goal in region" case and the navigable regions of
   J. Minguez, L. Montano, "Nearness Diagram (ND) Navigation: Collision Avoidance in Troublesome
@@ -38,7 +34,7 @@ SAMPLES = (5, 13)
 """Size of the grid in the dynamic window: speeds, yaw rates."""
 
 FIRST_COMMANDS = 8
-"""Number of commands that are checked first. They are the ones nearest to the desired command."""
+"""Number of commands, the nearest to the desired one, that are checked first."""
 
 STEPS = 20
 """Number of collision checks along each arc."""
@@ -48,9 +44,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
     """A planner that drives towards the goal if it is free, otherwise into the best gap that is
     wide enough for the robot.
 
-
-    1. Obstacles are enlarged by half the robot's width and ``margin_m``, so that the robot fits
-       through the remaining gaps.
+    1. Obstacles are enlarged by half the robot's width and ``margin_m``.
     2. If the local goal is inside a gap, the heading is the goal's.
     3. Otherwise the gap with the least cost is selected: angle from the goal to the gap, plus
        ``memory`` times the angle from the previous heading to the gap. The heading is the
@@ -89,8 +83,6 @@ class ImprovedFollowTheGap(ReactivePlanner):
         Distance (m) of the local goal along the waypoints.
     turn_gain_per_s
         Yaw rate per radian of heading (1/s).
-
-
     """
 
     memory_m = DefaultLength(1.5)
@@ -122,18 +114,15 @@ class ImprovedFollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and discard the state of the previous task."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._margin_m = self.for_robot(self.margin_m)
         self._escape = Escape(task.limits, self._footprint, self._margin_m / 2)
 
     def forget(self) -> None:
-        """Forget the heading of the previous cycle."""
         self._turned_rad: Optional[float] = None
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the safe command that is nearest to the desired heading, or a turn in place."""
         radius_m = self.limits.half_width_m + self._margin_m
         horizon_m = min(self.for_robot(self.horizon_m), situation.goal_distance_m + radius_m)
         gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
@@ -168,20 +157,15 @@ class ImprovedFollowTheGap(ReactivePlanner):
         return best.nearest(weighted_heading(center, goal, nearest_m, self.for_robot(self.alpha_m)))
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
-        """Return the desired heading of the previous cycle relative to the robot's current yaw, or
-        None in the first cycle."""
+        """Return the desired heading of the previous cycle relative to the current yaw."""
         if self._turned_rad is None:
             return None
         turned = situation.command.angular_radps * self.task.control_period_s
         return wrap_angle(self._turned_rad - turned)
 
     def _nearest_safe(self, desired: Twist2D, situation: Situation) -> Twist2D:
-        """Return the safe command of the dynamic window that is nearest to the desired command and
-        leads to free space for a turn in place.
-
-        If there is no such command, return the nearest safe command, or the slowest one for a
-        moving robot.
-        """
+        """Return the nearest safe command that leads to free space for a turn in place. Without
+        one, return the nearest safe command, or the slowest one for a moving robot."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
         error = np.abs(window[:, 0] - desired.linear_mps) / limits.max_linear_mps

@@ -13,8 +13,7 @@ class WaypointFollower:
     """A follower of waypoints, which computes a look-ahead point in front of the robot.
 
     The progress is the arc length (m) of the path's point that is nearest to the robot. It never
-    decreases, and is searched only within ``2 * lookahead_m`` beyond the previous progress, so that
-    the follower does not confuse two neighboring sections of a path.
+    decreases.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:
@@ -29,18 +28,15 @@ class WaypointFollower:
 
     @property
     def remaining_m(self) -> float:
-        """Return the length of the remaining path to the last waypoint."""
         return float(self._starts[-1] - self._progress_m)
 
     def target(self, x_m: float, y_m: float) -> Tuple[float, float]:
-        """Return the look-ahead point (m, world frame) for a robot at (x, y).
-
-        It is ``lookahead_m`` beyond the path's point that is nearest to the robot, or the last
-        waypoint.
-        """
+        """Return the point (m, world frame) that is ``lookahead_m`` beyond the path's point nearest
+        to (x, y), or the last waypoint."""
         if len(self._steps) == 0:
             return float(self._points[-1, 0]), float(self._points[-1, 1])
         lowest_m = self._progress_m
+        # The limit prevents a jump to a neighboring section of the path.
         highest_m = lowest_m + 2.0 * self._lookahead_m
         path = (self._points, self._steps, self._lengths, self._starts)
         nearest_m = _nearest_arc(*path, lowest_m, highest_m, x_m, y_m)
@@ -49,7 +45,6 @@ class WaypointFollower:
 
 
 def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
-    """Transform a point from the world frame to the base frame of a robot at ``pose``."""
     dx, dy = x_m - pose.x_m, y_m - pose.y_m
     cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
     return cos * dx + sin * dy, cos * dy - sin * dx
@@ -59,8 +54,7 @@ def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
 def _nearest_arc(  # type: ignore[no-untyped-def]
     points_m, steps_m, lengths_m, starts_m, lowest_m, highest_m, x_m, y_m
 ):
-    """Return the arc length (m) of the path's point that is nearest to (x, y), between two arc
-    lengths.
+    """Return the arc length (m) between two limits of the path's point nearest to (x, y).
 
     ``points_m`` (n, 2) are the corners of the path, ``steps_m`` (n - 1, 2) and ``lengths_m``
     (n - 1,) the segments, ``starts_m`` (n,) the arc length at each corner.
@@ -87,7 +81,6 @@ def _nearest_arc(  # type: ignore[no-untyped-def]
 
 @compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
 def _at(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
-    """Return the point (m) of a path at an arc length (m)."""
     if arc_m >= starts_m[-1]:
         return points_m[-1, 0], points_m[-1, 1]
     number = np.searchsorted(starts_m, arc_m, side="right") - 1

@@ -1,8 +1,5 @@
-"""Global plans, which are evenly spaced waypoints for a local planner, on the static map or along a
-road.
-
-On the static map, which does not contain random obstacles, a global plan is the shortest path for
-the robot. On a road, it is the center line of the joined lanes of the route.
+"""Global plans: evenly spaced waypoints for a local planner, along the shortest path on the static
+map, or along the center line of the joined lanes of a route.
 """
 
 import math
@@ -34,12 +31,11 @@ def plan_waypoints(
     limits: RobotLimits,
     margin_m: float,
 ) -> Optional[np.ndarray]:
-    """Return the waypoints of the shortest path on a static map, or None if no path exists.
+    """Return waypoints of the shortest path, in the world frame, shape (n, 2), or None.
 
-    The waypoints are in the world frame, shape (n, 2), from start to goal, and consecutive
-    waypoints are at most ``SPACING_M`` apart. The walls of the map are inflated by the robot's
-    circumscribed radius and ``margin_m``. If start or goal is nearer to a wall, the search is
-    repeated without the margin, and then with the half width of the footprint.
+    The walls of the map are inflated by the robot's circumscribed radius and ``margin_m``. If start
+    or goal is nearer to a wall, the search is repeated without the margin, and then with the half
+    width of the footprint.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -54,10 +50,8 @@ def plan_waypoints(
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
-    """Return points along a polyline, shape (n, 2). Consecutive points are at most ``spacing_m``
-    apart.
-
-    The corners of the polyline remain, and each straight segment is divided evenly.
+    """Return the corners of a polyline and points between them that are at most ``spacing_m``
+    apart, shape (n, 2).
     """
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
@@ -69,8 +63,8 @@ def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
 
 
 def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
-    """Return the joined lane of the route, followed by the lanes next to it, the lanes next to
-    these, and so on."""
+    """Return the joined lane of the route, then the lanes next to it, the lanes next to these, and
+    so on."""
     lanes = road.by_name
     route = [lanes[name] for name in road.route]
     adjacent: Dict[str, LaneSpec] = {}
@@ -99,19 +93,18 @@ def join_lanes(lanes: Sequence[LaneSpec]) -> Lane:
 def waypoints_along(
     lane: Lane, start: Pose2D, goals: Sequence[Pose2D], names: Sequence[str]
 ) -> Tuple[np.ndarray, ...]:
-    """Return the waypoints along the center of a lane to each goal, from the start or the previous
-    goal. Each array has shape (n, 2).
+    """Return the waypoints, shape (n, 2), along the center of a lane to each goal.
 
-    ``names`` are the names of the start and of the goals in error messages. Raises ``SpecError`` if
-    a goal is not after the previous position along the lane.
+    ``names`` are those of the start and of the goals in error messages. Raises ``SpecError`` if a
+    goal is not after the previous position along the lane.
     """
     line = shapely.LineString(lane.center_m)
     arc_m = float(line.project(shapely.Point(start.x_m, start.y_m)))
     paths: List[np.ndarray] = []
     before = names[0]
     for goal, name in zip(goals, names[1:]):
-        rest = substring(line, arc_m, line.length)
-        ends_m = arc_m + float(rest.project(shapely.Point(goal.x_m, goal.y_m)))
+        remaining = substring(line, arc_m, line.length)
+        ends_m = arc_m + float(remaining.project(shapely.Point(goal.x_m, goal.y_m)))
         if ends_m < arc_m + LEAST_LEG_M:
             raise SpecError(
                 f"{name} ({goal.x_m:g}, {goal.y_m:g}) is not after {before} along the road's "
@@ -125,8 +118,7 @@ def waypoints_along(
 
 
 def lateral_offset_m(lanes: Sequence[Lane], places_m: np.ndarray) -> np.ndarray:
-    """Return the distance (m) of each position, shape (n, 2), from the nearest center line of a
-    lane, as an array of shape (n,)."""
+    """Return the distance (m) of each position, shape (n, 2), from the nearest center line."""
     points = shapely.points(places_m)
     lines = [shapely.LineString(lane.center_m) for lane in lanes]
     return np.asarray(np.min([shapely.distance(line, points) for line in lines], axis=0))

@@ -1,14 +1,9 @@
 """The interface of local planners: one velocity command per control period.
 
-A planner receives the pose of the robot, the last scan, and the waypoints of the global plan on the
-*static* map. Obstacles that the map does not contain appear only in the scan. A planner can also
-receive tracked objects, if tracking is enabled in the campaign, and the readings of other sensors
-of the robot. A planner runs in the process of the campaign, in lock-step, or in the ``planner``
-node.
-
 The constructor is called with the parameters once per trial. ``begin`` is called once per goal, and
-``plan`` in every control period, in order of time. :mod:`gz_testauto.testing.planner_conformance`
-checks an implementation.
+``plan`` in every control period, in order of time. A planner runs in the process of the campaign,
+in lock-step, or in the ``planner`` node. :mod:`gz_testauto.testing.planner_conformance` checks an
+implementation.
 """
 
 import abc
@@ -27,12 +22,10 @@ class RobotLimits:
     """The footprint of a robot and the limits of its base.
 
     ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise and not
-    closed. It consists of nested tuples, so that the object is hashable. In a campaign, it is
-    ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
-    (:func:`gz_testauto.trial.testbed.robot_limits`). In the planner node, it is the parameter
-    ``~footprint_m``. Speeds are magnitudes. A base with car-like steering has its rear axle at the
-    origin of the base frame. The distance between its axles is ``wheelbase_m``, and its front
-    wheels turn by up to ``max_steer_rad``. With ``wheelbase_m`` 0, the base can turn in place.
+    closed. It consists of nested tuples, so that the object is hashable. Speeds are magnitudes. A
+    base with car-like steering has its rear axle at the origin of the base frame. The distance
+    between its axles is ``wheelbase_m``, and its front wheels turn by up to ``max_steer_rad``. With
+    ``wheelbase_m`` 0, the base can turn in place.
     """
 
     footprint_m: Tuple[Tuple[float, float], ...]
@@ -74,8 +67,7 @@ class Task:
     beyond the goal, followed by the lanes next to it.
 
     ``seed``, in [0, 2**31), is the seed of all random numbers that the planner draws in this task.
-    It depends on the campaign's seed, the world, the repetition, the robot's name and the goal. It
-    does not depend on the planner, so that all planners use common random numbers.
+    It does not depend on the planner, so that all planners use common random numbers.
     """
 
     goal: Pose2D
@@ -93,8 +85,9 @@ class Observation:
 
     ``pose`` is the robot's pose in the world frame, which is an estimate in a campaign with
     ``localization``. ``twist`` is its measured twist in the base frame. ``scan`` is the last scan,
-    or None before the first one. ``objects`` are the tracked objects, for planners that request
-    them. ``sensors`` contains the newest reading of each sensor that the planner declares, by name.
+    or None before the first one; obstacles that the static map does not contain appear only there.
+    ``objects`` are the tracked objects, for planners that request them. ``sensors`` contains the
+    newest reading of each sensor that the planner declares, by name.
     """
 
     time_s: float
@@ -115,10 +108,10 @@ class PlannerAborted(Exception):
 class Provenance(NamedTuple):
     """The provenance of a planner, which depends on its parameters.
 
-    ``description`` is a one-line description of the planner in results and reports. ``trained_in``
-    are the SHA-256 sums of the world files in which the planner was trained and must not be
-    evaluated. ``runs`` are files whose code is executed when the planner is constructed.
-    ``needs_objects`` is True for a planner that was trained with tracked objects.
+    ``description`` is one line for results and reports. ``trained_in`` are the SHA-256 sums of the
+    world files in which the planner was trained and must not be evaluated. ``runs`` are files whose
+    code is executed when the planner is constructed. ``needs_objects`` is True for a planner that
+    was trained with tracked objects.
     """
 
     description: str = ""
@@ -146,14 +139,13 @@ class LocalPlanner(abc.ABC):
 
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:
-        """Return the provenance of a planner with these parameters, without constructing the
-        planner. Raises ``SpecError`` if a file of the planner cannot be read."""
+        """Return the provenance of a planner with these parameters, without constructing it. Raises
+        ``SpecError`` if a file of the planner cannot be read."""
         return Provenance()
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return numbers, by name, that the planner adds to the results of the trial. The default
-        is an empty mapping."""
+        """Numbers, by name, that the planner adds to the results of the trial."""
         return {}
 
     @abc.abstractmethod

@@ -1,5 +1,5 @@
-"""Limits on the velocity and acceleration of commands, since simulators do not enforce them, and
-default values of parameters that depend on these limits."""
+"""Limits on the velocity and acceleration of commands, which simulators do not enforce, and default
+values of parameters that depend on these limits."""
 
 import math
 from typing import Any, Optional
@@ -25,8 +25,8 @@ values of parameters are unchanged."""
 
 
 def length_scale(speed_mps: float, deceleration_mps2: float) -> float:
-    """Return the factor of default lengths for a robot with this largest speed v and deceleration
-    a: the largest of 1, v / (2 m/s), and the braking distance v² / 2a over 2 m."""
+    """Return the factor of default lengths for a robot with the largest speed v and deceleration a:
+    the largest of 1, v / (2 m/s), and the braking distance v² / 2a over 2 m."""
     braking_m = speed_mps**2 / (2.0 * deceleration_mps2)
     return max(1.0, speed_mps / USUAL_SPEED_MPS, braking_m / USUAL_BRAKING_M)
 
@@ -47,8 +47,7 @@ class DefaultDuration(float):
 def value_for_robot(value: Any, speed_mps: float, deceleration_mps2: float) -> Any:
     """Return the value of a parameter for a robot with this largest speed and deceleration.
 
-    Only default values of the types of this module depend on the robot. A value that the user
-    specifies has none of these types.
+    Only default values have the types of this module, and depend on the robot.
     """
     if isinstance(value, DefaultLength):
         return float(value) * length_scale(speed_mps, deceleration_mps2)
@@ -63,8 +62,7 @@ class SpeedLimiter:
     """A limiter of speed and acceleration for a sequence of commands, one per control period.
 
     The acceleration is relative to the previous *command*, since the measured speed lags behind.
-    Only the first command is relative to the measured twist, for a robot that already moves when a
-    task starts.
+    The first command is relative to the measured twist.
     """
 
     def __init__(self, limits: RobotLimits, period_s: float) -> None:
@@ -77,8 +75,7 @@ class SpeedLimiter:
         return measured if self._previous is None else self._previous
 
     def apply(self, desired: Twist2D, measured: Twist2D) -> Twist2D:
-        """Return the permitted command (:meth:`permitted`), and store it as the previous
-        command."""
+        """Return the permitted command, and store it as the previous command."""
         self._previous = self.permitted(desired, measured)
         return self._previous
 

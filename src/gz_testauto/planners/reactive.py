@@ -1,5 +1,4 @@
-"""A base class for local planners that only have to compute a command from a local goal and
-obstacles.
+"""A base class for local planners that only compute a command from a local goal and obstacles.
 
 The base class follows the global plan with a look-ahead point, decelerates before the goal, stops
 at the goal, and applies the limits on speed and acceleration.
@@ -38,7 +37,7 @@ class Situation:
     the waypoints, or the goal itself near the end. ``points_m``, shape (n, 2), are the points of
     the last scan and, for planners with a memory, remembered points. ``speed_limit_mps`` is the
     speed from which the robot can still stop at the goal. ``command`` is the previous command,
-    which planners use as the current velocity of the base.
+    which planners use as the current velocity.
     """
 
     goal_bearing_rad: float
@@ -52,8 +51,7 @@ class ReactivePlanner(LocalPlanner):
     """A local planner that computes each command from the current situation.
 
     If ``needs_scan`` is True, the robot does not drive before the first scan. ``memory_m`` is the
-    distance within which points that left the lidar's field of view are remembered. With 0, no
-    points are remembered.
+    distance within which points that left the lidar's field of view are remembered.
     """
 
     needs_scan = True
@@ -65,25 +63,19 @@ class ReactivePlanner(LocalPlanner):
 
     @property
     def limits(self) -> RobotLimits:
-        """Return the limits of the robot's base. Raises ``RuntimeError`` if :meth:`begin` was not
-        called."""
         return self.task.limits
 
     @property
     def task(self) -> Task:
-        """Return the current task. Raises ``RuntimeError`` if :meth:`begin` was not called."""
         if self._task is None:
             raise RuntimeError("call begin() before plan()")
         return self._task
 
     def for_robot(self, value: Any) -> Any:
-        """Return the value of a parameter for the robot of the current task. Only some default
-        values depend on the robot (:func:`~gz_testauto.planners.limits.value_for_robot`)."""
         limits = self.limits
         return value_for_robot(value, limits.max_linear_mps, limits.max_linear_accel_mps2)
 
     def begin(self, task: Task) -> None:
-        """Start a new task, and discard the state of the previous task."""
         self._task = task
         self._follower = WaypointFollower(task.waypoints_m, self.for_robot(self.lookahead_m))
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
@@ -92,8 +84,6 @@ class ReactivePlanner(LocalPlanner):
         self.forget()
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the command for the current situation. The robot stops at the goal, and does not
-        drive before the first scan."""
         task, pose = self.task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._arrived = self._arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
@@ -101,11 +91,11 @@ class ReactivePlanner(LocalPlanner):
         if self._arrived or blind:
             return self._limiter.apply(Twist2D(0.0, 0.0), observation.twist)
         x_m, y_m = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
-        rest_m = max(to_goal_m, self._follower.remaining_m) - 0.5 * task.goal_tolerance_m
+        remaining_m = max(to_goal_m, self._follower.remaining_m) - 0.5 * task.goal_tolerance_m
         braking = APPROACH_DECELERATION * task.limits.max_linear_accel_mps2
         fastest = task.limits.max_linear_mps
         speed = clamp(
-            stoppable_speed_mps(rest_m, braking), min(APPROACH_SPEED_MPS, fastest), fastest
+            stoppable_speed_mps(remaining_m, braking), min(APPROACH_SPEED_MPS, fastest), fastest
         )
         situation = Situation(
             goal_bearing_rad=math.atan2(y_m, x_m),
@@ -124,8 +114,7 @@ class ReactivePlanner(LocalPlanner):
         return self._scans.points(observation.scan, observation.pose)
 
     def forget(self) -> None:
-        """Discard all data of the previous task. Planners with additional data override this
-        method."""
+        """Discard additional data of the previous task; :meth:`begin` calls it."""
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:
@@ -135,11 +124,10 @@ class ReactivePlanner(LocalPlanner):
 def turn_towards(
     heading_rad: float, speed_mps: float, turn_gain_per_s: float, limits: RobotLimits
 ) -> Twist2D:
-    """Return the command that turns a robot towards a heading, and decelerates for the turn.
+    """Return the command that turns a robot towards a heading φ (rad, in the base frame).
 
-    With the heading φ (rad, in the base frame) and the gain k, the yaw rate is ω = k φ. The speed
-    is v = ``speed_mps`` cos²(φ) within ±90°, and 0 for other headings, so that the robot turns in
-    place.
+    With the gain k, the yaw rate is ω = k φ. The speed is v = ``speed_mps`` cos²(φ) within ±90°,
+    and 0 for other headings, so that the robot turns in place.
     """
     limit = limits.max_angular_radps
     share = math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0

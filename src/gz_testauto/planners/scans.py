@@ -1,6 +1,5 @@
-"""Conversion of laser scans to points in the base frame, with the special values of REP-117.
-
-A memory keeps points that have left the field of view of the lidar.
+"""Conversion of laser scans to points in the base frame, with the special values of REP-117, and a
+memory of points that have left the field of view of the lidar.
 """
 
 import functools
@@ -40,17 +39,16 @@ def ray_ends(scan: LaserScan) -> Tuple[np.ndarray, np.ndarray]:
     """
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
     ranges_m = np.array(scan.ranges_m, dtype=float)
-    known = ~np.isnan(ranges_m)
-    ranges_m = np.clip(ranges_m[known], scan.range_min_m, scan.range_max_m)
+    has_range = ~np.isnan(ranges_m)
+    ranges_m = np.clip(ranges_m[has_range], scan.range_min_m, scan.range_max_m)
     ends = np.zeros((len(ranges_m), 3))
-    ends[:, 0], ends[:, 1] = ranges_m * beams.cosines[known], ranges_m * beams.sines[known]
+    ends[:, 0], ends[:, 1] = ranges_m * beams.cosines[has_range], ranges_m * beams.sines[has_range]
     placed_m = matrix_product(ends, beams.turn.T) + beams.origin_m
     return placed_m[:, :2], ranges_m < scan.range_max_m
 
 
 class _Beams:
-    """The ray directions and the mounting pose of a lidar, which are the same for all of its
-    scans."""
+    """The ray directions and the mounting pose of a lidar, which all of its scans share."""
 
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
@@ -66,9 +64,8 @@ _beams = functools.lru_cache(maxsize=8)(_Beams)
 class ScanMemory:
     """A memory of points near the robot that are outside of the lidar's field of view.
 
-    A lidar at the front does not detect an obstacle next to the rear half of the robot. Points that
-    leave the field of view are kept while they are within ``radius_m`` of the base, and removed
-    when they are in the field of view again.
+    Points that leave the field of view are kept while they are within ``radius_m`` of the base, and
+    removed when they are in the field of view again.
     """
 
     def __init__(self, radius_m: float) -> None:
@@ -77,24 +74,21 @@ class ScanMemory:
 
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
         """Return the points of the scan, followed by the remembered points, in the base frame, in
-        meters, shape (n, 2).
-
-        ``pose`` is the pose of the base in the world at the time of the scan.
+        meters, shape (n, 2). ``pose`` is the pose of the base in the world at the time of the scan.
         """
-        seen = obstacle_points(scan)
+        visible = obstacle_points(scan)
         cos, sin = np.cos(pose.yaw_rad), np.sin(pose.yaw_rad)
         turn = np.array([[cos, -sin], [sin, cos]])
         origin = np.array([pose.x_m, pose.y_m])
         past = matrix_product(self._world_m - origin, turn)
         past = past[self._out_of_view(scan, past)]
-        points = np.concatenate([seen, past])
+        points = np.concatenate([visible, past])
         near = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
         self._world_m = _one_of_each_cell(matrix_product(near, turn.T) + origin, CELL_M)
         return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        """Return a boolean array that is true for points outside of the lidar's field of view. The
-        points are in the base frame."""
+        """Return whether each point, in the base frame, is outside of the field of view."""
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
@@ -121,8 +115,7 @@ def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[n
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
-    """Return the first point in each square cell of the plane, in the order of the cells, shape (n,
-    2)."""
+    """Return the first point in each square cell, in the order of the cells, shape (n, 2)."""
     cells = np.empty(len(points_m), np.int64)
     for point in range(len(points_m)):
         row = np.int64(math.floor(points_m[point, 0] / cell_m))
@@ -131,8 +124,8 @@ def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
     order = np.argsort(cells, kind="mergesort")
     kept = np.empty((len(points_m), 2))
     count = 0
-    for place in range(len(order)):
-        if place == 0 or cells[order[place]] != cells[order[place - 1]]:
-            kept[count] = points_m[order[place]]
+    for rank in range(len(order)):
+        if rank == 0 or cells[order[rank]] != cells[order[rank - 1]]:
+            kept[count] = points_m[order[rank]]
             count += 1
     return kept[:count]

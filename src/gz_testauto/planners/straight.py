@@ -1,7 +1,6 @@
 """The planner ``straight``, which drives towards the goal and ignores obstacles.
 
-It is a reference for other planners: in a world in which ``straight`` reaches the goal, no obstacle
-is in its path.
+In a world in which ``straight`` reaches the goal, no obstacle is in its path.
 """
 
 from gz_testauto.base.observation import Twist2D
@@ -13,15 +12,12 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 class StraightPlanner(ReactivePlanner):
     """A planner that follows the waypoints on the static map and ignores the scan.
 
-
     Parameters
     ----------
     lookahead_m
         Distance (m) of the local goal along the waypoints.
     turn_gain_per_s
         Yaw rate per radian of heading error (1/s).
-
-
     """
 
     needs_scan = False
@@ -33,7 +29,6 @@ class StraightPlanner(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Return the command towards the look-ahead point."""
         return turn_towards(
             situation.goal_bearing_rad,
             situation.speed_limit_mps,

@@ -1,7 +1,5 @@
 """Collision checks of circular arcs: the distance that a convex footprint drives before it reaches
-a point of a scan.
-
-One call checks many commands with compiled loops.
+a point of a scan. One call checks many commands with compiled loops.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -19,8 +17,7 @@ ROUNDING_M = 1e-6
 """Upper bound (m) of the rounding errors of computed distances."""
 
 APPROACH_M = 0.01
-"""Distance (m) by which a footprint that is already within the margin of a point can still approach
-it."""
+"""Distance (m) by which a footprint within the margin of a point can still approach it."""
 
 
 class Sweep(NamedTuple):
@@ -55,8 +52,8 @@ class ConvexFootprint:
         """Return the distance (m) from the footprint at each pose to the nearest point, shape (n,).
 
         ``poses`` (n, 3) are x, y (m) and yaw (rad); ``points_m`` (m, 2) are in the same frame. The
-        computed distance is the largest signed distance to the line of an edge. It is exact next to
-        an edge, too small beyond a corner, and negative inside the footprint. Without points, it is
+        computed distance is the largest signed distance to the line of an edge: exact next to an
+        edge, too small beyond a corner, and negative inside the footprint. Without points, it is
         ``inf``.
         """
         points_m = np.ascontiguousarray(points_m, dtype=float)
@@ -64,24 +61,22 @@ class ConvexFootprint:
         return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
 
     def reach_m(self, margin_m: float) -> float:
-        """Return the largest possible distance (m) from the base to a point for which
-        :meth:`clearance_m` returns less than ``margin_m``."""
+        """Return the largest distance (m) from the base to a point for which :meth:`clearance_m`
+        returns less than ``margin_m``."""
         return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
 def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
-    """Return the poses that a robot reaches from the origin with constant commands.
-
-    ``twists`` (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s). The result has shape
-    (c, s, 3): x, y (m) and yaw (rad).
+    """Return the poses, shape (c, s, 3), that a robot reaches from the origin with constant
+    commands. ``twists`` (c, 2) are in m/s and rad/s, ``times_s`` has shape (c, s).
     """
     linear, angular = twists[:, :1], twists[:, 1:]
     turned = angular * times_s
     # sin(x)/x and (1-cos(x))/x are smooth at 0, where the arc becomes a line.
     ahead = np.sinc(turned / np.pi)
     lateral = np.sin(turned / 2) * np.sinc(turned / 2 / np.pi)
-    driven = linear * times_s
-    return np.stack([driven * ahead, driven * lateral, turned], axis=-1)
+    length = linear * times_s
+    return np.stack([length * ahead, length * lateral, turned], axis=-1)
 
 
 def sweep_arcs(
@@ -92,14 +87,9 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Return the free part of the arc of each command. ``twists`` has shape (c, 2), in m/s and
-    rad/s.
+    """Return the free part of the arc of each command, shape (c, 2), in m/s and rad/s.
 
     An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
-
-    A footprint that is already within the margin of a point can approach the point by up to
-    :data:`APPROACH_M`, but not nearer than a third of the margin. Otherwise the robot could not
-    move away.
     """
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
@@ -107,6 +97,8 @@ def sweep_arcs(
     near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + footprint.radius_m + 0.5]
     near = np.ascontiguousarray(near[:: 1 + len(near) // _MAX_POINTS], dtype=float)
     here = footprint.clearance_m(np.zeros((1, 3)), near)[0]
+    # A footprint within the margin of a point must be able to move away, so it can approach the
+    # point a little, but not nearer than a third of the margin.
     allowed = margin_m if here >= margin_m else min(here, max(here - APPROACH_M, margin_m / 3))
     poses = arc_poses(twists, times)
     free_steps = _free_steps(
@@ -137,17 +129,16 @@ def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untype
 
 @compiled_for("f8[::1](f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
 def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: ignore[no-untyped-def]
-    """Return the clearance (m) of a footprint at each pose, shape (n,)."""
     nearest_m = np.full(len(poses), np.inf)
     lines = np.empty((len(offsets_m), 3))
-    for place in range(len(poses)):
-        _place(normals, offsets_m, poses[place], cosines[place], sines[place], lines)
+    for index in range(len(poses)):
+        _place(normals, offsets_m, poses[index], cosines[index], sines[index], lines)
         for point in range(len(points_m)):
             away_m = -np.inf
             for edge in range(len(lines)):
                 along = lines[edge, 0] * points_m[point, 0] + lines[edge, 1] * points_m[point, 1]
                 away_m = max(away_m, along - lines[edge, 2])
-            nearest_m[place] = min(nearest_m[place], away_m)
+            nearest_m[index] = min(nearest_m[index], away_m)
     return nearest_m
 
 
@@ -176,7 +167,7 @@ def _free_steps(  # type: ignore[no-untyped-def]
     normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
 ):
     """Return the number of steps of each arc, shape (c,), before the footprint is nearer than
-    ``allowed_m`` to a point. ``poses`` has shape (c, s, 3), ``cosines`` and ``sines`` (c, s)."""
+    ``allowed_m`` to a point. ``poses`` has shape (c, s, 3)."""
     arcs, steps = cosines.shape
     free = np.full(arcs, steps)
     lines = np.empty((len(offsets_m), 3))

@@ -1,11 +1,8 @@
 """Execution of a local planner in a trial, with a measurement of cycle times and a warm-up.
 
-Cycle times are measured in wall time and in CPU time of the calling thread. If a planner raises an
-exception or returns a command that is not finite, the outcome is ``planner_aborted``, so that a
-campaign reports the error and continues.
-
-The warm-up is one cycle on an empty plane before the first trial. Compilation, loading and imports
-then do not count as cycle time, and do not delay a simulation that runs freely.
+Cycle times are measured in wall time and in CPU time of the calling thread. The warm-up is one
+cycle on an empty plane before the first trial, so that compilation, loading and imports do not
+count as cycle time, and do not delay a simulation that runs freely.
 """
 
 import contextlib
@@ -33,20 +30,24 @@ from gz_testauto.planners.interface import (
 LOGGER = logging.getLogger(__name__)
 
 _GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
-"""The parameters of the warm-up: distance of the goal (m), number of rays, range of the scan (m),
-and width of the lane (m)."""
+"""Parameters of the warm-up: distance of the goal (m), number of rays, range of the scan (m), and
+width of the lane (m)."""
 
 
 def in_message_precision(observation: Observation) -> Observation:
-    """Return the observation with its scan rounded to the precision of a ROS message, so that
-    trials with and without ROS are bit-identical."""
+    """Return the observation with its scan in the precision of a ROS message, so that trials with
+    and without ROS are bit-identical."""
     if observation.scan is None:
         return observation
     return dataclasses.replace(observation, scan=observation.scan.in_single_precision())
 
 
 class TimedPlanner(LocalPlanner):
-    """A wrapper of a local planner that measures the time of each cycle."""
+    """A wrapper of a local planner that measures the time of each cycle.
+
+    If the planner raises an exception or returns a command that is not finite, :meth:`plan` raises
+    ``PlannerAborted``, so that a campaign continues.
+    """
 
     def __init__(self, planner: LocalPlanner) -> None:
         self._planner = planner
@@ -56,12 +57,10 @@ class TimedPlanner(LocalPlanner):
         self._cpu_s: List[float] = []
 
     def begin(self, task: Task) -> None:
-        """Pass a task to the planner. The time of this call is not measured."""
+        """Start a new task; the time of this call is not measured."""
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the planner's command, and measure the cycle time, even if the planner raises
-        ``PlannerAborted``."""
         observation = in_message_precision(observation)
         cpu_s, wall_s = time.thread_time(), time.perf_counter()
         try:
@@ -82,26 +81,23 @@ class TimedPlanner(LocalPlanner):
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the numbers, by name, that the planner adds to the results of the trial."""
         return self._planner.numbers
 
     @property
     def cycle_times_s(self) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the wall times and the CPU times (s) of all calls of :meth:`plan`, each of shape
-        (m,)."""
+        """The wall times and the CPU times (s) of all calls of :meth:`plan`."""
         return np.array(self._wall_s), np.array(self._cpu_s)
 
 
 def _describe(error: Exception) -> str:
-    """Return one line of text that describes an error, with its file and line number."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"the planner raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"the planner raised {type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
 
 
 def warm_up(
     plugin: str, parameters: Mapping[str, Any], limits: RobotLimits, on_road: bool = False
 ) -> None:
-    """Run one cycle of a new planner, if its class needs a warm-up, and ignore ``PlannerAborted``.
+    """Run one cycle of a new planner, if its class needs a warm-up.
 
     Raises ``SpecError`` if the planner cannot be constructed.
     """

@@ -1,7 +1,6 @@
 """Trajectories with constant velocities, and their costs on a local costmap.
 
-The velocities, poses and costs are those of ``base_local_planner`` in the ROS navigation stack,
-https://wiki.ros.org/base_local_planner. Planners choose the weights and the trajectory.
+They are those of https://wiki.ros.org/base_local_planner in the ROS navigation stack.
 """
 
 import math
@@ -29,8 +28,8 @@ class Weights(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """The distances (cells) of each cell of a costmap from the path, from the local goal, and from
-    the local goal of the point in front of the base, each with shape (n, n)."""
+    """The distances (cells) of each cell of a costmap, shape (n, n), from the path, from the local
+    goal, and from the local goal of the point in front of the base."""
 
     path: np.ndarray
     goal: np.ndarray
@@ -53,14 +52,14 @@ def rollout(
     """Return x, y (m), and the cosine and sine of the yaw on each trajectory, each with shape (n,
     s).
 
-    Trajectory i consists of the first ``steps[i]`` poses of row i, which are evenly spaced in time.
-    The first one is the current pose. The robot moves straight between two poses, as in
-    ``dwa_local_planner``.
+    Trajectory i consists of the first ``steps[i]`` poses of row i, which are evenly spaced in time,
+    from the current pose.
     """
     step_s = (duration_s / steps)[:, None]
     number = np.arange(int(steps.max(initial=1)))
     yaw = pose.yaw_rad + twists[:, 1:] * step_s * number
     cos, sin = np.cos(yaw), np.sin(yaw)
+    # The robot moves straight between two poses, as in dwa_local_planner.
     moved_m = twists[:, :1] * step_s
     x = pose.x_m + moved_m * (np.cumsum(cos, axis=1) - cos)
     y = pose.y_m + moved_m * (np.cumsum(sin, axis=1) - sin)
@@ -137,12 +136,12 @@ def _outline_cost(x_m, y_m, cos, sin, scale, outline_m, costs, origin_x, origin_
 def _costs(  # type: ignore[no-untyped-def]
     xs_m, ys_m, cosines, sines, steps, scales, outline_m, costs, path, goal, front, frame, weights
 ):
-    """Return the costs, as :func:`trajectory_costs` does. ``frame`` is the origin of the costmap
-    (x, y), its resolution, and the distance of the point in front of the base (m)."""
+    """Return the costs. ``frame`` is the origin of the costmap (x, y), its resolution, and the
+    distance of the point in front of the base (m)."""
     height, width = costs.shape
     obstacle = height * width
     origin_x, origin_y, resolution, forward_m = frame[0], frame[1], frame[2], frame[3]
-    found = np.empty(len(steps))
+    totals = np.empty(len(steps))
     for number in range(len(steps)):
         largest = 0
         total = np.inf
@@ -173,5 +172,5 @@ def _costs(  # type: ignore[no-untyped-def]
                 + weights[3] * front[nose_row, nose_column]
                 + weights[4] * largest
             )
-        found[number] = total
-    return found
+        totals[number] = total
+    return totals

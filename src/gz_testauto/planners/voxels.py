@@ -1,8 +1,7 @@
 """A costmap that also contains the obstacles that 3-D sensors detect at any height.
 
-The obstacles of these sensors are in a grid of voxels, as in the ``VoxelLayer`` of ``costmap_2d``
-(https://wiki.ros.org/costmap_2d). A planar lidar therefore does not remove a table whose legs it
-does not hit, and a camera does not remove a table top when it looks below it.
+These are in a grid of voxels, as in the ``VoxelLayer`` of https://wiki.ros.org/costmap_2d. A planar
+lidar therefore does not remove a table whose legs it does not hit.
 """
 
 from typing import Any, Tuple
@@ -19,9 +18,8 @@ LEVELS = 20
 
 
 class VoxelCostmap(LocalCostmap):
-    """A costmap with a column of voxels in each cell. An obstacle in any voxel of a cell is an
-    obstacle of the cell. ``heights_m`` is the lowest and the highest point (m above the base) of
-    the voxels."""
+    """A costmap with a column of voxels in each cell. An obstacle in any voxel is an obstacle of
+    the cell. ``heights_m`` is the lowest and the highest point (m above the base) of the voxels."""
 
     def __init__(self, *arguments: Any, heights_m: Tuple[float, float]) -> None:
         super().__init__(*arguments)
@@ -30,7 +28,6 @@ class VoxelCostmap(LocalCostmap):
         self._columns = np.zeros((self._cells, self._cells), np.uint32)
 
     def move_to(self, pose: Pose2D) -> None:
-        """Center the map on the robot; see :meth:`LocalCostmap.move_to`."""
         super().move_to(pose)
         self._clear_footprint(pose, self._columns)
 
@@ -40,8 +37,8 @@ class VoxelCostmap(LocalCostmap):
 
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
         """Clear the voxels along each ray of a sensor, then mark those in which rays end at an
-        obstacle. ``pose`` is the pose of the base at the time of the reading. A reading of a bumper
-        has no rays, and a range of NaN is unknown."""
+        obstacle. ``pose`` is the pose of the base at the time of the reading. A range of NaN is
+        unknown."""
         sensor = reading.sensor
         if sensor.kind == "contact":
             return
@@ -49,8 +46,8 @@ class VoxelCostmap(LocalCostmap):
         hits = np.isfinite(ranges)
         directions = np.array([[1.0, 0.0, 0.0]]) if sensor.kind == "range" else sensor.directions
         local = directions * np.where(hits, ranges, sensor.range_max_m)[:, None]
-        known = ~np.isnan(ranges)
-        local, hits = local[known], hits[known]
+        has_range = ~np.isnan(ranges)
+        local, hits = local[has_range], hits[has_range]
         ends = sensor.mount.apply(local)
         points = np.concatenate([np.array([sensor.mount.position]), ends])
         points[:, :2] = pose.apply(points[:, :2])
@@ -68,7 +65,7 @@ def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def
     the last one, then mark the voxels of the last points of the lines with a hit. The points are in
     units of voxels."""
     height, width = columns.shape
-    one = np.uint32(1)
+    first_bit = np.uint32(1)
     for ray in range(len(hits)):
         over = points[ray + 1] - points[0]
         steps = np.int64(np.ceil(np.max(np.abs(over))))
@@ -82,9 +79,9 @@ def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def
             if not (0 <= x < width and 0 <= y < height):
                 break
             if 0 <= z < levels and not (x == end_x and y == end_y and z == end_z):
-                columns[np.int64(y), np.int64(x)] &= ~(one << np.uint32(z))
+                columns[np.int64(y), np.int64(x)] &= ~(first_bit << np.uint32(z))
     for ray in range(len(hits)):
         x, y = np.floor(points[ray + 1, 0]), np.floor(points[ray + 1, 1])
         z = np.floor(points[ray + 1, 2])
         if hits[ray] and 0 <= x < width and 0 <= y < height and 0 <= z < levels:
-            columns[np.int64(y), np.int64(x)] |= one << np.uint32(z)
+            columns[np.int64(y), np.int64(x)] |= first_bit << np.uint32(z)
