@@ -1,9 +1,8 @@
 """Array operations that have the same bits on each x86-64 processor with AVX2 and FMA.
 
-``@``, ``np.dot`` and ``np.linalg`` call BLAS, which chooses a kernel for the processor. NumPy
-chooses functions such as ``np.exp`` and ``np.arctan2`` in the same manner. Their last bits differ.
-For values that are recorded, or on which recorded values depend, use the functions of this module,
-arithmetic operators, sums, ``np.hypot``, ``np.sin``, ``np.cos`` and the module ``math``.
+``@``, ``np.dot``, ``np.linalg`` and functions such as ``np.exp`` choose a kernel for the processor,
+and their last bits differ. For values that are recorded, or on which recorded values depend, use
+this module, arithmetic operators, sums, ``np.hypot``, ``np.sin``, ``np.cos`` and ``math``.
 """
 
 import math
@@ -15,7 +14,6 @@ from gz_testauto.base.compiled import compiled_ufunc
 
 @compiled_ufunc("float64(float64)")
 def exp(value):  # type: ignore[no-untyped-def]
-    """Return e to the power of each value."""
     return math.exp(value)
 
 

@@ -1,9 +1,8 @@
 """Compile inner loops with numba, which no other module imports.
 
-A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit:
-no operations are fused or reordered. Trigonometric functions in a compiled function are those of
-the C library, as in the module ``math``, and differ from NumPy's in the last bit; use them only by
-:mod:`gz_testauto.base.arithmetic`. Square roots and ``math.hypot`` are identical in both.
+A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit.
+Trigonometric functions are those of the C library, as in ``math``, and differ from NumPy's in the
+last bit; use them only by :mod:`gz_testauto.base.arithmetic`.
 """
 
 from typing import Any, Callable, Optional
@@ -12,25 +11,20 @@ import numba
 
 
 def compiled(function):  # type: ignore[no-untyped-def]
-    """Return ``function`` compiled at its first call; cache the compiled code on disk if
-    possible.
-    """
+    """Return ``function`` compiled at its first call."""
     return _compile(function, None)
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function at import for a numba signature.
 
-    Use the decorator for functions that a planner calls, so that the first planner cycle takes no
-    longer than later cycles. The compiled code is cached on disk if possible.
+    Use it for functions that a planner calls, so that the first cycle is not slower than others.
     """
     return lambda function: _compile(function, signature)
 
 
 def compiled_ufunc(signature: str) -> Callable[[Any], Any]:
-    """Return a decorator that compiles a function of numbers at import into a function of arrays,
-    which are broadcast as by a ufunc of NumPy.
-    """
+    """Return a decorator that compiles a function of numbers at import into a ufunc."""
     return lambda function: _cached(numba.vectorize, function, [signature])
 
 

@@ -1,8 +1,8 @@
 """Find the files that a robot description (URDF, xacro or SDF) includes or names.
 
 The files are part of a campaign's identity. They are found in the text of the description, so that
-no program runs: ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and properties
-of xacro with a constant value are replaced. A path that contains another expression is reported.
+no program runs: only ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and
+properties of xacro with a constant value are replaced.
 """
 
 import functools
@@ -34,13 +34,11 @@ _SCHEMES = ("file://", "package://", "model://")
 
 
 class DescriptionFiles(NamedTuple):
-    """The files of a description, without the description itself, in the order of their
-    discovery.
+    """The files of a description, without the description itself, in the order of their discovery.
 
     ``not_followed`` are the texts of paths whose values are unknown, by the file that contains
-    them. ``missing_packages`` are the packages of ``$(find)`` that do not exist.
-    ``needed_packages`` are those of them without which xacro fails, since the text is neither in a
-    condition nor in a macro.
+    them. ``missing_packages`` are the packages of ``$(find)`` that do not exist, and
+    ``needed_packages`` those of them without which xacro fails.
     """
 
     files: Tuple[Path, ...]
@@ -54,32 +52,28 @@ def description_files(
 ) -> DescriptionFiles:
     """Return the files that a description and its includes name.
 
-    ``arguments`` are the arguments of xacro, and ``environment`` are the environment variables that
-    its command sets in addition to those of this process. Missing files, and files that are not
-    valid XML, are omitted, since the program that reads the description reports them.
+    ``arguments`` are those of xacro. ``environment`` is added to the variables of this process.
+    Missing files, and files that are not valid XML, are omitted.
     """
     search = _NamedFileSearch({**os.environ, **(environment or {})})
     search.follow(path, dict(arguments), _DEPTH, path.suffix == XACRO)
     unknown = {file: tuple(dict.fromkeys(texts)) for file, texts in search.unknown.items()}
     missing, needed = frozenset(search.missing_packages), frozenset(search.needed_packages)
-    return DescriptionFiles(tuple(search.found), unknown, missing, needed)
+    return DescriptionFiles(tuple(search.files), unknown, missing, needed)
 
 
 def find_file(word: str) -> Optional[Path]:
-    """Return the path that a word names, whether or not it exists.
-
-    A word is an absolute path or a URI. Return None for other words.
-    """
+    """Return the path that an absolute path or a URI names, whether or not it exists."""
     if word.startswith(_SCHEMES):
-        found = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
-        return Path(found) if found else None
+        path = _resource(word, os.environ.get("ROS_PACKAGE_PATH", ""))
+        return Path(path) if path else None
     return Path(word) if word.startswith("/") and "\0" not in word and len(word) < 4096 else None
 
 
 class _NamedFileSearch:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self.found: List[Path] = []
+        self.files: List[Path] = []
         self.unknown: Dict[Path, List[str]] = {}
         self.missing_packages: Set[str] = set()
         self.needed_packages: Set[str] = set()
@@ -87,8 +81,8 @@ class _NamedFileSearch:
         self._is_evaluated = False
 
     def follow(self, file: Path, scope: Dict[str, str], depth: int, is_evaluated: bool) -> None:
-        """Add the files that ``file`` names. ``is_evaluated`` is true if xacro evaluates it in any
-        case."""
+        """Add the files that ``file`` names. ``is_evaluated`` is true if xacro always evaluates
+        it."""
         if depth == 0 or not os.path.isfile(file) or file.stat().st_size > _LARGEST_READ_B:
             return
         try:
@@ -99,7 +93,7 @@ class _NamedFileSearch:
             kind = etree.QName(element).localname
             name, value = element.get("name"), element.get("value", element.get("default"))
             is_always = is_evaluated and _NOT_ALWAYS.isdisjoint(
-                etree.QName(one).localname for one in (element, *element.iterancestors())
+                etree.QName(ancestor).localname for ancestor in (element, *element.iterancestors())
             )
             self._is_evaluated = is_always
             if kind == "arg" and name and value is not None:
@@ -110,9 +104,9 @@ class _NamedFileSearch:
                 path = find_file(word)
                 if path is None and kind == "include" and word in element.attrib.values():
                     path = file.parent / word
-                if path is None or not os.path.isfile(path) or path.resolve() in self.found:
+                if path is None or not os.path.isfile(path) or path.resolve() in self.files:
                     continue
-                self.found.append(path.resolve())
+                self.files.append(path.resolve())
                 if path.suffix in SUFFIXES or kind == "include":
                     self.follow(path.resolve(), scope, depth - 1, is_always and kind == "include")
                     self._is_evaluated = is_always
@@ -136,22 +130,20 @@ class _NamedFileSearch:
             yield from value.split()
 
     def _replaced(self, text: str, scope: Mapping[str, str], file: Path) -> str:
-        """Return the text with the substitutions that have a known value replaced."""
-
         def value_of(match: "re.Match[str]") -> str:
-            kind, name, rest = match.groups()
+            kind, name, default = match.groups()
             if kind == "find":
-                found = find_file(f"package://{name}")
-                if found is None:
+                package = find_file(f"package://{name}")
+                if package is None:
                     self.missing_packages.add(name)
                     if self._is_evaluated:
                         self.needed_packages.add(name)
-                return match.group() if found is None else str(found)
+                return match.group() if package is None else str(package)
             if kind == "arg":
                 return scope.get(name, match.group())
             if kind == "dirname":
                 return str(file.parent)
-            return self._environment.get(name, rest if kind == "optenv" else match.group())
+            return self._environment.get(name, default if kind == "optenv" else match.group())
 
         text = _PROPERTY.sub(lambda match: self._properties.get(match[1], match[0]), text)
         return _REFERENCE.sub(value_of, text)
@@ -159,10 +151,7 @@ class _NamedFileSearch:
 
 @functools.lru_cache(maxsize=None)
 def _resource(uri: str, package_path: str) -> str:
-    """Return the path of a URI; empty if its package or model does not exist.
-
-    The result is cached, since a search of ``package_path`` is slow.
-    """
+    """Return the path of a URI, or "" if its package or model does not exist."""
     try:
         return str(resources.resolve(uri, Path("/")))
     except ResourceError:

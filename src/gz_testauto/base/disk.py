@@ -1,9 +1,8 @@
 """Read regular files of limited size only, and write files atomically and durably.
 
 All modules read files of users with these functions. Reading never blocks on a pipe or a device.
-New content is written to a temporary file, synchronized with the disk, and renamed. After a power
-failure, a file therefore has its previous or its new content, and is never empty or truncated. Only
-regular files are replaced: a device, a pipe or a symbolic link is never changed.
+After a power failure, a written file has its previous or its new content. Only regular files are
+replaced.
 """
 
 import contextlib
@@ -30,8 +29,7 @@ Value = TypeVar("Value")
 def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file.
 
-    Raises ``OSError`` if the file cannot be read, is larger than ``most_bytes``, or is a pipe or a
-    device, from which reading can block or never end.
+    Raises ``OSError``, also for a larger file, a pipe or a device.
     """
     with _opened(path) as stream:
         if os.fstat(stream.fileno()).st_size > most_bytes:
@@ -41,15 +39,12 @@ def read_file(path: Union[str, Path], most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_start(path: Union[str, Path], most_bytes: int) -> bytes:
-    """Return the first ``most_bytes`` of a regular file. Raises ``OSError`` if it cannot be read,
-    or is a pipe or a device.
-    """
+    """Return the first ``most_bytes`` of a regular file. Raises ``OSError``."""
     with _opened(path) as stream:
         return stream.read(most_bytes)
 
 
 def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
-    """Return the last ``most_bytes`` of a regular file. Raises the errors of :func:`read_start`."""
     with _opened(path) as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - most_bytes))
         return stream.read(most_bytes)
@@ -58,10 +53,7 @@ def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
 def read_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> bytes:
-    """Return the content of a regular file as :func:`read_file` does.
-
-    If the file cannot be read, raises ``error_class`` with the path and the reason in the message.
-    """
+    """Return the content of a regular file, or raise ``error_class`` with path and reason."""
     return with_input(path, error_class, lambda: read_file(path, most_bytes))
 
 
@@ -70,8 +62,7 @@ def read_text(
 ) -> str:
     """Return the text of a regular file in UTF-8, without a byte order mark.
 
-    Raises ``error_class`` as :func:`read_input` does, and with the line of the first byte that is
-    not UTF-8.
+    Raises ``error_class``, also for a file that is not UTF-8.
     """
     content = read_input(path, error_class, most_bytes)
     try:
@@ -84,10 +75,7 @@ def read_text(
 
 
 def hash_file(path: Union[str, Path]) -> str:
-    """Return the hash of a regular file of any size, as hexadecimal text.
-
-    Raises ``OSError`` if the file cannot be read, or is a pipe or a device.
-    """
+    """Return the SHA-256 sum of a regular file of any size. Raises ``OSError``."""
     digest = hashlib.sha256()
     with _opened(path) as stream:
         for block in iter(lambda: stream.read(_BLOCK_BYTES), b""):
@@ -96,10 +84,7 @@ def hash_file(path: Union[str, Path]) -> str:
 
 
 def require_regular(path: Union[str, Path], error_class: Type[GzTestautoError]) -> None:
-    """Raise ``error_class`` unless ``path`` is a regular file that can be opened.
-
-    Call this function before a library opens the file.
-    """
+    """Raise ``error_class`` unless ``path`` is a regular file, before a library opens the file."""
     with_input(path, error_class, lambda: read_start(path, 0))
 
 
@@ -164,10 +149,8 @@ def _create(path: str, flags: int) -> int:
 
 
 def make_scratch_directory(target: Path) -> Path:
-    """Create an empty directory next to ``target``, which is later renamed to ``target``.
-
-    In contrast to those of ``tempfile``, its permissions are those of the umask.
-    """
+    """Create an empty directory next to ``target``, which is later renamed to ``target``."""
+    # Unlike tempfile, mkdir uses the permissions of the umask.
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     scratch.mkdir()
     return scratch
@@ -176,7 +159,7 @@ def make_scratch_directory(target: Path) -> Path:
 def rename_directory(source: Path, target: Path) -> None:
     """Rename a finished directory atomically and durably, with all files in it.
 
-    Raises ``OSError`` if ``target`` exists and is not empty, or if the disk cannot be written.
+    Raises ``OSError``, also if ``target`` exists and is not empty.
     """
     for folder, _, names in os.walk(source):
         for name in names:
@@ -187,7 +170,7 @@ def rename_directory(source: Path, target: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory and its missing parents durably. Raises ``OSError`` if this fails."""
+    """Create a directory and its missing parents durably. Raises ``OSError``."""
     missing = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:
@@ -195,16 +178,13 @@ def make_directory(path: Path) -> None:
 
 
 def _synchronize(path: Path) -> None:
-    """Write the cached content of a file, or the entries of a directory, to the disk.
-
-    File systems that do not support this operation for directories report ``EINVAL``.
-    """
     if os.path.islink(path):
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
+        # File systems without this operation for directories report EINVAL.
         if error.errno != errno.EINVAL:
             raise
     finally:
@@ -213,9 +193,7 @@ def _synchronize(path: Path) -> None:
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Return a context manager that converts ``OSError`` into a ``DiskError`` that names
-    ``path``.
-    """
+    """Convert ``OSError`` in the block into a ``DiskError`` that names ``path``."""
     try:
         yield
     except OSError as error:

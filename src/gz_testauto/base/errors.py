@@ -1,9 +1,7 @@
 """Define the exceptions that this package raises for errors of its users and their environment.
 
-A message states the location, the problem and the remedy. The command line and the nodes catch
-these exceptions, print one line and exit with status 2. Any other exception is a bug, and its
-traceback is printed. The outcome of a trial (collided, timed out, ...) is a result and never an
-error.
+The command line and the nodes catch them, print one line and exit with status 2. Any other
+exception is a bug. The outcome of a trial (collided, timed out, ...) is never an error.
 """
 
 import traceback
@@ -12,14 +10,10 @@ from gz_testauto.base.truncation import truncate
 
 
 class GzTestautoError(Exception):
-    """Base class of the exceptions that this package raises deliberately.
-
-    ``str()`` returns the truncated message, and ``full`` is the complete message.
-    """
+    """Base class of the exceptions that this package raises; ``str()`` is truncated."""
 
     @property
     def full(self) -> str:
-        """Return the message without truncation."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -47,20 +41,14 @@ class SdfError(GzTestautoError):
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
-"""The remedy for a missing file that commands with the option ``--allow-missing`` add to the
-message.
-"""
+"""The remedy for a missing file, for commands with the option ``--allow-missing``."""
 
 
 class MissingFileError(SdfError):
-    """Raised if a file to which an SDF file refers is missing.
-
-    The message ends with a hint on ``--allow-missing``.
-    """
+    """Raised if a file to which an SDF file refers is missing."""
 
     @property
     def without_hint(self) -> str:
-        """Return the message without the hint, for commands without ``--allow-missing``."""
         return self.full.replace(f"; {ALLOW_MISSING_HINT}", "")
 
 
@@ -79,9 +67,7 @@ class SimulatorError(GzTestautoError):
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
     """Return the error of a simulator that made no progress for ``timeout_s`` of wall time.
 
-    All modules that wait for a simulator raise this error. ``doing`` names the step that did not
-    finish. ``details`` is appended to the message, for example the last lines of the simulator's
-    log.
+    ``doing`` names the step that did not finish. ``details`` is appended, such as the end of a log.
     """
     step = f" while {doing}" if doing else ""
     ending = f"; {details}" if details else ""
@@ -91,9 +77,7 @@ def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> S
 
 
 class SceneError(SimulatorError):
-    """Raised if the scene causes a failure of the simulator, so that another attempt would fail as
-    well.
-    """
+    """Raised if the scene causes a failure of the simulator, so that every attempt would fail."""
 
 
 class NavigatorError(GzTestautoError):
@@ -101,9 +85,7 @@ class NavigatorError(GzTestautoError):
 
 
 class ConfigurationError(NavigatorError):
-    """Raised if the configuration of the navigation stack is wrong, such as the name of a topic, so
-    that another attempt would fail as well.
-    """
+    """Raised if the configuration of the stack is wrong, so that every attempt would fail."""
 
 
 class MasterError(GzTestautoError):
@@ -111,9 +93,7 @@ class MasterError(GzTestautoError):
 
 
 class LostTrialsError(GzTestautoError):
-    """Raised if all trials so far are invalid and the remaining trials would be invalid for the
-    same cause.
-    """
+    """Raised if all trials are invalid, and the remaining trials would be for the same cause."""
 
 
 class ResultsError(GzTestautoError):
@@ -121,15 +101,11 @@ class ResultsError(GzTestautoError):
 
 
 class DiskError(GzTestautoError):
-    """Raised if a file cannot be written because the disk is full or the directory is not
-    writable.
-    """
+    """Raised if a file cannot be written, since the disk is full or the directory not writable."""
 
 
 class MissingDependencyError(GzTestautoError):
-    """Raised if a required package or program is not installed; the message states how to install
-    it.
-    """
+    """Raised if a required package or program is not installed."""
 
 
 class PluginError(GzTestautoError):
@@ -137,12 +113,8 @@ class PluginError(GzTestautoError):
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
-        """Return the ``PluginError`` for an exception ``error`` that a plug-in has raised.
-
-        The message consists of ``failure``, which names the plug-in, and of the type, text and
-        location of ``error``.
-        """
+        """Return the error for ``error``, with its type, text and location after ``failure``."""
         frames = traceback.extract_tb(error.__traceback__)
         inside = frames and not isinstance(error, SyntaxError)  # whose text states the location
-        place = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
-        return cls(f"{failure}: {type(error).__name__}: {error}{place}")
+        location = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""
+        return cls(f"{failure}: {type(error).__name__}: {error}{location}")

@@ -1,8 +1,7 @@
 """Escape text from files for display in a terminal.
 
-Characters that are not printable are replaced by Python's escape sequences (``\\x1b``). Among these
-are control sequences, which can change the title of a terminal, and marks that reverse the text
-direction. In files and JSON, the text remains unchanged.
+Characters that are not printable, such as control sequences and marks that reverse the text
+direction, are replaced by Python's escape sequences (``\\x1b``).
 """
 
 import dataclasses
@@ -26,23 +25,20 @@ def escape_text(text: str) -> str:
 
 
 def escape_all_texts(value: Value) -> Value:
-    """Return ``value`` with :func:`escape_text` applied to each string in it.
-
-    Dataclasses, tuples, lists and mappings are converted recursively.
-    """
-    shown: Any = value
+    """Return ``value`` with each string escaped, also in dataclasses, sequences and mappings."""
+    escaped: Any = value
     if isinstance(value, str) and type(value) is str:
-        shown = escape_text(value)
+        escaped = escape_text(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-        shown = dataclasses.replace(value, **escape_all_texts(fields))
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        escaped = dataclasses.replace(value, **escape_all_texts(fields))
     elif hasattr(value, "_asdict"):
-        shown = value._replace(  # type: ignore[attr-defined]
+        escaped = value._replace(  # type: ignore[attr-defined]
             **escape_all_texts(value._asdict())
         )
     elif isinstance(value, Mapping):
-        shown = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
+        escaped = {escape_all_texts(key): escape_all_texts(item) for key, item in value.items()}
     elif type(value) in (tuple, list):
         items = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
-        shown = tuple(items) if type(value) is tuple else items
-    return shown  # type: ignore[no-any-return]
+        escaped = tuple(items) if type(value) is tuple else items
+    return escaped  # type: ignore[no-any-return]

@@ -1,7 +1,6 @@
 """Return the command that installs an extra of this package into the present installation.
 
-The package is installed from a checkout, a repository or an index. The name of the package alone
-would be searched on the index, where another package can have it.
+The name of the package alone would be searched on the index, where another package can have it.
 """
 
 import json
@@ -18,7 +17,6 @@ UNKNOWN = "CHECKOUT"
 
 
 def install_command(extra: str) -> str:
-    """Return a shell command that installs the optional dependencies ``extra``."""
     return f"{shlex.quote(sys.executable)} -m pip install {_source(extra)}"
 
 
@@ -49,7 +47,6 @@ def _of_directory(directory: str, extra: str) -> str:
 
 
 def _checkout() -> str:
-    """Return the directory of the source, or a placeholder if it is unknown."""
     try:
         share = share_directory()
     except ResourceError:

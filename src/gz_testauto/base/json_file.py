@@ -1,7 +1,4 @@
-"""Read JSON files from untrusted sources and validate their content against a type.
-
-Error messages name the file and the first invalid field.
-"""
+"""Read JSON files from untrusted sources and validate their content against a type."""
 
 import functools
 import json
@@ -44,8 +41,7 @@ def validate_as(
 ) -> Shape:
     """Convert ``values`` to the type ``shape``, for example a dataclass.
 
-    Raises ``error_class`` if a field is invalid. The message starts with ``where`` and names the
-    first invalid field.
+    Raises ``error_class`` with ``where`` and the first invalid field.
     """
     try:
         return _adapter(shape).validate_python(values)  # type: ignore[no-any-return, arg-type]

@@ -53,7 +53,7 @@ class LaserScan:
 
     @property
     def angles_rad(self) -> np.ndarray:
-        """Return the directions of the rays in the sensor frame, shape (n,)."""
+        """The directions of the rays in the sensor frame, shape (n,)."""
         return np.linspace(self.angle_min_rad, self.angle_max_rad, len(self.ranges_m))
 
     def in_single_precision(self) -> "LaserScan":
@@ -111,8 +111,8 @@ class SensorReading:
 
     @property
     def points_m(self) -> np.ndarray:
-        """Return the points that the rays hit in the base frame of the robot (m), in the order of
-        the rays, shape (n, 3). A range sensor has one point, on the axis of its cone."""
+        """The points that the rays hit in the base frame of the robot (m), in the order of the
+        rays, shape (n, 3). A range sensor has one point, on the axis of its cone."""
         ranges = self.ranges_m.ravel()
         hits = np.isfinite(ranges)
         if self.sensor.kind == "range":
@@ -125,12 +125,12 @@ class SensorReading:
     def in_message_precision(self) -> "SensorReading":
         """Return the reading with the precision and the contents of the ROS message of its kind.
 
-        Ranges and the points of a cloud have single precision. A point of a cloud belongs to the
-        ray that is nearest to it. The time of a contact is that of the reading.
+        Ranges and points have single precision. A point of a cloud belongs to the nearest ray. The
+        time of a contact is that of the reading.
         """
         sensor = self.sensor
         if sensor.kind == "contact":
-            contacts = tuple(replace(one, stamp_s=self.stamp_s) for one in self.contacts)
+            contacts = tuple(replace(contact, stamp_s=self.stamp_s) for contact in self.contacts)
             return replace(self, contacts=contacts)
         sensor = sensor.in_frame(sensor.frame_mount)
         if sensor.kind == "cloud":
@@ -148,14 +148,14 @@ class SensorReading:
 
     @property
     def local_points_m(self) -> np.ndarray:
-        """Return the point that each ray hits in the frame of the sensor, x forward (m), shape
-        (rows · columns, 3). It is NaN for a ray without a hit."""
+        """The point that each ray hits in the frame of the sensor, x forward (m), shape
+        (rows · columns, 3), or NaN for a ray without a hit."""
         ranges = self.ranges_m.reshape(-1, 1)
         return np.asarray(self.sensor.directions * np.where(np.isfinite(ranges), ranges, np.nan))
 
     @property
     def scan(self) -> LaserScan:
-        """Return the measurement of a planar lidar as a scan."""
+        """The measurement of a planar lidar as a scan."""
         sensor = self.sensor
         return LaserScan(
             self.stamp_s,
@@ -221,6 +221,12 @@ class Snapshot:
     sensors: Mapping[str, SensorReading] = field(default_factory=dict)
 
     def of_robot(self, robot: str) -> "Snapshot":
-        """Return the snapshot with the sensor data of the robot ``robot``."""
-        own = self.others[robot]
-        return replace(self, scan=own.scan, imu=own.imu, contacts=own.contacts, sensors=own.sensors)
+        """Return the snapshot with the sensor data of another robot. Raises ``KeyError``."""
+        readings = self.others[robot]
+        return replace(
+            self,
+            scan=readings.scan,
+            imu=readings.imu,
+            contacts=readings.contacts,
+            sensors=readings.sensors,
+        )

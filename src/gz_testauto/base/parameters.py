@@ -1,9 +1,8 @@
 """Construct a plug-in from the name and the parameters that a YAML file specifies.
 
-Parameters are validated against the signature of the plug-in. A plug-in states a range by
-annotating a parameter with a type of this module or any pydantic type. For a plain ``float``,
-``int``, ``bool`` or ``str``, only the type is checked. A parameter without annotation, or with a
-type that pydantic does not support, is not checked.
+Parameters are validated against the signature of the plug-in, which can state a range by a type of
+this module or any pydantic type. A parameter without annotation, or with a type that pydantic does
+not support, is not checked.
 """
 
 import inspect
@@ -16,33 +15,24 @@ from gz_testauto.base.errors import GzTestautoError, ParameterError, PluginError
 from gz_testauto.base.registry import Registry, unknown_name
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""A finite number greater than zero."""
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""A finite number of zero or more."""
 
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-"""A number from 0 to 1."""
 
 Count = Annotated[int, Field(ge=1)]
-"""A whole number of one or more."""
 
 Seed = Annotated[int, Field(ge=0)]
-"""A whole number of zero or more."""
 
 _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 
 
 def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
-    """Construct the plug-in ``name`` of a registry.
-
-    The plug-in is called with ``arguments``, which the caller sets, and with ``parameters``, which
-    the user sets and which are validated first.
+    """Construct the plug-in ``name`` with ``arguments`` of the caller and ``parameters`` of a user.
 
     Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
-    that the plug-in imports, ``ParameterError`` under the conditions of :func:`check_parameters`,
-    ``SpecError`` if the plug-in rejects a combination of values by a ``ValueError``, and
-    ``PluginError`` for any other exception of the plug-in.
+    that the plug-in imports, ``ParameterError`` as :func:`check_parameters` does, ``SpecError`` for
+    a ``ValueError`` of the plug-in, and ``PluginError`` for any other exception of it.
     """
     plugin = registry.get(name)
     checked = check_parameters(registry, name, parameters, len(arguments))
@@ -61,24 +51,22 @@ def check_parameters(
 ) -> Dict[str, Any]:
     """Return the validated parameters for the plug-in ``name`` without constructing it.
 
-    The first ``arguments`` positional parameters of the plug-in are set by the caller.
-
-    Raises ``ParameterError`` for an unknown parameter, a value of a wrong type or out of range, and
-    a missing parameter that has no default.
+    The caller sets the first ``arguments`` positional parameters of the plug-in. Raises
+    ``ParameterError`` for an unknown or missing parameter, and for a wrong type or value.
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
-    known = dict(list(parameters_of(plugin).items())[arguments:])
+    declared = dict(list(parameters_of(plugin).items())[arguments:])
     hints, signature = _annotations(plugin), inspect.signature(plugin)
     takes_any = inspect.Parameter.VAR_KEYWORD in {p.kind for p in signature.parameters.values()}
     checked: Dict[str, Any] = {}
     for key, value in parameters.items():
-        if key in known:
+        if key in declared:
             checked[key] = _check(owner, key, value, hints.get(key, Any))
         elif takes_any:
             checked[key] = value
         else:
-            raise ParameterError(unknown_name(f"parameter of {owner}:", key, known), key)
-    for key, parameter in known.items():
+            raise ParameterError(unknown_name(f"parameter of {owner}:", key, declared), key)
+    for key, parameter in declared.items():
         if parameter.default is parameter.empty and key not in checked:
             missing = f"{owner}: the parameter {key!r} is missing and has no default; add it"
             raise ParameterError(missing, key)
@@ -86,18 +74,13 @@ def check_parameters(
 
 
 def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
-    """Return the named parameters of a plug-in, in order."""
     named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(plugin).parameters
-    return {name: one for name, one in parameters.items() if one.kind in named}
+    return {name: parameter for name, parameter in parameters.items() if parameter.kind in named}
 
 
 def schema_of(plugin: Any, name: str) -> Dict[str, Any]:
-    """Return the type and the limits of a parameter that a plug-in declares, as a JSON schema with
-    keys such as ``type``, ``minimum`` and ``enum``.
-
-    It is empty for a parameter that is unknown, has no annotation, or has a type without a schema.
-    """
+    """Return type and limits of a parameter as a JSON schema, empty if they are unknown."""
     annotation = _annotations(plugin).get(name)
     if annotation is None:
         return {}

@@ -1,8 +1,6 @@
 """Represent poses and angles in three dimensions and in the plane.
 
-All modules use these classes for rigid transforms. Poses are converted from and to the text
-``x y z roll pitch yaw`` of SDF. Frames follow REP-103: x forward, y left, z up, yaw
-counter-clockwise from +x.
+Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise from +x.
 """
 
 import math
@@ -99,7 +97,7 @@ class Pose:
 
     @property
     def rpy(self) -> Tuple[float, float, float]:
-        """Return roll, pitch, yaw (rad) about fixed axes; pitch in [-pi/2, pi/2]."""
+        """Roll, pitch, yaw (rad) about fixed axes; pitch in [-pi/2, pi/2]."""
         x, y, z, w = self.quaternion
         sin_pitch = max(-1.0, min(1.0, 2.0 * (w * y - z * x)))
         if abs(sin_pitch) > 1.0 - 1e-12:  # gimbal lock: choose a roll of zero
@@ -113,37 +111,35 @@ class Pose:
 
     @property
     def values(self) -> Tuple[float, float, float, float, float, float]:
-        """Return x, y, z (m), roll, pitch and yaw (rad) as in SDF; -0.0 is replaced by 0.0."""
+        """x, y, z (m), roll, pitch and yaw (rad) as in SDF; -0.0 is replaced by 0.0."""
         x, y, z, roll, pitch, yaw = (float(value) + 0.0 for value in (*self.position, *self.rpy))
         return (x, y, z, roll, pitch, yaw)
 
     @property
     def yaw_rad(self) -> float:
-        """Return the heading: the direction of the x axis projected onto the ground."""
+        """The heading: the direction of the x axis projected onto the ground."""
         x, y, z, w = self.quaternion
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     @property
     def tilt_rad(self) -> float:
-        """Return the angle between the z axis and the vertical, in [0, pi]."""
+        """The angle between the z axis and the vertical, in [0, pi]."""
         x, y, _, _ = self.quaternion
         return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
 
     def moved_to(self, place: "Pose2D") -> "Pose":
-        """Return this pose moved to the x, y and yaw of ``place``; height, roll and pitch are
-        unchanged.
-        """
+        """Return this pose at x, y and yaw of ``place``; height, roll and pitch are unchanged."""
         roll, pitch, _ = self.rpy
         return Pose.from_rpy(place.x_m, place.y_m, self.position[2], roll, pitch, place.yaw_rad)
 
     @property
     def planar(self) -> Pose2D:
-        """Return the projection of the pose onto the ground plane."""
+        """The projection of the pose onto the ground plane."""
         return Pose2D(self.position[0], self.position[1], self.yaw_rad)
 
     @property
     def rotation(self) -> np.ndarray:
-        """Return the rotation matrix, shape (3, 3)."""
+        """The rotation matrix, shape (3, 3)."""
         x, y, z, w = self.quaternion
         return np.array(
             [
@@ -155,7 +151,7 @@ class Pose:
 
     @property
     def matrix(self) -> np.ndarray:
-        """Return the homogeneous transform, shape (4, 4)."""
+        """The homogeneous transform, shape (4, 4)."""
         matrix = np.eye(4)
         matrix[:3, :3] = self.rotation
         matrix[:3, 3] = self.position
@@ -177,9 +173,7 @@ class Pose:
         return Pose((px, py, pz), quaternion_product(self.quaternion, other.quaternion))
 
     def to_text(self) -> str:
-        """Return the SDF text ``x y z roll pitch yaw`` with enough digits to preserve the values
-        exactly.
-        """
+        """Return the SDF text ``x y z roll pitch yaw`` with all digits of the values."""
         return " ".join(map(repr, self.values))
 
 

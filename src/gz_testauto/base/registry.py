@@ -1,8 +1,8 @@
 """Find planners, simulators, behaviors, metrics, verbs and other plug-ins by name.
 
-Each kind of plug-in has one registry. A name is looked up among the built-ins, then in the extras
-of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, and finally among
-Python entry points, which a catkin devel space can hide.
+A name is looked up among the built-ins, then in the extras of this package, then in the
+``<export>`` of other ROS packages' ``package.xml``, and finally among Python entry points, which a
+catkin devel space can hide.
 
 An extra is a directory in ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins
 in the format of Python entry points. A module of an extra is imported only when one of its plug-ins
@@ -18,9 +18,7 @@ In a Python package's ``pyproject.toml``::
     [project.entry-points."gz_testauto.planners"]
     my_planner = "my_pkg.planners:MyPlanner"
 
-The reference names a class, or a mapping from names to classes. An export that cannot be imported
-is skipped with a warning, and the error for an unknown name lists this export. One broken package
-in a workspace therefore does not affect the plug-ins of other packages.
+The reference names a class, or a mapping from names to classes.
 """
 
 import ast
@@ -52,7 +50,7 @@ from gz_testauto.base.truncation import join_truncated
 LOGGER = logging.getLogger(__name__)
 
 LISTED = 20
-"""Largest number of known names that the message for an unknown name lists."""
+"""Largest number of known names in the message for an unknown name."""
 Loader = Callable[[], Any]
 
 
@@ -62,7 +60,7 @@ EXTRAS = Path(__file__).resolve().parents[1] / "extras"
 def load_object(reference: str) -> Any:
     """Import ``"module.path:attribute"`` and return the attribute, or the module if none is named.
 
-    Raises ``ImportError`` or ``AttributeError`` if the module or the attribute does not exist.
+    Raises ``ImportError`` or ``AttributeError``.
     """
     module_name, _, attribute = reference.partition(":")
     module = importlib.import_module(module_name)
@@ -71,12 +69,8 @@ def load_object(reference: str) -> Any:
 
 @lru_cache(maxsize=None)
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
-    """Return the plug-ins of the extras, first by group, such as ``"gz_testauto.planners"``, then
-    by name.
-
-    Each value is the name of the extra and the reference ``"module:attribute"``.
-    """
-    found: Dict[str, Dict[str, Tuple[str, str]]] = {}
+    """Return extra and reference ``"module:attribute"`` of each plug-in, by group and name."""
+    plugins: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
         declared = configparser.ConfigParser(delimiters=("=",), interpolation=None)
         # Preserve the case of names.
@@ -84,16 +78,15 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
         declared.read_string(path.read_text(encoding="utf-8"))
         for group in declared.sections():
             for name, reference in declared[group].items():
-                found.setdefault(group, {})[name] = (path.parent.name, reference)
-    return found
+                plugins.setdefault(group, {})[name] = (path.parent.name, reference)
+    return plugins
 
 
 class Registry:
     """The plug-ins of one kind, by name.
 
-    ``kind`` is the noun in the singular that messages use, for example ``"planner"``. ``builtins``
-    maps names to references ``"module:attribute"``, which are imported only when the plug-in is
-    requested. The plug-ins of the extras are added to the built-ins.
+    ``kind`` is the noun in the singular, for example ``"planner"``. ``builtins`` maps names to
+    references ``"module:attribute"``, which are imported only when the plug-in is requested.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
@@ -118,16 +111,14 @@ class Registry:
         self._loaders[name] = partial(_return_plugin, plugin)
 
     def names(self) -> List[str]:
-        """Return the names of all plug-ins, sorted."""
         self._discover()
         return sorted(self._loaders)
 
     def get(self, name: str) -> Any:
         """Return the plug-in ``name``.
 
-        Raises ``UnknownNameError``, which suggests similar names, if no plug-in has the name.
-        Raises ``MissingDependencyError`` if a module that the plug-in imports is missing, and
-        ``PluginError`` for any other exception of the plug-in's module.
+        Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` if a module that
+        the plug-in imports is missing, and ``PluginError`` for any other exception of its module.
         """
         if name not in self._loaders:
             self._discover()
@@ -149,8 +140,7 @@ class Registry:
 
     @contextlib.contextmanager
     def requiring(self, name: str) -> Iterator[None]:
-        """Raise ``MissingDependencyError`` if a module that the plug-in ``name`` imports in the
-        block is missing."""
+        """Raise ``MissingDependencyError`` for a module that ``name`` imports in the block."""
         try:
             yield
         except ModuleNotFoundError as error:
@@ -164,9 +154,7 @@ class Registry:
 
     def outline(self, name: str, constant: str) -> Tuple[str, Any]:
         """Return the first line of the docstring of a plug-in that is a module, and the value of a
-        constant, or None if the module does not define it.
-
-        The module of a built-in or of an extra is not imported.
+        constant or None, without importing the module of a built-in or of an extra.
         """
         if name not in self._references:
             module = self.get(name)
@@ -185,11 +173,11 @@ class Registry:
             self._loaders.setdefault(name, loader)
 
     def _from_entry_points(self) -> Iterator[Tuple[str, Loader]]:
-        found = metadata.entry_points()
+        entry_points = metadata.entry_points()
         points = (
-            found.select(group=self._group)
-            if hasattr(found, "select")
-            else found.get(self._group, ())
+            entry_points.select(group=self._group)
+            if hasattr(entry_points, "select")
+            else entry_points.get(self._group, ())
         )
         for point in points:
             yield point.name, point.load
@@ -201,6 +189,7 @@ class Registry:
                 try:
                     plugin = load_object(reference)
                 except Exception as error:  # a plug-in's module can raise any exception
+                    # One broken package does not affect the plug-ins of other packages.
                     self._broken.append(
                         f"{manifest} exports {self.kind}s that cannot be loaded: "
                         f"{reference}: {_one_line(error)}"
@@ -213,17 +202,14 @@ class Registry:
 
 
 def _exported(directory: Path, attribute: str) -> List[str]:
-    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
-
-    rospkg is not used for this purpose, because it requires a configured rosdep to list dependent
-    packages.
-    """
+    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``."""
+    # rospkg requires a configured rosdep to list dependent packages.
     try:
         root = read_manifest(directory)
     except (OSError, etree.XMLSyntaxError):
         return []  # catkin reports it when that package is built
-    found = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))
-    return [reference for reference in found if reference]
+    references = (element.get(attribute) for element in root.iterfind("export/gz_testauto"))
+    return [reference for reference in references if reference]
 
 
 def _one_line(error: Exception) -> str:
@@ -241,8 +227,7 @@ def _similar(name: str, known: Iterable[str]) -> List[str]:
 
 
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for the unknown ``name``, which lists the most similar name and up to
-    :data:`LISTED` known names, and the number of further names."""
-    near = _similar(name, known)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    """Return the message for an unknown name, with the most similar one and known names."""
+    similar = _similar(name, known)
+    hint = f"; did you mean {similar[0]!r}?" if similar else "."
     return f"unknown {kind} {name!r}{hint} Known: {join_truncated(sorted(known), LISTED) or 'none'}"

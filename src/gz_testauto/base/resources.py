@@ -1,9 +1,8 @@
 """Find files by URI: relative to another file, in a ROS package, or on Gazebo's model path.
 
-Supported schemes are ``file://``, ``package://`` and ``model://``. This module also locates this
-package's ``models/``, ``worlds/`` and ``config/`` (source tree, catkin install or wheel), and
-selects the SDF file of a model directory. It returns paths without opening the files. It never uses
-the network, because Gazebo's online model database can be unavailable or slow.
+This module also locates this package's ``models/``, ``worlds/`` and ``config/``, and selects the
+SDF file of a model directory. It never uses the network, since Gazebo's online model database can
+be unavailable or slow.
 """
 
 import contextlib
@@ -24,8 +23,8 @@ PACKAGE = "gz_testauto"
 MODELS = "models"
 """Name of the directory with the models of this package, or of a set of worlds."""
 TYPING_ERROR = 0.8
-"""Least similarity (``difflib``) of a wrong package name to the name that a message suggests. It
-distinguishes typing errors from other packages, such as ``gazebo_ros`` and ``gazebo_msgs``."""
+"""Least similarity (``difflib``) of a wrong package name to the suggested one. It distinguishes
+typing errors from other packages, such as ``gazebo_ros`` and ``gazebo_msgs``."""
 WORLDS_MANIFEST = "worlds.json"
 """Name of the manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
@@ -46,24 +45,22 @@ def resolve(
     A plain path and ``file://path`` are relative to ``relative_to``: a directory, or the file that
     contains the URI. The path need not exist; a missing ``file://path`` is also searched in
     ``GAZEBO_RESOURCE_PATH``, as Gazebo does for ``file://media/…``. ``package://name/…`` requires
-    an existing ROS package. ``model://name/…`` requires an existing file or directory among the
-    models of a set of worlds (:func:`world_set_models`) or on ``model_path`` (default:
-    :func:`model_path`).
+    an existing ROS package. ``model://name/…`` requires an existing path in the models of a set of
+    worlds (:func:`world_set_models`) or on ``model_path`` (default: :func:`model_path`).
 
-    Raises ``ResourceError`` if nothing is found; the message states the searched directories and
-    the remedy.
+    Raises ``ResourceError``.
     """
     text = str(uri).strip()
     _require_file_name(text)
-    scheme, separator, rest = text.partition("://")
+    scheme, separator, path = text.partition("://")
     if not separator:
         return _relative_path(text, relative_to)
     if scheme == "file":
-        return _resolve_file(rest, relative_to)
+        return _resolve_file(path, relative_to)
     if scheme == "package":
-        return _resolve_package(rest, relative_to)
+        return _resolve_package(path, relative_to)
     if scheme == "model":
-        return _resolve_model(rest, world_set_models(relative_to), model_path)
+        return _resolve_model(path, world_set_models(relative_to), model_path)
     remedy = ""
     if scheme in ("http", "https"):
         remedy = (
@@ -76,28 +73,26 @@ def resolve(
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return an existing path, relative to ``start``, that differs from ``name`` only in its case.
-
-    Returns None if no such path exists.
+    """Return an existing path, relative to ``start``, that differs from ``name`` only in its case,
+    or None.
     """
-    found = start
+    path = start
     for part in Path(name).parts:
         try:
-            entries = os.listdir(found)
+            entries = os.listdir(path)
         except OSError:
             return None
         same = [entry for entry in entries if entry.casefold() == part.casefold()]
         if not same:
             return None
-        found /= part if part in same else min(same)
-    return str(found.relative_to(start))
+        path /= part if part in same else min(same)
+    return str(path.relative_to(start))
 
 
 def share_directory() -> Path:
     """Return the directory with this package's ``models/``, ``worlds/`` and ``config/``.
 
-    This is the source tree if the package is run from it (also in a catkin devel space), otherwise
-    ``share/gz_testauto`` next to the ``lib`` directory of the installed code.
+    This is the source tree, or ``share/gz_testauto`` of an installation. Raises ``ResourceError``.
     """
     here = Path(__file__).resolve()
     for candidate in _share_candidates(here):
@@ -110,10 +105,7 @@ def share_directory() -> Path:
 
 
 def model_path() -> Tuple[Path, ...]:
-    """Return the directories in which ``model://`` URIs are searched, in order of priority.
-
-    These are this package's models, then ``GAZEBO_MODEL_PATH``, then ``~/.gazebo/models``.
-    """
+    """Return the directories in which ``model://`` URIs are searched, in order of priority."""
     directories: List[Path] = []
     with contextlib.suppress(ResourceError):  # the core works without this package's models
         directories.append(share_directory() / "models")
@@ -124,25 +116,21 @@ def model_path() -> Tuple[Path, ...]:
 
 
 def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
-    """Return the ``models/`` directory of the set of worlds that contains ``relative_to``.
+    """Return the ``models/`` directory of the set of worlds that contains ``relative_to``, if any.
 
     ``relative_to`` is a world of the set, the directory of the set, or a path in its ``models/``.
-    Returns an empty tuple for any other path, and for a set without ``models/``.
     """
-    place = Path(os.path.abspath(relative_to))
-    for folder in (place, *place.parents):
+    path = Path(os.path.abspath(relative_to))
+    for folder in (path, *path.parents):
         if folder.name == MODELS and os.path.isfile(folder.parent / WORLDS_MANIFEST):
             return (folder,)
-    folder = place if os.path.isdir(place) else place.parent
+    folder = path if os.path.isdir(path) else path.parent
     models = folder / MODELS
     return (models,) if os.path.isfile(folder / WORLDS_MANIFEST) and models.is_dir() else ()
 
 
 def media_directories() -> Iterator[Path]:
-    """Yield the directories of ``GAZEBO_RESOURCE_PATH`` and their media subdirectories.
-
-    A ``file://`` path that does not exist relative to its file is searched in these directories.
-    """
+    """Yield the directories of ``GAZEBO_RESOURCE_PATH`` and their media subdirectories."""
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
         for folder in _MEDIA_FOLDERS if directory.strip() else ():
             yield Path(directory) / folder
@@ -151,8 +139,7 @@ def media_directories() -> Iterator[Path]:
 def model_file(path: Path) -> Path:
     """Return the SDF file of a model: ``path``, or the file that its ``model.config`` names.
 
-    If ``model.config`` names files for several SDF versions, the newest version that Gazebo 11
-    supports is selected, as in Gazebo.
+    Of several SDF versions, it is the newest that Gazebo 11 supports. Raises ``ResourceError``.
     """
     if not os.path.isdir(path):
         return path
@@ -220,8 +207,8 @@ def _share_candidates(here: Path) -> Iterator[Path]:
     yield Path(sysconfig.get_path("data")) / "share" / PACKAGE
 
 
-def _resolve_package(rest: str, relative_to: Path) -> Path:
-    package, _, inside = rest.partition("/")
+def _resolve_package(path: str, relative_to: Path) -> Path:
+    package, _, inside = path.partition("/")
     if package == PACKAGE:
         return Path(os.path.normpath(share_directory() / inside))
     directory = ros_packages().get(package) or _neighboring_package(package, relative_to)
@@ -229,7 +216,7 @@ def _resolve_package(rest: str, relative_to: Path) -> Path:
         near = difflib.get_close_matches(package, list(ros_packages()), n=1, cutoff=TYPING_ERROR)
         hint = f"; did you mean {near[0]!r}? Otherwise" if near else ";"
         raise ResourceError(
-            f"package://{rest}: the ROS package {package!r} was not found{hint} install or build "
+            f"package://{path}: the ROS package {package!r} was not found{hint} install or build "
             "it, and source setup.bash of its workspace in this shell, or add its parent folder to "
             "ROS_PACKAGE_PATH"
         )
@@ -237,12 +224,10 @@ def _resolve_package(rest: str, relative_to: Path) -> Path:
 
 
 def _neighboring_package(package: str, relative_to: Path) -> Optional[Path]:
-    """Return the package that contains ``relative_to``, or a package next to one of its folders.
-
-    A description that was downloaded without a workspace can thus refer to its own package.
-    """
-    place = Path(os.path.abspath(relative_to))
-    for folder in (place, *place.parents):
+    """Return the package that contains ``relative_to``, or one next to one of its folders."""
+    # A description that was downloaded without a workspace can refer to its own package.
+    path = Path(os.path.abspath(relative_to))
+    for folder in (path, *path.parents):
         for candidate in (folder, folder / package):
             if _package_name(candidate) == package:
                 return candidate
@@ -258,24 +243,24 @@ def _package_name(folder: Path) -> Optional[str]:
 
 
 def _resolve_model(
-    rest: str, in_world_set: Tuple[Path, ...], directories: Optional[Sequence[Path]]
+    path: str, in_world_set: Tuple[Path, ...], directories: Optional[Sequence[Path]]
 ) -> Path:
-    rest = rest.lstrip("/")  # Gazebo accepts model:///NAME as model://NAME
+    path = path.lstrip("/")  # Gazebo accepts model:///NAME as model://NAME
     searched = in_world_set + (model_path() if directories is None else tuple(directories))
     for directory in searched:
-        candidate = directory / rest
+        candidate = directory / path
         if os.path.exists(candidate):
             return Path(os.path.normpath(candidate.absolute()))
-    meant = next(filter(None, (find_ignoring_case(start, rest) for start in searched)), None)
-    hint = f"did you mean model://{meant}? " if meant else ""
-    name, _, inside = rest.partition("/")
+    similar = next(filter(None, (find_ignoring_case(start, path) for start in searched)), None)
+    hint = f"did you mean model://{similar}? " if similar else ""
+    name, _, inside = path.partition("/")
     model = next((start / name for start in searched if os.path.isdir(start / name)), None)
     if model is not None and inside:
         raise ResourceError(
-            f"model://{rest} was not found: {model} has no {inside}; "
+            f"model://{path} was not found: {model} has no {inside}; "
             + (hint.strip() or "copy that file from the source of the model")
         )
     raise ResourceError(
-        f"model://{rest} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
+        f"model://{path} was not found in {', '.join(map(str, searched)) or 'an empty path'}: "
         f"{hint}add its parent directory to GAZEBO_MODEL_PATH"
     )

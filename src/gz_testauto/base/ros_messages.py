@@ -1,7 +1,7 @@
 """Convert between this package's values and ROS messages, field by field.
 
 Converting a pose, command or scan to a message and back preserves it bit for bit. Scans have single
-precision, as in ``sensor_msgs/LaserScan``. The functions require neither a node nor a ROS clock.
+precision, as in ``sensor_msgs/LaserScan``.
 """
 
 import math
@@ -33,36 +33,29 @@ WORLD_FRAME = "map"
 
 
 def time_message(nanoseconds: int) -> Time:
-    """Return integer nanoseconds as ROS time; ``Time.from_sec`` would round a float."""
+    # Time.from_sec would round a float.
     return Time(*divmod(nanoseconds, NANOSECONDS))
 
 
 def nanoseconds_of(seconds: float) -> int:
-    """Return seconds rounded to integer nanoseconds."""
     return round(seconds * NANOSECONDS)
 
 
 def from_float32(value: float) -> float:
-    """Return the shortest decimal number that rounds to the same 32-bit float: 0.1, not
-    0.10000000149.
-    """
+    """Return the shortest decimal that rounds to the same 32-bit float: 0.1, not 0.10000000149."""
     return float(str(np.float32(value)))
 
 
 def header(stamp: Time, frame: str = WORLD_FRAME) -> Header:
-    """Return the header of a message."""
     return Header(stamp=stamp, frame_id=frame)
 
 
 def pose_message(pose: Pose) -> PoseMessage:
-    """Return a pose as a message."""
     return PoseMessage(Point(*pose.position), Quaternion(*pose.quaternion))
 
 
 def transform_message(pose: Pose) -> Transform:
-    """Return the pose of a child frame as the transform from the child frame to its parent
-    frame.
-    """
+    """Return the pose of a child frame as the transform from the child frame to its parent."""
     return Transform(Vector3(*pose.position), Quaternion(*pose.quaternion))
 
 
@@ -86,38 +79,30 @@ def pose_of_transform(message: Transform) -> Pose:
 
 
 def twist_message(linear_mps: Iterable[float], angular_radps: Iterable[float]) -> Twist:
-    """Return a twist message from linear and angular velocity, with three components each."""
     return Twist(Vector3(*linear_mps), Vector3(*angular_radps))
 
 
 def command_message(command: Twist2D) -> Twist:
-    """Return a velocity of a differential drive as a message, such as a ``cmd_vel`` message."""
     return twist_message((command.linear_mps, 0.0, 0.0), (0.0, 0.0, command.angular_radps))
 
 
 def command_of(message: Twist) -> Twist2D:
-    """Return the forward speed and the yaw rate in a message, such as a ``cmd_vel`` message."""
     return Twist2D(message.linear.x, message.angular.z)
 
 
 def requested_state(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return the pose and twist in a request, without checking the numbers."""
     return ModelState(pose_of(pose), _vector(twist.linear), _vector(twist.angular))
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return the pose and twist of a model in a message of a simulator; a twist of NaN means that
-    the simulator reports no twist.
-    """
+    """Return the state of a model; a twist of NaN means that the simulator reports no twist."""
     if not math.isfinite(twist.linear.x):
         return ModelState(pose_of(pose))
     return requested_state(pose, twist)
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
-    """Return a model's twist, in which components that the simulator does not report are
-    ``unknown``.
-    """
+    """Return a model's twist, with ``unknown`` for numbers that the simulator does not report."""
     missing = (unknown,) * 3
     linear, angular = state.linear_mps, state.angular_radps
     return twist_message(
@@ -126,21 +111,14 @@ def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
 
 
 def model_states_message(states: Mapping[str, ModelState], unknown: float = 0.0) -> ModelStates:
-    """Return a ``/gazebo/model_states`` message; twists that the simulator does not report are
-    ``unknown``.
-    """
     return ModelStates(*_state_columns(states, unknown))
 
 
 def link_states_message(states: Mapping[str, ModelState]) -> LinkStates:
-    """Return a ``/gazebo/link_states`` message; twists that the simulator does not report are
-    zero.
-    """
     return LinkStates(*_state_columns(states, 0.0))
 
 
 def model_states_of(message: ModelStates) -> Mapping[str, ModelState]:
-    """Return the state of each model by name."""
     rows = zip(message.name, message.pose, message.twist)
     return {name: state_of(pose, twist) for name, pose, twist in rows}
 
@@ -182,7 +160,6 @@ def imu_message(sample: ImuSample, stamp: Time, frame: str) -> Imu:
 
 
 def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
-    """Return the IMU sample in a message."""
     return ImuSample(
         stamp_s=stamp_s,
         quaternion=_quaternion(message.orientation),
@@ -195,8 +172,7 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
     """Return the points of a 3-D lidar or a depth camera in the frame of its sensor.
 
     As with the plug-ins of gazebo_ros, the cloud of a camera is an image with the axes of REP 103
-    (z forward), whose points without a return are NaN. The cloud of a lidar contains only the
-    returns.
+    (z forward), with NaN for points without a return. That of a lidar contains only the returns.
     """
     sensor = reading.sensor
     points = reading.local_points_m
@@ -220,8 +196,8 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
 
 
 def range_message(reading: SensorReading, stamp: Time) -> Range:
-    """Return the range of a sonar or an infrared sensor. As with the plug-in of gazebo_ros, it is
-    the maximum range without a return."""
+    """Return the range of a sonar or an infrared sensor, with the maximum range for no return, as
+    the plug-in of gazebo_ros publishes it."""
     sensor = reading.sensor
     message = Range()
     message.header = header(stamp, sensor.frame)
@@ -236,15 +212,12 @@ def range_message(reading: SensorReading, stamp: Time) -> Range:
 def contacts_message(
     contacts: Sequence[Contact], stamp: Time, frame: str = WORLD_FRAME
 ) -> ContactsState:
-    """Return a message with contacts in the world frame, as gazebo_ros's bumper plug-in publishes
-    them. The plug-in writes its own ``frame`` to the header, although the contacts are in the world
-    frame.
-    """
+    """Return contacts in the world frame, as gazebo_ros's bumper plug-in publishes them."""
+    # The plug-in writes its own frame to the header, although the contacts are in the world frame.
     return ContactsState(header(stamp, frame), list(map(_contact_state, contacts)))
 
 
 def contacts_of(message: ContactsState, stamps_s: Sequence[float]) -> Tuple[Contact, ...]:
-    """Return the contacts in a message, with ``stamps_s`` as their simulated times."""
     return tuple(
         Contact(
             stamp_s=stamp_s,

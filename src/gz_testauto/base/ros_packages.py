@@ -1,7 +1,6 @@
-"""Find ROS packages by name, also if the ``package.xml`` of another package is damaged.
+"""Find ROS packages by name, in the directories and the order of rospkg.
 
-The directories and their order are those of rospkg. rospkg itself raises an error for each package
-if one ``package.xml`` in these directories is not valid XML.
+rospkg itself raises an error for each package if one ``package.xml`` is not valid XML.
 """
 
 import logging
@@ -25,10 +24,9 @@ _SYSTEM_SHARE = "/usr/share/"
 
 
 def ros_packages() -> Mapping[str, Path]:
-    """Return the directories of all ROS packages by name.
+    """Return the directories of the packages in the sourced workspaces (``ROS_PACKAGE_PATH``).
 
-    These are the packages in the sourced workspaces (``ROS_PACKAGE_PATH``), also on a machine
-    without ROS. A package whose ``package.xml`` cannot be read is skipped with a warning.
+    A package whose ``package.xml`` cannot be read is skipped with a warning.
     """
     try:
         import rospkg
@@ -39,32 +37,27 @@ def ros_packages() -> Mapping[str, Path]:
 
 
 def read_manifest(package: Path) -> "etree._Element":
-    """Return the root element of a package's ``package.xml``.
-
-    Raises ``OSError`` or ``etree.XMLSyntaxError``.
-    """
+    """Parse ``package.xml``. Raises ``OSError`` or ``etree.XMLSyntaxError``."""
     return parse_xml(read_file(package / _MANIFEST, MOST_MANIFEST_BYTES))
 
 
 @lru_cache(maxsize=1)
-def _search(places: Tuple[str, ...]) -> Mapping[str, Path]:
-    found: Dict[str, Path] = {}
-    for place in places:
-        in_place: Dict[str, Path] = {}
-        for folder, is_package in _folders(os.path.abspath(place)):
+def _search(folders: Tuple[str, ...]) -> Mapping[str, Path]:
+    packages: Dict[str, Path] = {}
+    for parent in folders:
+        in_parent: Dict[str, Path] = {}
+        for folder, is_package in _folders(os.path.abspath(parent)):
             name = _name(folder) if is_package else folder.name
             if name:
-                in_place[name] = folder
-        for name, folder in in_place.items():
-            found.setdefault(name, folder)
-    return found
+                in_parent[name] = folder
+        for name, folder in in_parent.items():
+            packages.setdefault(name, folder)
+    return packages
 
 
-def _folders(place: str) -> Iterator[Tuple[Path, bool]]:
-    """Yield the directories of packages below a directory, each with whether it has a
-    ``package.xml``.
-    """
-    for folder, below, files in os.walk(place, followlinks=True):
+def _folders(parent: str) -> Iterator[Tuple[Path, bool]]:
+    """Yield the packages below a directory, each with whether it has a ``package.xml``."""
+    for folder, below, files in os.walk(parent, followlinks=True):
         if "CATKIN_IGNORE" not in files and (_MANIFEST in files or "manifest.xml" in files):
             yield Path(folder), _MANIFEST in files
         if any(leaf in files for leaf in _LEAVES) or folder.startswith(_SYSTEM_SHARE):

@@ -1,8 +1,4 @@
-"""Define the sensors that a robot can have in addition to the planners' lidar and the IMU.
-
-:class:`~gz_testauto.base.observation.SensorReading` is a measurement of such a sensor. All values
-are immutable and in SI units.
-"""
+"""Define the sensors that a robot can have in addition to the planners' lidar and the IMU."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -17,8 +13,8 @@ from gz_testauto.base.pose import Pose
 SensorKind = Literal["scan", "cloud", "range", "contact"]
 
 IMAGE_AXES = Pose(quaternion=(-0.5, 0.5, -0.5, 0.5))
-"""The pose of a camera's image frame (x right, y down, z forward) in the frame of the camera
-(REP 103)."""
+"""The pose of a camera's image frame (x right, y down, z forward) in the camera's frame (REP 103).
+"""
 
 
 class Angles(NamedTuple):
@@ -30,7 +26,6 @@ class Angles(NamedTuple):
 
     @property
     def values_rad(self) -> np.ndarray:
-        """Return the angles, shape (samples,)."""
         return np.linspace(self.first, self.last, self.samples)
 
     @property
@@ -39,7 +34,7 @@ class Angles(NamedTuple):
         return (self.last - self.first) / (self.samples - 1) if self.samples > 1 else 2 * math.pi
 
     def nearest(self, angles_rad: np.ndarray) -> np.ndarray:
-        """Return the number of the nearest angle for each angle. It is not in the range from 0 to
+        """Return the index of the nearest angle for each angle. It is outside the range from 0 to
         ``samples`` - 1 for an angle beyond the first or the last one."""
         middle = (self.first + self.last) / 2
         from_middle = (angles_rad - middle + math.pi) % (2 * math.pi) - math.pi
@@ -99,7 +94,7 @@ class Sensor:
 
     @property
     def scoped_topic(self) -> str:
-        """The topic ``LINK/SENSOR``, for a sensor whose own topic is used already."""
+        """The topic ``LINK/SENSOR``, for a sensor whose topic is used already."""
         return self.scoped_name.replace("::", "/")
 
     @property
@@ -109,7 +104,7 @@ class Sensor:
 
     @property
     def directions(self) -> np.ndarray:
-        """Return the unit vectors along the rays in the frame of the sensor, row by row, shape
+        """The unit vectors along the rays in the frame of the sensor, row by row, shape
         (rows · columns, 3)."""
         yaw, pitch = np.meshgrid(self.columns.values_rad, self.rows.values_rad)
         yaw, pitch = yaw.ravel(), pitch.ravel()
@@ -124,23 +119,21 @@ class Sensor:
         """Return the distance to the nearest point along each ray, shape (rows, columns).
 
         Each of ``points_m``, shape (n, 3), in the frame of the sensor (x forward), belongs to the
-        ray that is nearest in both angles. Points outside the field of view, beyond the range, and
-        points that are not finite are ignored. A ray without a point is infinite.
+        ray that is nearest in both angles. A ray without a point is infinite.
         """
         ranges = np.full((self.rows.samples, self.columns.samples), np.inf)
         x, y, z = points_m[np.isfinite(points_m).all(axis=1)].T
         level, distances = np.hypot(x, y), np.sqrt(x * x + y * y + z * z)
         column = self.columns.nearest(arctan2(y, x))
         row = self.rows.nearest(arctan2(z, level))
-        seen = (column >= 0) & (column < self.columns.samples) & (distances < self.range_max_m)
-        seen &= (row >= 0) & (row < self.rows.samples)
-        np.minimum.at(ranges, (row[seen], column[seen]), distances[seen])
+        in_view = (column >= 0) & (column < self.columns.samples) & (distances < self.range_max_m)
+        in_view &= (row >= 0) & (row < self.rows.samples)
+        np.minimum.at(ranges, (row[in_view], column[in_view]), distances[in_view])
         if self.columns.last - self.columns.first > 2 * math.pi - SAME_RAD:
             ranges[:, [0, -1]] = ranges[:, [0, -1]].min(axis=1, keepdims=True)
         return ranges
 
     def __str__(self) -> str:
-        """Return the name, the kind and the number of rays."""
         if self.kind == "contact":
             return f"{self.name!r} (contact): {len(self.collisions)} collision shapes"
         rays = f"{self.columns.samples} × {self.rows.samples} rays"

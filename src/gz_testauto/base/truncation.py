@@ -1,7 +1,6 @@
 """Truncate long messages for display: keep the start, which contains the cause, and the end.
 
-The full text remains available: as ``full`` of an error, as the cause of each invalid attempt in
-the results, in the log files of nodes, and in a file whose path the command line prints.
+The full text remains available as ``full`` of an error, in the results, and in log files.
 """
 
 import logging
@@ -11,7 +10,7 @@ from typing import Sequence
 MAX_LENGTH = 500
 """Largest number of characters that are displayed of one line."""
 MAX_NAMES = 5
-"""Largest number of names that a message lists. Of further names, it states only the number."""
+"""Largest number of names that a message lists."""
 _LEFT_OUT = " [...] "
 _END = 150
 _BEGIN = MAX_LENGTH - _END - len(_LEFT_OUT)
@@ -21,7 +20,6 @@ _LOGGER.setLevel(logging.INFO)  # independent of the level of a node's console
 
 
 def truncate(message: str) -> str:
-    """Return the message with the middle of each long line replaced by an ellipsis."""
     return (
         "\n".join(map(_brief_line, message.splitlines())) if len(message) > MAX_LENGTH else message
     )
@@ -34,10 +32,7 @@ def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
 
 
 def log_untruncated(message: str) -> None:
-    """Log a message in full if its displayed form is truncated.
-
-    In a node, the text appears in the log file and not on the console.
-    """
+    """Log a message in full if its displayed form is truncated, in the log file of a node only."""
     if truncate(message) != message:
         _LOGGER.info("full message: %s", message)
 

@@ -1,8 +1,7 @@
 """Parse XML from untrusted sources without resolving references to other files.
 
-All modules of this package parse XML with these functions. Entities are not expanded, the network
-is not accessed, and no DTD is loaded, whatever the defaults of the installed lxml are. A world,
-model or launch file therefore cannot disclose the content of another file.
+A world, model or launch file therefore cannot disclose the content of another file, whatever the
+defaults of the installed lxml are.
 """
 
 from pathlib import Path
@@ -15,11 +14,10 @@ from gz_testauto.base.disk import read_file
 def parse_xml(
     content: bytes, recover: bool = False, remove_comments: bool = False
 ) -> "etree._Element":
-    """Parse XML and return the root element. White space and CDATA are kept, and by default
-    comments, too.
+    """Parse XML and return the root element.
 
-    If ``recover`` is true, XML that is not well-formed is repaired, as TinyXML does. The result is
-    None if that is impossible. Otherwise such XML raises ``etree.XMLSyntaxError``.
+    If ``recover`` is true, XML that is not well-formed is repaired, as TinyXML does, or the result
+    is None. Otherwise such XML raises ``etree.XMLSyntaxError``.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -35,7 +33,5 @@ def parse_xml(
 
 
 def read_xml(path: Path, recover: bool = False) -> "etree._Element":
-    """Parse an XML file as :func:`parse_xml` does. Also raises ``OSError`` if the file cannot be
-    read.
-    """
+    """Parse an XML file as :func:`parse_xml` does. Raises ``OSError`` if it cannot be read."""
     return parse_xml(read_file(path), recover)
