@@ -1,10 +1,8 @@
 """Pair the trials of several campaigns, such as those of different days, machines or versions.
 
-Trials of several results directories are paired in worlds whose files have the same hash, with the
-same start and goal, under the same conditions (:mod:`gz_testauto.analysis.conditions`).
-:mod:`gz_testauto.analysis.comparison` compares them. If one of the campaigns has ``stop``, the
-number of worlds depends on their outcomes. The worlds that it evaluated are then compared, in the
-order of their evaluation, with tests that are valid at every number of worlds.
+Trials are paired in worlds whose files have the same hash, with the same start and goal, under the
+same conditions (:mod:`gz_testauto.analysis.conditions`). :mod:`gz_testauto.analysis.comparison`
+compares them.
 """
 
 import itertools
@@ -26,9 +24,9 @@ Key = Tuple[str, ...]
 class ComparedCampaign:
     """One of the compared campaigns.
 
-    ``worlds`` is the number of its worlds, and ``common`` the number of worlds that all compared
-    campaigns share. ``finished`` of its ``planned`` trials have finished. ``reasons`` state why it
-    is not comparable with the first campaign; ``notes`` are other differences.
+    ``common`` is the number of worlds that all compared campaigns share. ``finished`` of its
+    ``planned`` trials have finished. ``reasons`` state why it is not comparable with the first
+    campaign; ``notes`` are other differences.
     """
 
     label: str
@@ -68,20 +66,22 @@ def pair_campaigns(
     ignore_differences: bool = False,
     with_trials: bool = False,
 ) -> PairedCampaigns:
-    """Pair the trials of two or more campaigns after comparing their conditions with the first
-    one's.
+    """Pair the trials of two or more campaigns. Unless ``ignore_differences`` is true, those whose
+    conditions differ from the first one's are excluded.
 
-    A campaign with other conditions is excluded unless ``ignore_differences`` is true. If
-    ``with_trials`` is true, worlds without a finished trial are ignored, so that all campaigns are
-    compared in the same worlds. Raises ``ResultsError`` if two labels are equal, or the remaining
-    campaigns share no world.
+    If ``with_trials`` is true, worlds without a finished trial are ignored. Raises ``ResultsError``
+    if two labels are equal, or the remaining campaigns share no world.
     """
     _require_labels(campaigns)
     campaigns = [
         replace(campaign, results=campaign.results.without_copies) for campaign in campaigns
     ]
-    found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
-    kept = [c for c, of in zip(campaigns, found) if ignore_differences or not of.reasons]
+    differences = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
+    kept = [
+        c
+        for c, difference in zip(campaigns, differences)
+        if ignore_differences or not difference.reasons
+    ]
     keys = {campaign.label: _keys(campaign, with_trials) for campaign in campaigns}
     here = [set(keys[campaign.label].values()) for campaign in kept]
     common = set.intersection(*here)
@@ -95,15 +95,17 @@ def pair_campaigns(
             len(common & set(keys[campaign.label].values())),
             len(campaign.results.trials),
             campaign.results.planned,
-            of.reasons,
-            of.notes,
+            difference.reasons,
+            difference.notes,
             left_out=campaign not in kept,
         )
-        for campaign, of in zip(campaigns, found)
+        for campaign, difference in zip(campaigns, differences)
     )
     if len(kept) > 1 and not common:
         raise ResultsError(_nothing_in_common(kept, with_trials))
-    without = frozenset().union(*(of.without for c, of in zip(campaigns, found) if c in kept))
+    without = frozenset().union(
+        *(difference.without for c, difference in zip(campaigns, differences) if c in kept)
+    )
     names = _planner_names(kept)
     return PairedCampaigns(
         sides,
@@ -131,9 +133,8 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     """Return the key of each world by its name, or only of each world ``with_trials``.
 
-    A key consists of the hash of the file, its number among worlds with this file and other random
-    numbers, and the start, goals and road. For imported trials without world files, the name
-    replaces the hash.
+    A key consists of the hash of the file, the start, goals and road, and a number, since worlds
+    with the same file can have other random numbers.
     """
     specified = missions(campaign.manifest.inputs)
     numbers: Counter[Key] = Counter()
@@ -141,6 +142,7 @@ def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
     ran = {record.world for record in campaign.results.trials}
     for world in campaign.results.worlds:
         mission = [text for item in specified.get(world.name, ()) for text in item]
+        # Imported trials can lack world files.
         key = (world.sha256, *mission) if world.sha256 else ("name", world.name, *mission)
         numbers[key] += 1
         if world.name in ran or not with_trials:
@@ -150,8 +152,8 @@ def _keys(campaign: LoadedCampaign, with_trials: bool) -> Dict[str, Key]:
 
 def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -> str:
     labels = ", ".join(campaign.label for campaign in campaigns)
-    hashes = [{w.sha256 for w in one.results.worlds if w.sha256} for one in campaigns]
-    nameless = [one.label for one, known in zip(campaigns, hashes) if not known]
+    hashes = [{w.sha256 for w in campaign.results.worlds if w.sha256} for campaign in campaigns]
+    nameless = [campaign.label for campaign, sums in zip(campaigns, hashes) if not sums]
     if len(nameless) == len(campaigns):
         reason = "they were imported without files, and no two worlds have the same name"
     elif nameless:
@@ -159,49 +161,50 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign], with_trials: bool) -
             f"no two files have the same hash, and the files of {', '.join(nameless)} are unknown: "
             "import those trials again with --world-files"
         )
-    elif with_trials and set.intersection(*(set(_keys(one, False).values()) for one in campaigns)):
+    elif with_trials and set.intersection(
+        *(set(_keys(campaign, False).values()) for campaign in campaigns)
+    ):
         reason = "no world has a finished trial in each of them"
     elif set.intersection(*hashes):
         reason = "the files with the same hash have another start or goal"
     else:
         reason = "no two files have the same hash"
-        seeds = [one.manifest.inputs.get("seed", "unknown") for one in campaigns]
+        seeds = [campaign.manifest.inputs.get("seed", "unknown") for campaign in campaigns]
         if len(set(seeds)) > 1:
             reason += f"; the seeds are {', '.join(seeds)}"
     return f"{labels}: have no world in common: {reason}"
 
 
 def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
-    """Return the name that tables use for each planner of each campaign."""
-    counts = Counter(planner for one in campaigns for planner in one.results.planners)
+    counts = Counter(planner for campaign in campaigns for planner in campaign.results.planners)
     return {
-        (one.label, planner): planner if counts[planner] == 1 else f"{planner} ({one.label})"
-        for one in campaigns
-        for planner in one.results.planners
+        (campaign.label, planner): planner
+        if counts[planner] == 1
+        else f"{planner} ({campaign.label})"
+        for campaign in campaigns
+        for planner in campaign.results.planners
     }
 
 
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Return the pairs of planners from different campaigns that neither campaign compares by
-    itself.
-    """
+    """Return the pairs of planners from different campaigns that neither campaign compares."""
     pairs = []
-    for one, other in itertools.combinations(campaigns, 2):
-        for first, second in itertools.product(one.results.planners, other.results.planners):
-            alone = any({first, second} <= set(side.results.planners) for side in (one, other))
+    for left, right in itertools.combinations(campaigns, 2):
+        for first, second in itertools.product(left.results.planners, right.results.planners):
+            alone = any({first, second} <= set(side.results.planners) for side in (left, right))
             if first == second or not alone:
-                pairs.append((names[one.label, first], names[other.label, second]))
+                pairs.append((names[left.label, first], names[right.label, second]))
     return tuple(pairs)
 
 
 def _world_names(
     campaigns: Sequence[LoadedCampaign], keys: Mapping[str, Mapping[str, Key]], common: Set[Key]
 ) -> Dict[Tuple[str, str], str]:
-    called = {key: world for world, key in keys[campaigns[0].label].items()}
+    world_of = {key: world for world, key in keys[campaigns[0].label].items()}
     return {
-        (campaign.label, called[key]): world
+        (campaign.label, world_of[key]): world
         for campaign in campaigns
         for world, key in keys[campaign.label].items()
         if key in common
@@ -216,7 +219,7 @@ def _merged(
     without: frozenset,
 ) -> CampaignResults:
     first = campaigns[0]
-    called = {key: world for world, key in keys[first.label].items()}
+    world_of = {key: world for world, key in keys[first.label].items()}
     order = {world.name: world.world_index for world in first.results.worlds}
     trials: List[TrialRecord] = []
     attempts: List[AttemptRecord] = []
@@ -227,15 +230,15 @@ def _merged(
             key = keys[campaign.label].get(record.world)
             if key is None or key not in common:
                 continue
-            world = called[key]
-            planner, place = names[campaign.label, record.planner], order[world]
+            world = world_of[key]
+            planner, index = names[campaign.label, record.planner], order[world]
             numbers[record.trial] = len(trials)
             trials.append(
-                replace(record, trial=len(trials), world=world, world_index=place, planner=planner)
+                replace(record, trial=len(trials), world=world, world_index=index, planner=planner)
             )
         attempts += _renumbered(campaign.results.invalid_attempts, numbers)
         deaths += _renumbered(campaign.results.worker_deaths, numbers)
-    declared = {m.name: m for one in reversed(campaigns) for m in one.results.metrics}
+    declared = {m.name: m for campaign in reversed(campaigns) for m in campaign.results.metrics}
     shown = [declared[m.name] for m in first.results.metrics]
     shown += [metric for metric in declared.values() if metric not in shown]
     return CampaignResults(
@@ -244,7 +247,9 @@ def _merged(
         worlds=tuple(w for w in first.results.worlds if keys[first.label].get(w.name) in common),
         planned=len(trials),
         relevant_success=first.results.relevant_success,
-        normal_real_time_factor=min(one.results.normal_real_time_factor for one in campaigns),
+        normal_real_time_factor=min(
+            campaign.results.normal_real_time_factor for campaign in campaigns
+        ),
         trials=tuple(trials),
         invalid_attempts=tuple(attempts),
         worker_deaths=tuple(deaths),
@@ -258,8 +263,8 @@ def _merged(
             for copy, original in first.results.copies.items()
             if keys[first.label].get(original) in common
         },
-        judged=tuple(called[key] for key in _evaluated(campaigns, keys, common)),
-        stopped=tuple(one.label for one in campaigns if one.results.is_sequential),
+        judged=tuple(world_of[key] for key in _evaluated(campaigns, keys, common)),
+        stopped=tuple(campaign.label for campaign in campaigns if campaign.results.is_sequential),
         declared=tuple(
             replace(metric, in_comparison=metric.in_comparison and metric.name not in without)
             for metric in shown
@@ -273,10 +278,10 @@ def _evaluated(
     """Return the common worlds that all campaigns with ``stop`` evaluated, in their order.
 
     Together, the campaigns have evaluated the first worlds of this order at any time, so their
-    number is a stopping time. Two cases would break this rule and are excluded: worlds that one of
-    several such campaigns evaluated late, because a trial was invalid at first, and all worlds from
-    the first one at which two orders differ.
+    number is a stopping time, as the tests of :mod:`gz_testauto.analysis.anytime` require.
     """
+    # Two cases would break this rule: worlds that one of several campaigns evaluated late, since a
+    # trial was invalid at first, and worlds from the first one at which two orders differ.
     stopped = [campaign for campaign in campaigns if campaign.results.is_sequential]
     orders = []
     for campaign in stopped:

@@ -1,21 +1,18 @@
 """Compute tests and intervals that are valid at every number of worlds.
 
-Under the hypothesis that the mean of bounded numbers is ``m``, a bet on each next number is fair. A
-bet against ``m`` multiplies a capital of 1 by ``1 + λ (x − m)`` per number; if ``m`` is the mean of
-each number given the previous ones, the expected capital is constant. By Ville's inequality, the
-probability that the capital ever reaches ``1/α`` is then at most ``α``. The probability of wrongly
-rejecting ``m`` is therefore at most ``α``, even if the test is evaluated after each world. The
-values of ``m`` that are not rejected are a confidence sequence.
+Under the hypothesis that the mean of bounded numbers is ``m``, a bet multiplies a capital of 1 by
+``1 + λ (x − m)`` per number, and the expected capital is constant. By Ville's inequality, the
+probability that the capital ever reaches ``1/α`` is then at most ``α``. The values of ``m`` that
+are not rejected are a confidence sequence.
 
 The bets ``λ`` are a fixed mixture: the shares ``sin θ``, with ``θ`` evenly spaced in (0, π/2), of
 the largest bet that cannot lose the whole capital. One capital is bet on a mean above ``m`` and
 another on a mean below ``m``; for a two-sided test, each has half of ``α``. For the differences 1,
-0, −1 of two planners and ``m = 0``, worlds without a difference change nothing, and this is the
-mixture test of the discordant worlds with Jeffreys' prior, the anytime-valid form of McNemar's.
+0, −1 of two planners and ``m = 0``, this is the mixture test of the discordant worlds with
+Jeffreys' prior, the anytime-valid form of McNemar's.
 
-Tests and bounds use the largest capital so far: a mean that was rejected once remains rejected. The
-p-value, the bounds and the decision therefore agree. They depend on the order of the numbers, so
-worlds must be added in an order that does not depend on their outcomes.
+Tests and bounds use the largest capital so far, so that p-value, bounds and decision agree. Worlds
+must be added in an order that does not depend on their outcomes.
 
 J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
 Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
@@ -46,33 +43,28 @@ NEVER = 10_000_000
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithmic gain of each value for bets on a mean above ``mean``.
-
-    The result has shape (*values.shape, bets). ``mean`` must be above the lower bound.
+    """Return the logarithmic gain of each value for bets on a mean above ``mean``, with the shape
+    (*values.shape, bets). ``mean`` must be above the lower bound.
     """
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 
 
 def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Return the logarithmic gain of each value for bets on a mean below ``mean``.
-
-    The result has shape (*values.shape, bets). ``mean`` must be below the upper bound.
-    """
+    """Return the gains for bets on a mean below ``mean``, which must be below the upper bound."""
     mirrored = (-bounds[1], -bounds[0])
     return above(-np.asarray(values, dtype=float), -mean, mirrored)
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the capital after each value, shape (..., n).
-
-    ``bets`` has shape (..., n, bets).
+    """Return the logarithm of the capital after each value, shape (..., n), for ``bets`` of shape
+    (..., n, bets).
     """
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
 def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the mean of ``exp(bets)`` over the last axis."""
+    # The largest exponent is subtracted to avoid overflow.
     largest = bets.max(axis=-1, keepdims=True)
     return np.asarray(np.log(np.exp(bets - largest).mean(axis=-1)) + largest[..., 0])
 
@@ -87,11 +79,9 @@ def first_rejected(bets: np.ndarray, alpha: float) -> Optional[int]:
 
 
 def p_value(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> float:
-    """Return the two-sided p-value of the hypothesis that the mean is ``mean``, which must be
-    within ``bounds``.
+    """Return the two-sided p-value of the hypothesis that the mean is ``mean``, 1 without values.
 
-    It is 1 if there are no values. It is at most ``alpha`` exactly if :func:`interval` at this
-    level excludes ``mean``.
+    It is at most ``alpha`` exactly if :func:`interval` at this level excludes ``mean``.
     """
     if not len(values):
         return 1.0
@@ -130,8 +120,7 @@ def interval(
     """Return the mean with its confidence sequence, or an unknown estimate without values.
 
     The sequence is the intersection of the intervals after each value, and can exclude the present
-    mean. If the intersection is empty, which has a probability of at most ``alpha``, the estimate
-    has no interval.
+    mean. It is empty with a probability of at most ``alpha``; the estimate then has no interval.
     """
     if not len(values):
         return Estimate.unknown(METHOD)
@@ -143,10 +132,9 @@ def interval(
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """Return the approximate total number of values until the capital reaches ``1/alpha``.
+    """Return the approximate total number of values until the capital reaches ``1/alpha``, or None.
 
-    Further values are assumed to be like the current ones. Returns None if the capital never
-    reaches the limit.
+    Further values are assumed to be like the current ones.
     """
     count, limit = len(bets), -math.log(alpha)
     if not count:

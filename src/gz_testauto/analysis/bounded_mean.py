@@ -7,13 +7,8 @@ statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 Mathematical Methods of Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new
 confidence interval for the mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers
 that are 0 or 1 it is Clopper and Pearson's interval, and for the differences 1, 0, −1 of two
-planners its p-value of a mean of 0 is that of the exact McNemar test. For other numbers,
-its validity is a conjecture (Learned-Miller and Thomas); ``benchmarks/false_alarms.py`` measures
-the coverage, and docs/statistics.md lists the results.
-
-The distribution is computed without random draws: ``Σ D_i x_i ≤ m`` if and only if ``Σ G_i (x_i −
-m) ≤ 0``, with independent Gamma variables ``G_i``, whose distribution function is an integral over
-the characteristic function: J. P. Imhof, Biometrika 48 (1961) 419–426.
+planners its p-value of a mean of 0 is that of the exact McNemar test. For other numbers, its
+validity is a conjecture, and docs/statistics.md lists the measured coverage.
 """
 
 from typing import Tuple
@@ -37,11 +32,9 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds) -> Estimate:
-    """Return the mean of ``values``, shape (n,), which must be within ``bounds``, with its
-    interval.
+    """Return the mean of ``values``, shape (n,), within ``bounds``, with its interval.
 
-    The estimate is unknown without worlds. For one world, it has no interval, and ``method`` states
-    the reason.
+    For one world, the estimate has no interval, and ``method`` states the reason.
     """
     numbers = without_noise(values)
     if not len(numbers):
@@ -87,7 +80,7 @@ def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
     """Return the two-sided p-value of the hypothesis that the mean equals ``at``.
 
     It is below 0.05 if and only if the interval does not contain ``at``. For fewer than two worlds,
-    for which no interval exists, it is 1.
+    it is 1.
     """
     if len(values) < 2:
         return 1.0
@@ -95,7 +88,12 @@ def mean_p_value(values: np.ndarray, at: float, bounds: Bounds) -> float:
 
 
 def _at_most(values: np.ndarray, end: float, at: float) -> float:
-    """Return the probability that Σ D_i x_i + D_0·end ≤ at, where D is uniform on the simplex."""
+    """Return the probability that Σ D_i x_i + D_0·end ≤ at, where D is uniform on the simplex.
+
+    Σ D_i x_i ≤ m if and only if Σ G_i (x_i − m) ≤ 0, with independent Gamma variables G_i, whose
+    distribution is an integral over the characteristic function: J. P. Imhof, Biometrika 48 (1961)
+    419–426.
+    """
     points, counts = np.unique(np.append(values, end), return_counts=True)
     shapes = counts.astype(float)
     slopes = points - at

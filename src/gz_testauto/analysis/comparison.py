@@ -3,19 +3,16 @@
 A world counts in a comparison if it contains a valid trial of both planners. Success is the primary
 endpoint. The metrics that declare ``in_comparison`` are secondary and are Holm-adjusted together
 over all pairs of planners. Metrics of completed trials are compared in worlds in which both
-planners succeeded. Every estimate states its number of worlds.
+planners succeeded.
 
 The difference of the success rates, and of a metric with declared bounds, is the mean over the
 worlds, with Gaffke's test and interval (:mod:`gz_testauto.analysis.bounded_mean`). With one trial
-of each planner per world, the test is McNemar's in its exact (binomial) form. A metric without
-bounds is compared in the typical world, by the median difference
-(:mod:`gz_testauto.analysis.paired_median`), since no test of a mean is valid for unbounded numbers.
+of each planner per world, the test is McNemar's in its exact (binomial) form. No test of a mean is
+valid for unbounded numbers, so a metric without bounds is compared by the median difference
+(:mod:`gz_testauto.analysis.paired_median`).
 
 Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests of more than two
-planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937). Cochran's Q is
-Friedman's statistic of numbers 0 and 1. For many worlds, both statistics have a χ² distribution. If
-planners differ in only a few worlds, the distribution is computed by shuffling the planners' names
-within each world, with a fixed seed.
+planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937).
 """
 
 import itertools
@@ -45,8 +42,8 @@ OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
 """Reason for a difference without an interval."""
 
 SHUFFLED_UP_TO = 200
-"""Largest number of worlds with differences for which names are shuffled; above it, the χ²
-distribution is used.
+"""Largest number of worlds with differences for which names are shuffled within each world. Above
+it, the χ² distribution of the statistic is exact enough.
 """
 
 SHUFFLES = 9999
@@ -57,9 +54,7 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 class PairedCounts(NamedTuple):
-    """The numbers of worlds in which both planners, only the first, only the second or neither
-    succeeded.
-    """
+    """The numbers of worlds in which both planners, only one or neither succeeded."""
 
     both: int
     first_only: int
@@ -68,7 +63,6 @@ class PairedCounts(NamedTuple):
 
     @property
     def worlds(self) -> int:
-        """The total number of worlds."""
         return sum(self)
 
 
@@ -76,8 +70,8 @@ class PairedCounts(NamedTuple):
 class MetricComparison:
     """The difference of two planners, first minus second, in one metric.
 
-    It is estimated over the ``worlds`` worlds in which both planners have a value. ``first_mean``
-    and ``second_mean`` are the planners' means in these worlds. ``difference`` estimates the mean
+    It is estimated over the ``worlds`` in which both planners have a value. ``first_mean`` and
+    ``second_mean`` are the planners' means in these worlds. ``difference`` estimates the mean
     difference if ``test`` is Gaffke's, and otherwise the median difference.
 
     ``significant`` is true if the adjusted p-value is below 0.05. ``relevant`` is true if the size
@@ -98,7 +92,6 @@ class MetricComparison:
 
     @property
     def is_of_means(self) -> bool:
-        """Return whether the difference is that of the means, not that of the typical world."""
         return self.test == METHOD
 
     @property
@@ -108,7 +101,7 @@ class MetricComparison:
 
     @property
     def mean_contradicts(self) -> bool:
-        """Return whether mean and median difference have opposite signs."""
+        """Whether mean and median difference have opposite signs."""
         return (self.first_mean - self.second_mean) * self.difference.value < 0.0
 
 
@@ -117,8 +110,7 @@ class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
     ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the means
-    over these worlds of the planners' success rates. ``difference`` is the first planner's success
-    rate minus the second's. ``p_adjusted`` is the p-value after Holm's adjustment over all pairs of
+    over these worlds of the planners' success rates. ``p_adjusted`` is adjusted over all pairs of
     planners. ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
     ``first_won`` and ``second_won`` are the worlds in which only that planner succeeded (with
     repetitions, in which it succeeded more often).
@@ -143,11 +135,8 @@ class Comparison:
 
     @property
     def sign(self) -> float:
-        """1 if the first planner has the higher success rate, -1 if the second one has.
-
-        A sequential interval can exclude the present mean, so the interval decides if it excludes
-        0.
-        """
+        """1 if the first planner has the higher success rate, -1 if the second one has."""
+        # A sequential interval can exclude the present mean, so it decides if it excludes 0.
         value, low, high, _ = self.difference
         return 1.0 if low > 0.0 or (value >= 0.0 and not high < 0.0) else -1.0
 
@@ -156,10 +145,8 @@ class Comparison:
 class Comparisons:
     """The comparisons of all pairs of planners, and the test of all planners together.
 
-    ``overall_p`` is the p-value of the hypothesis that all planners are equal, by ``overall_test``.
-
-    It is NaN for two planners. It is also NaN for campaigns with early stop, because these tests
-    assume a fixed number of worlds.
+    ``overall_p`` is the p-value of the hypothesis that all planners are equal. It is NaN for two
+    planners, and with early stop, since ``overall_test`` assumes a fixed number of worlds.
     """
 
     pairs: Tuple[Comparison, ...]
@@ -186,7 +173,7 @@ def compare(
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world that has at least one valid trial."""
+    """Return the valid trials of each world that has any."""
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -195,10 +182,8 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 
 
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
-    """Return the valid trials of each world.
-
-    For campaigns with early stop, only the worlds that the early stop has evaluated are returned,
-    in the order of their evaluation.
+    """Return the valid trials of each world, with early stop only of the evaluated worlds, in the
+    order of their evaluation.
     """
     worlds = trials_by_world(results.of(planner))
     if not results.is_sequential:
@@ -207,7 +192,6 @@ def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecor
 
 
 def rate(records: Sequence[TrialRecord]) -> float:
-    """Return the share of the trials that reached the goal."""
     return sum(record.completed for record in records) / len(records)
 
 
@@ -253,11 +237,7 @@ def _compare(
 
 
 def mcnemar(counts: PairedCounts) -> float:
-    """Return the exact two-sided p-value of the hypothesis that both planners succeed equally
-    often.
-
-    It is 1 if there are no discordant worlds.
-    """
+    """Return the exact two-sided p-value that both planners succeed equally often."""
     from scipy.stats import binomtest
 
     discordant = counts.first_only + counts.second_only
@@ -284,17 +264,15 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
-    """Return the difference, first minus second, by the name of each world in which both have a
-    value.
-    """
+    """Return the difference, first minus second, of each world in which both have a value."""
     return world_differences(metric, _judged(results, first), _judged(results, second))
 
 
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
-    """Return the difference of the means, first minus second, by the name of each world in which
-    both have a value.
+    """Return the difference of the means, first minus second, of each world in which both have a
+    value.
     """
     common = [world for world in of_first if world in of_second]
     means = _world_means(metric, of_first, of_second, common)
@@ -348,12 +326,6 @@ def _world_means(
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
-    """Return the pairs with Holm-adjusted p-values, and with the significance and relevance of
-    differences.
-
-    P-values of success are adjusted over all pairs; those of all other metrics are adjusted
-    together over all metrics and pairs.
-    """
     primary = holm([pair.p_value for pair in pairs])
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
@@ -368,12 +340,12 @@ def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
     ]
 
 
-def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparison:
+def _judged_metric(comparison: MetricComparison, p_adjusted: float) -> MetricComparison:
     return replace(
-        found,
+        comparison,
         p_adjusted=p_adjusted,
         significant=p_adjusted < ALPHA,
-        relevant=_is_relevant(found.difference.value, found.smallest_relevant),
+        relevant=_is_relevant(comparison.difference.value, comparison.smallest_relevant),
     )
 
 
@@ -383,14 +355,9 @@ def _is_relevant(estimate: float, smallest: float) -> bool:
 
 
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
-    """Return the p-value and the name of the test of whether more than two planners succeed equally
-    often.
-
-    The test uses the worlds in which all planners have valid trials.
-    """
     if len(planners) < 3:
         return math.nan, ""
-    common = [world for world in planners[0] if all(world in other for other in planners)]
+    common = [world for world in planners[0] if all(world in worlds for worlds in planners)]
     if not common:
         return math.nan, ""
     return planners_differ(
@@ -399,14 +366,12 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Return Holm-adjusted p-values in the given order. NaN remains NaN and is not counted as a
-    test.
-    """
+    """Return Holm-adjusted p-values. NaN remains NaN and is not counted as a test."""
     adjusted = [math.nan] * len(p_values)
-    known = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
+    tested = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
-    for rank, (p, index) in enumerate(known):
-        highest = max(highest, min(1.0, (len(known) - rank) * p))
+    for rank, (p, index) in enumerate(tested):
+        highest = max(highest, min(1.0, (len(tested) - rank) * p))
         adjusted[index] = highest
     return adjusted
 
@@ -415,10 +380,8 @@ def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
     """Return the p-value of the hypothesis that several planners succeed equally often, and the
     test's name.
 
-    The p-value is 1 if the planners are equal in every world.
-
     ``rates`` has shape (worlds, planners). The test is Cochran's Q if all rates are 0 or 1, and
-    otherwise Friedman's.
+    otherwise Friedman's, whose statistic of numbers 0 and 1 is Cochran's Q.
     """
     from scipy.stats import chi2, rankdata
 
@@ -429,14 +392,14 @@ def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
     ranks = ranks[ranks.any(axis=1)]
     if not len(ranks):
         return 1.0, name
-    found = float((ranks.sum(axis=0) ** 2).sum())
+    spread = float((ranks.sum(axis=0) ** 2).sum())
     if len(ranks) > SHUFFLED_UP_TO:
-        statistic = (planners - 1) * found / float((ranks**2).sum())
+        statistic = (planners - 1) * spread / float((ranks**2).sum())
         return float(chi2.sf(statistic, planners - 1)), f"{name} (χ²)"
     generator = np.random.default_rng(SEED)
     as_far = 1
     for _ in range(SHUFFLES // _CHUNK):
         shuffled = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
         sums = (shuffled.sum(axis=1) ** 2).sum(axis=1)
-        as_far += int(np.count_nonzero(sums >= found - 1e-9))
+        as_far += int(np.count_nonzero(sums >= spread - 1e-9))
     return as_far / (SHUFFLES + 1), f"{name} (shuffled within worlds)"

@@ -1,7 +1,6 @@
-"""Compare the conditions of two campaigns.
+"""Compare the conditions of two campaigns, which can be the cause of a difference between trials.
 
-If the conditions differ, they, and not the planners, can be the cause of a difference between
-trials. The hashes of worlds, not this module, decide which worlds the campaigns share.
+The hashes of worlds, not this module, decide which worlds the campaigns share.
 """
 
 import re
@@ -12,9 +11,7 @@ from gz_testauto.results.manifest import PATIENCE
 from gz_testauto.results.store import LoadedCampaign
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
-"""The only field of ``worlds`` whose effect is not covered by the hashes of files, starts and
-goals.
-"""
+"""The only field of ``worlds`` whose effect the hashes of files, starts and goals do not cover."""
 
 _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
@@ -49,9 +46,9 @@ _WALL_TIMES = frozenset(
 class Conditions:
     """The differences between two campaigns.
 
-    ``reasons`` are the differences that make their trials incomparable, and ``notes`` are other
-    differences. ``without`` contains the names of metrics that cannot be compared. The reasons
-    start with the name of the difference: ``robot.max_linear_mps: 1.0, and 2.0``.
+    ``reasons`` make their trials incomparable, and ``notes`` do not. ``without`` contains the names
+    of metrics that cannot be compared. The reasons start with the name of the difference:
+    ``robot.max_linear_mps: 1.0, and 2.0``.
     """
 
     reasons: Tuple[str, ...]
@@ -63,43 +60,46 @@ SAME = Conditions((), (), frozenset())
 
 
 def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
-    """Return the differences between the conditions of two campaigns."""
-    one, other = first.manifest, second.manifest
+    manifest, other_manifest = first.manifest, second.manifest
     reasons: List[str] = []
     notes: List[str] = []
     without: FrozenSet[str] = frozenset()
-    imported = [side.label for side in (first, second) if side.manifest.is_imported]
+    imported = [campaign.label for campaign in (first, second) if campaign.manifest.is_imported]
     if imported:
         notes.append(
             f"the trials of {' and '.join(imported)} were imported, so robot, limits and goal are "
             "unknown"
         )
     else:
-        for name, values in _different_inputs(one.inputs, other.inputs):
+        for name, values in _different_inputs(manifest.inputs, other_manifest.inputs):
             text = f"{name}: {values[0]}, and {values[1]}"
             if name in _DEPENDING:
                 without |= frozenset(_DEPENDING[name])
                 notes.append(f"{text}; not compared: {', '.join(_DEPENDING[name])}")
             else:
                 reasons.append(text)
-    if one.simulator and other.simulator and one.simulator != other.simulator:
-        reasons.append(f"simulator: {one.simulator}, and {other.simulator}")
-    if one.gz_testauto != other.gz_testauto:
-        notes.append(f"gz_testauto: {one.gz_testauto}, and {other.gz_testauto}")
-    if one.platform != other.platform:
+    if (
+        manifest.simulator
+        and other_manifest.simulator
+        and manifest.simulator != other_manifest.simulator
+    ):
+        reasons.append(f"simulator: {manifest.simulator}, and {other_manifest.simulator}")
+    if manifest.gz_testauto != other_manifest.gz_testauto:
+        notes.append(f"gz_testauto: {manifest.gz_testauto}, and {other_manifest.gz_testauto}")
+    if manifest.platform != other_manifest.platform:
         without |= _WALL_TIMES
         notes.append("the machines differ; cycle times are not compared")
     return Conditions(tuple(reasons), tuple(notes), without)
 
 
 def _different_inputs(
-    one: Mapping[str, str], other: Mapping[str, str]
+    inputs: Mapping[str, str], other_inputs: Mapping[str, str]
 ) -> Iterator[Tuple[str, Tuple[str, str]]]:
-    for name in sorted({*one, *other}):
+    for name in sorted({*inputs, *other_inputs}):
         counts = name == OF_WORLDS_THAT_COUNTS or not _HARMLESS.match(name)
         if not counts or name in PATIENCE or name.startswith(_CODE):
             continue
-        values = one.get(name, "null"), other.get(name, "null")
+        values = inputs.get(name, "null"), other_inputs.get(name, "null")
         if values[0] != values[1]:
             yield name, (_shown(values[0]), _shown(values[1]))
 

@@ -1,12 +1,12 @@
 """Evaluate the early stop of a campaign after each world.
 
 A pair of planners is decided after the first world at which the bets against equal success rates
-(:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, where ``α`` is split among the pairs. If the
-campaign has an equivalence margin, the pair is also decided when its confidence sequence is within
-the margin. Both decisions are valid at every number of worlds. The decisions depend only on the
-evaluated worlds and their order (table ``judged``), which is the order of the plan. A world is
-evaluated when all of its trials, and those of all previous worlds, have ended. The order in which
-trials finish, the number of workers and interruptions of the campaign therefore have no effect.
+(:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, where ``α`` is split among the pairs, or when
+its confidence sequence is within the campaign's equivalence margin.
+
+Worlds are evaluated in the order of the plan (table ``judged``), each when all of its trials, and
+those of all previous worlds, have ended. The order in which trials finish, the number of workers
+and interruptions therefore have no effect.
 """
 
 import itertools
@@ -28,9 +28,8 @@ class PairDecision:
     """The decision of the early stop on a pair of planners.
 
     ``difference`` is the first planner's success rate minus the second's, with its confidence
-    sequence at level ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the
-    planner with the higher rate if the rates differ, and ``negligible`` is true if the planners are
-    equivalent. Otherwise the pair is undecided.
+    sequence at level ``alpha``. ``better`` is the planner with the higher rate if the rates differ,
+    and ``negligible`` is true if the planners are equivalent.
     """
 
     first: str
@@ -44,15 +43,12 @@ class PairDecision:
 
     @property
     def decided(self) -> bool:
-        """True if the pair is decided."""
         return bool(self.better) or self.negligible
 
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """The decisions on all pairs after ``worlds`` of at most ``max_worlds`` worlds have been
-    evaluated.
-    """
+    """The decisions on all pairs after ``worlds`` of at most ``max_worlds`` evaluated worlds."""
 
     rule: StopSpec
     worlds: int
@@ -61,12 +57,10 @@ class EarlyStop:
 
     @property
     def decided(self) -> bool:
-        """True if every pair is decided."""
         return bool(self.pairs) and all(pair.decided for pair in self.pairs)
 
 
 def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
-    """Return the decisions of a campaign with early stop, or None for a campaign without it."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -79,7 +73,6 @@ def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
 def decide(
     rule: StopSpec, planners: Sequence[str], judged: Sequence[str], rates: Rates
 ) -> Tuple[PairDecision, ...]:
-    """Return the decision on each pair of planners that the rule compares."""
     selected = [
         pair
         for pair in itertools.combinations(planners, 2)
@@ -90,7 +83,6 @@ def decide(
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
-    """Return the success rates of the valid trials, by planner and world."""
     ended: Dict[str, Dict[str, List[bool]]] = {}
     for record in trials:
         if record.outcome.valid:

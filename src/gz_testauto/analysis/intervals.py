@@ -1,8 +1,4 @@
-"""Represent the value of a statistic as an estimate with its confidence interval.
-
-The interval of a success rate with one trial per world is the exact one of C. J. Clopper and E. S.
-Pearson, Biometrika 26 (1934), as scipy computes it.
-"""
+"""Represent the value of a statistic as an estimate with its confidence interval."""
 
 import math
 from typing import NamedTuple
@@ -18,11 +14,9 @@ SELECTED = "the trials were selected"
 
 
 class Estimate(NamedTuple):
-    """A number and its two-sided confidence interval at :data:`LEVEL`; ends that do not exist are
-    NaN.
+    """A number and its two-sided confidence interval at :data:`LEVEL`; missing numbers are NaN.
 
-    ``method`` is the name of the interval's method, for the footnote of a table, or the reason why
-    the interval does not exist.
+    ``method`` is the name of the interval's method, or the reason why the interval does not exist.
     """
 
     value: float
@@ -32,12 +26,10 @@ class Estimate(NamedTuple):
 
     @classmethod
     def unknown(cls, method: str = "") -> "Estimate":
-        """Return the estimate for missing data, in which all numbers are NaN."""
         return cls(math.nan, math.nan, math.nan, method)
 
     @classmethod
     def without_interval(cls, value: float, reason: str) -> "Estimate":
-        """Return an estimate without an interval; ``method`` is the reason."""
         return cls(value, math.nan, math.nan, reason)
 
     @property
@@ -47,9 +39,9 @@ class Estimate(NamedTuple):
 
 
 def success_rate(successes: int, trials: int) -> Estimate:
-    """Return the success rate of independent trials with Clopper and Pearson's interval.
+    """Return the success rate of independent trials with its exact interval.
 
-    The estimate is unknown if there are no trials.
+    C. J. Clopper and E. S. Pearson, Biometrika 26 (1934).
     """
     if trials == 0:
         return Estimate.unknown()

@@ -1,10 +1,10 @@
 """Fit logistic regressions to few trials, whose outcomes are correlated within a world.
 
 Firth's penalized likelihood keeps the coefficients finite if the columns separate success from
-failure, which is frequent with few worlds: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and M.
-Schemper, Statistics in Medicine 21 (2002) 2409–2419. The covariance with correlated trials is the
-sandwich estimator over clusters, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13–22, corrected
-for few clusters as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134.
+failure: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and M. Schemper, Statistics in Medicine 21
+(2002) 2409–2419. The covariance with correlated trials is the sandwich estimator over clusters,
+K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13–22, corrected for few clusters as L. A. Mancl
+and T. A. DeRouen do, Biometrics 57 (2001) 126–134.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _UNLIMITED = 50.0
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
     """A fitted regression: its coefficients, shape (k,), and their information matrix, shape
-    (k, k). ``has_converged`` is false if the last step was still large.
+    (k, k).
     """
 
     coefficients: np.ndarray
@@ -41,21 +41,21 @@ class LogisticFit:
 
     @property
     def model_covariance(self) -> np.ndarray:
-        """Return the covariance of the coefficients, shape (k, k), for independent trials."""
+        """The covariance of the coefficients, shape (k, k), for independent trials."""
         return np.asarray(np.linalg.inv(self.information))
 
 
 def fit_logistic(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> LogisticFit:
     """Return the regression of ``success`` of ``count`` trials in each row of ``design``.
 
-    ``design`` has the shape (n, k), the others (n,). Newton's method solves Firth's score equation.
-    The columns must be linearly independent.
+    ``design`` has the shape (n, k), with linearly independent columns, the others (n,).
     """
     from scipy.special import expit
 
     beta = np.zeros(design.shape[1])
     information = design.T @ design
     largest = np.inf
+    # Newton's method solves Firth's score equation.
     for _ in range(_STEPS):
         rate = expit(design @ beta)
         weight = count * rate * (1 - rate)
@@ -70,10 +70,10 @@ def fit_logistic(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> 
             break
     if largest < _TOLERANCE:
         return LogisticFit(beta, information, True)
-    found = Profile(design, success, count, is_penalized=True)  # with shorter steps
-    rate = expit(design @ found.coefficients)
+    profile = Profile(design, success, count, is_penalized=True)  # with shorter steps
+    rate = expit(design @ profile.coefficients)
     information = design.T @ ((count * rate * (1 - rate))[:, None] * design)
-    return LogisticFit(found.coefficients, information, found.has_converged)
+    return LogisticFit(profile.coefficients, information, profile.has_converged)
 
 
 def cluster_covariance(
@@ -92,27 +92,27 @@ def cluster_covariance(
     rate = expit(design @ fit.coefficients)
     weight = count * rate * (1 - rate)
     raw = success - count * rate
-    _, place, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    _, index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     adjusted = raw.copy()
-    single = sizes[place] == 1
+    single = sizes[index] == 1
     leverage = weight * np.einsum("ij,jk,ik->i", design, inverse, design)
     adjusted[single] = raw[single] / (1.0 - leverage[single])
     for cluster in np.flatnonzero(sizes > 1):
-        rows = np.flatnonzero(place == cluster)
+        rows = np.flatnonzero(index == cluster)
         hat = weight[rows, None] * design[rows] @ inverse @ design[rows].T
         adjusted[rows] = np.linalg.pinv(np.eye(len(rows)) - hat) @ raw[rows]
     score = np.zeros((len(sizes), design.shape[1]))
-    np.add.at(score, place, adjusted[:, None] * design)
+    np.add.at(score, index, adjusted[:, None] * design)
     return np.asarray(inverse @ (score.T @ score) @ inverse)
 
 
 class Profile:
-    """The profile likelihood of the coefficients of a regression.
+    """The profile likelihood of the coefficients of a regression, for the inputs of
+    :func:`fit_logistic`.
 
-    Without a penalty, it has no upper or lower limit of a coefficient if the columns separate
-    success from failure. With Firth's penalty, it always has both. Intervals from a standard error
-    are too short for strong effects: W. W. Hauck and A. Donner, Journal of the American Statistical
-    Association 72 (1977) 851–853. The inputs are those of :func:`fit_logistic`.
+    Intervals from a standard error are too short for strong effects: W. W. Hauck and A. Donner,
+    Journal of the American Statistical Association 72 (1977) 851–853. Without Firth's penalty, a
+    coefficient has no limit if the columns separate success from failure.
     """
 
     def __init__(
@@ -124,10 +124,10 @@ class Profile:
         self.largest, self.coefficients = self._maximum(every, np.zeros(len(design)))
 
     def deviance(self, column: int, value: float) -> float:
-        """Return twice the difference of the log-likelihoods, the largest one minus the largest one
-        with ``value`` as the coefficient of ``column``."""
-        others = [one for one in range(self._design.shape[1]) if one != column]
-        fixed, _ = self._maximum(others, self._design[:, column] * value)
+        """Return twice the loss of the log-likelihood with ``value`` as the coefficient of
+        ``column``."""
+        free = [index for index in range(self._design.shape[1]) if index != column]
+        fixed, _ = self._maximum(free, self._design[:, column] * value)
         return max(2.0 * (self.largest - fixed), 0.0)
 
     def limits(self, column: int, start: float, step: float, reach: float) -> Tuple[float, float]:
@@ -154,8 +154,9 @@ class Profile:
         return ends[0], ends[1]
 
     def _inside(self, column: int, start: float, step: float, reach: float) -> float:
-        """Return the coefficient nearest to ``start``, in a few steps, whose deviance is at most
-        ``reach``. It differs from ``start`` only if the estimate has another penalty."""
+        """Return the coefficient nearest to ``start``, in a few steps, with a deviance of at most
+        ``reach``."""
+        # It differs from start only if the estimate has another penalty.
         deviance = self.deviance(column, start)
         if deviance > reach and self.deviance(column, start + step) > deviance:
             step = -step
@@ -166,7 +167,7 @@ class Profile:
 
     @property
     def has_converged(self) -> bool:
-        """Return whether ``coefficients`` maximize the likelihood: its slope is nearly zero."""
+        """Whether ``coefficients`` maximize the likelihood: its slope is nearly zero."""
         logit = self._design @ self.coefficients
         step = np.linalg.solve(*self._equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)
@@ -220,5 +221,5 @@ class Profile:
 
     def _leverage(self, weight: np.ndarray) -> np.ndarray:
         inverse = np.linalg.pinv(self._design.T @ (weight[:, None] * self._design), hermitian=True)
-        found = weight * np.einsum("ij,jk,ik->i", self._design, inverse, self._design)
-        return np.asarray(found)
+        leverage = weight * np.einsum("ij,jk,ik->i", self._design, inverse, self._design)
+        return np.asarray(leverage)

@@ -1,6 +1,4 @@
-"""Compute all statistics of a campaign in one call, for all reports, and group its worlds by
-winner.
-"""
+"""Compute all statistics of a campaign, for all reports, and group its worlds by winner."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,8 +16,8 @@ from gz_testauto.results.records import CampaignResults
 class WorldGroup:
     """A group of worlds with the same ``winners``.
 
-    ``winners`` are the planners that succeeded or, with repetitions, succeeded most often, in the
-    campaign's order. It is empty if no planner succeeded.
+    These are the planners that succeeded or, with repetitions, succeeded most often, in the
+    campaign's order.
     """
 
     winners: Tuple[str, ...]
@@ -36,25 +34,21 @@ class Analysis:
     comparisons: Comparisons
     winners: Tuple[WorldGroup, ...]
     early_stop: Optional[EarlyStop] = None
-    """The decisions of a campaign with early stop, or None for a campaign without it."""
 
 
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Compute all statistics; ``pairs`` are the pairs of planners to compare, by default all
-    pairs.
-
-    Results of selected trials (``results.selection``) have neither intervals nor p-values: a
-    selection by results, such as the trials that failed in an earlier version, does not represent
-    all worlds, and the other version would seem better in it.
-    """
+    """Compute all statistics for ``pairs`` of planners, by default all pairs."""
     distinct = results.without_copies
     comparisons, summaries = compare(distinct, pairs), summarize(distinct)
+    # A selection by results, such as the trials that failed in an earlier version, does not
+    # represent all worlds, and the other version would seem better in it.
     if results.selection:
         comparisons = Comparisons(tuple(map(_described, comparisons.pairs)))
         summaries = tuple(
-            replace(one, success=_value(one.success), naive=_value(one.naive)) for one in summaries
+            replace(summary, success=_value(summary.success), naive=_value(summary.naive))
+            for summary in summaries
         )
     return Analysis(
         results,
@@ -66,23 +60,22 @@ def analyze(
     )
 
 
-def _value(one: Estimate) -> Estimate:
-    """Return an estimate from selected trials without its interval."""
-    return Estimate.without_interval(one.value, SELECTED)
+def _value(estimate: Estimate) -> Estimate:
+    return Estimate.without_interval(estimate.value, SELECTED)
 
 
 def _described(pair: Comparison) -> Comparison:
     """Return a comparison of selected trials without intervals and p-values."""
     metrics = tuple(
         replace(
-            one,
-            difference=_value(one.difference),
+            metric,
+            difference=_value(metric.difference),
             p_value=math.nan,
             p_adjusted=math.nan,
             significant=False,
             relevant=False,
         )
-        for one in pair.metrics
+        for metric in pair.metrics
     )
     return replace(
         pair,
@@ -98,8 +91,7 @@ def _described(pair: Comparison) -> Comparison:
 def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
     """Return the worlds in which every planner has a valid trial, grouped by their winners.
 
-    Groups with one winner are first, followed by those with several winners, with all planners and
-    without a winner.
+    Groups with few winners are first, and that without a winner is last.
     """
     rates = success_rates(results.trials)
     groups: Dict[Tuple[str, ...], List[str]] = {}

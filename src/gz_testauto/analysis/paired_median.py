@@ -1,11 +1,9 @@
 """Test and estimate the median of a metric's differences between two planners, one per world.
 
-The median describes the typical world: in half of the worlds, the difference is at least as large.
-Test and interval assume only that worlds are independent. Differences can be skewed, have outliers
-or be equal. The test is the sign test in its exact (binomial) form, and the interval consists of
-two order statistics: M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods" (1973),
-sections 3.4 and 3.6. A difference of 0 counts for neither sign, so that the p-value is below 0.05
-exactly if the interval does not contain 0.
+The test is the sign test in its exact (binomial) form, and the interval consists of two order
+statistics: M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods" (1973), sections 3.4
+and 3.6. Both assume only that worlds are independent. A difference of 0 counts for neither sign, so
+that the p-value is below 0.05 exactly if the interval does not contain 0.
 """
 
 import math
@@ -34,9 +32,8 @@ def sign_test(differences: Differences) -> float:
 def median_difference(differences: Differences) -> Estimate:
     """Return the median of the differences with its interval.
 
-    The ends are infinite if there are fewer than six differences, which are too few for the level.
-    If there is only one world, or so many differences are equal that the interval would have no
-    width, the estimate has no interval, and ``method`` states the reason.
+    The ends are infinite for fewer than six differences. The estimate has no interval, and
+    ``method`` states the reason, for one world, or if many equal differences leave no width.
     """
     from scipy.stats import binom
 

@@ -1,7 +1,4 @@
-"""Compare the recording of a repeated trial with that of its first run, bit for bit.
-
-If they differ, the size and the start of the difference are computed.
-"""
+"""Compare the recording of a repeated trial with that of its first run, bit for bit."""
 
 import hashlib
 from dataclasses import dataclass
@@ -18,8 +15,8 @@ class ReplayComparison:
 
     ``identical`` is true if all :func:`compared_arrays` are bit-identical. Otherwise
     ``first_difference_s`` is the simulated time of the first sample that differs. ``deviation_m``
-    is the largest distance between the two paths at the same sample, over the samples that both
-    recordings contain. ``samples`` are the numbers of samples of both.
+    is the largest distance between the two paths at the same sample. ``samples`` are the numbers of
+    samples of both.
     """
 
     identical: bool
@@ -29,8 +26,8 @@ class ReplayComparison:
 
 
 def compared_arrays(recording: Recording) -> Dict[str, np.ndarray]:
-    """Return the arrays that are equal in each repetition of a trial, by name: times, poses,
-    commands, clearance and series, without wall times."""
+    """Return the arrays that are equal in each repetition of a trial, by name, without wall
+    times."""
     names = ("time_s", "pose", "twist", "command", "clearance_m", "z_m", "roll_pitch_rad")
     arrays = {name: getattr(recording, name) for name in (*names, "goal_times_s")}
     arrays.update({f"series {name}": array for name, array in recording.series.items()})
@@ -38,8 +35,7 @@ def compared_arrays(recording: Recording) -> Dict[str, np.ndarray]:
 
 
 def recording_bits(recording: Recording) -> str:
-    """Return 16 hexadecimal digits of a hash of :func:`compared_arrays`. Equal digits mean equal
-    bits."""
+    """Return 16 hexadecimal digits of a hash of :func:`compared_arrays`."""
     digest = hashlib.sha256()
     for name, array in sorted(compared_arrays(recording).items()):
         plain = np.ascontiguousarray(array)
@@ -51,7 +47,7 @@ def recording_bits(recording: Recording) -> str:
 
 
 def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
-    """Compare two recordings of the same trial, each of which must contain at least one sample."""
+    """Compare two recordings of the same trial, each with at least one sample."""
     lengths = (len(first.time_s), len(second.time_s))
     common = min(lengths)
     same = np.ones(common, dtype=bool)

@@ -18,13 +18,11 @@ class RepeatCount(NamedTuple):
 
     @property
     def share(self) -> Estimate:
-        """Return the share of repeats with the property, with its exact interval."""
         return success_rate(self.same, self.valid)
 
     @property
     def label(self) -> str:
-        """Return whether the outcome is robust or fragile, undecided if the interval of the share
-        contains :data:`LEAST_ROBUST`, or not tested."""
+        """The outcome is undecided if the interval of the share contains :data:`LEAST_ROBUST`."""
         if not self.valid:
             return UNTESTED
         if self.share.low >= LEAST_ROBUST:

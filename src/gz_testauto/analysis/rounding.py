@@ -1,7 +1,6 @@
 """Remove the floating-point noise that makes equal numbers differ.
 
-Two values, or a value and zero, count as equal if their difference is below a tolerance. For
-example, the mean of three times on a 0.1 s grid changes by 1e-16 s if the times are added in
+For example, the mean of three times on a 0.1 s grid changes by 1e-16 s if the times are added in
 another order. A test that ranks differences would otherwise rank this one, too.
 """
 
@@ -22,25 +21,21 @@ def mean(values: Values) -> float:
 
 
 def differences(first: Values, second: Values) -> np.ndarray:
-    """Return ``first`` minus ``second``, shape (n,), without floating-point noise.
-
-    The difference of equal infinite values is 0.
-    """
-    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    sizes = np.abs(np.concatenate([one, other]))
+    """Return ``first`` minus ``second``, shape (n,), without noise; 0 for equal infinite values."""
+    minuend, subtrahend = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    sizes = np.abs(np.concatenate([minuend, subtrahend]))
     sizes = sizes[np.isfinite(sizes)]
-    found = np.zeros(len(one))
-    np.subtract(one, other, out=found, where=one != other)
-    return without_noise(found, float(sizes.max()) if len(sizes) else 0.0)
+    difference = np.zeros(len(minuend))
+    np.subtract(minuend, subtrahend, out=difference, where=minuend != subtrahend)
+    return without_noise(difference, float(sizes.max()) if len(sizes) else 0.0)
 
 
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
     """Return ``values``, shape (n,), without floating-point noise.
 
     Magnitudes within the tolerance of each other are replaced by the same magnitude, and those
-    within the tolerance of zero by zero.
-
-    The tolerance is relative to ``scale``, or to the largest magnitude if that is larger.
+    within the tolerance of zero by zero. The tolerance is relative to ``scale``, or to the largest
+    magnitude if that is larger.
     """
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)
@@ -51,7 +46,7 @@ def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
     levels = np.concatenate([[0.0], np.unique(finite)])
     begins = np.diff(levels, prepend=-np.inf) > tolerance  # of each group of equal magnitudes
     snapped = levels[begins][np.cumsum(begins) - 1]
-    place = np.searchsorted(levels, sizes)
-    known = np.isfinite(sizes)
-    sizes[known] = snapped[place[known]]
-    return np.asarray(np.where(known, np.copysign(sizes, numbers) + 0.0, numbers))
+    index = np.searchsorted(levels, sizes)
+    is_finite = np.isfinite(sizes)
+    sizes[is_finite] = snapped[index[is_finite]]
+    return np.asarray(np.where(is_finite, np.copysign(sizes, numbers) + 0.0, numbers))

@@ -1,10 +1,8 @@
 """Fit a logistic curve, with its confidence band, to success against the difficulty of worlds.
 
 The curve ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` is fitted over worlds, where ``x`` is a figure
-of the world's difficulty, by :mod:`gz_testauto.analysis.logistic`. With repetitions, the unit is
-the world, and the variance is the sandwich estimator over worlds if that is wider, with a t
-distribution whose degrees of freedom are the number of worlds minus two. The band is pointwise, on
-the scale of the logit.
+of the world's difficulty, by :mod:`gz_testauto.analysis.logistic`. The band is pointwise, on the
+scale of the logit.
 """
 
 import math
@@ -24,9 +22,8 @@ LEAST_WORLDS = 4
 class SuccessCurve:
     """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
 
-    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``. If it is negative,
-    success decreases with ``x``. ``worlds`` is the number of fitted worlds. ``p`` is the p-value of
-    Wald's test of ``b = 0``, which agrees with the interval of ``slope``.
+    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``. ``p`` is the
+    p-value of Wald's test of ``b = 0``, which agrees with the interval of ``slope``.
     """
 
     x: np.ndarray
@@ -58,6 +55,8 @@ def success_curve(
     fit = fit_logistic(design, success, count)
     beta, repeated = fit.coefficients, bool((count > 1).any())
     variance = fit.model_covariance
+    # Repetitions in one world are correlated. The wider variance is used, with a t distribution
+    # over worlds.
     if repeated:
         robust = cluster_covariance(fit, design, success, count, np.arange(len(figure)))
         variance = robust if np.trace(robust) > np.trace(variance) else variance

@@ -1,14 +1,10 @@
 """Summarize the results of each planner.
 
 Invalid trials are counted but excluded from all statistics. Metrics of completed trials are
-averaged over completed trials only, and every mean states its number of trials.
+averaged over completed trials only.
 
-Trials in the same world are correlated. With repetitions, the unit is therefore the world: the
-success rate is the mean of the worlds' rates, with an interval over worlds
-(:mod:`gz_testauto.analysis.bounded_mean`). The intra-class correlation measures the similarity of
-trials in one world: one-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M.
-Crespi and W. K. Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). The design effect is ``1
-+ (m − 1)·ICC``.
+Trials in the same world are correlated. With repetitions, the success rate is therefore the mean of
+the worlds' rates, with an interval over worlds (:mod:`gz_testauto.analysis.bounded_mean`).
 """
 
 import math
@@ -32,10 +28,7 @@ ON_STACK = "missed_control_cycles"
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """The mean and standard deviation of one metric over ``trials`` trials.
-
-    The mean is NaN without trials, and the deviation is NaN for fewer than two trials.
-    """
+    """The mean (NaN for no trial) and standard deviation (NaN for fewer than two) of one metric."""
 
     name: str
     trials: int
@@ -47,9 +40,7 @@ class MetricSummary:
 class MachineLoad:
     """Numbers of trials of one planner that the load of the machine can have affected.
 
-    Only trials with a navigation stack, or over ROS in real time, can be affected. For other
-    trials, all numbers are 0.
-
+    They are 0 except for trials with a navigation stack, or over ROS in real time.
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
     ``slow_trials`` with a stack ran at a real-time factor below ``slow_factor``, in
     ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
@@ -67,11 +58,10 @@ class MachineLoad:
 class PlannerSummary:
     """The statistics of one planner over all its finished trials.
 
-    ``trials`` is the number of valid trials, in ``worlds`` worlds, and ``invalid`` that of invalid
-    trials. ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions. ``naive`` is the success rate with the interval that would apply to independent
-    trials. ``design_effect`` is the number of correlated trials that contain the information of one
-    independent trial. ``load`` counts the trials that the load of the machine has affected.
+    ``trials`` is the number of valid trials, in ``worlds`` worlds. ``correlation`` is the
+    intra-class correlation of success within worlds. ``naive`` is the success rate with the
+    interval that would apply to independent trials. ``design_effect`` is the number of correlated
+    trials that contain the information of one independent trial.
     """
 
     planner: str
@@ -88,7 +78,6 @@ class PlannerSummary:
 
     @property
     def reached(self) -> int:
-        """The number of valid trials that reached the goal."""
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
@@ -97,7 +86,6 @@ class PlannerSummary:
 
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
-    """Return one summary per planner, in the campaign's order."""
     metrics = sorted(results.metrics, key=lambda metric: metric.name)
     return tuple(_summarize(planner, results, metrics) for planner in results.planners)
 
@@ -129,27 +117,25 @@ def _summarize(planner: str, results: CampaignResults, metrics: Sequence[Metric]
 def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) -> List[Outcome]:
     """Return the outcomes of valid trials that did not reach the goal, in the order of declaration.
 
-    These are the outcomes that occur in ``summaries``. If ``all_but_rare`` is true, outcomes that
-    do not occur but are not rare are included.
+    These occur in ``summaries``, or are not rare if ``all_but_rare`` is true.
     """
-    seen = {outcome for summary in summaries for outcome in summary.outcomes}
+    occurring = {outcome for summary in summaries for outcome in summary.outcomes}
     return [
         outcome
         for outcome in Outcome
         if outcome.valid
         and not outcome.success
-        and (outcome in seen or (all_but_rare and not outcome.declaration.rare))
+        and (outcome in occurring or (all_but_rare and not outcome.declaration.rare))
     ]
 
 
 def _load(records: Sequence[TrialRecord], results: CampaignResults) -> MachineLoad:
-    """Return the load during the trials ``records`` of one planner."""
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
     slow_factor = MIN_REAL_TIME_FACTOR * results.normal_real_time_factor
     attempts = results.invalid_attempts
     return MachineLoad(
-        sum(one.trial in trials and is_low_factor_cause(one.cause) for one in attempts),
+        sum(attempt.trial in trials and is_low_factor_cause(attempt.cause) for attempt in attempts),
         sum(m.get("real_time_factor", math.nan) < slow_factor for m in metrics if ON_STACK in m),
         sum(m.get(ON_STACK, 0.0) > 0.0 for m in metrics),
         sum(m.get("late_periods", 0.0) > 0.0 for m in metrics),
@@ -178,12 +164,9 @@ def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[fl
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
-    """Return the mean of the worlds' success rates.
+    """Return the mean of the worlds' success rates, without an interval for a single world.
 
-    ``successes`` and ``trials`` contain one number per world.
-
-    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`. For a
-    single world, the estimate has no interval.
+    With one trial per world this is :func:`~gz_testauto.analysis.intervals.success_rate`.
     """
     success, count = _worlds(successes, trials)
     if not len(count):
@@ -198,8 +181,10 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return the intra-class correlation of success between trials in the same world.
 
-    A negative estimate is replaced by 0. The result is NaN for one trial per world, for fewer than
-    two worlds, and if all trials have the same outcome.
+    One-way analysis-of-variance estimator for unequal group sizes, S. Wu, C. M. Crespi and W. K.
+    Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA). A negative estimate is replaced by 0.
+    It is NaN for one trial per world, for fewer than two worlds, and if all trials have the same
+    outcome.
     """
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)
@@ -215,10 +200,8 @@ def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> f
 
 
 def design_effect(successes: Sequence[int], trials: Sequence[int]) -> float:
-    """Return the factor by which repetitions increase the variance of the success rate.
-
-    It is ``1 + (m − 1)·ICC``, where ``m`` is the mean number of trials per world, or NaN if the
-    correlation is NaN.
+    """Return the factor ``1 + (m − 1)·ICC`` by which repetitions increase the variance of the
+    success rate, where ``m`` is the mean number of trials per world.
     """
     _, count = _worlds(successes, trials)
     correlation = intraclass_correlation(successes, trials)
