@@ -1,9 +1,6 @@
 """The base class of actors, which are models with a behavior.
 
-In a trial, an actor is started once by :meth:`Actor.start`. Then :meth:`Actor.act` is called before
-each step, and :meth:`Actor.fixed_update` with a separate period. An actor reads the states of other
-models from a :class:`~gz_testauto.actors.hook.StepContext`. Each actor draws from a separate random
-generator, so that the same seed reproduces the same trial.
+Each actor draws from a separate random generator, so that the same seed reproduces the same trial.
 """
 
 import math
@@ -32,16 +29,15 @@ FASTEST_TURN_RADPS = 6.0
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the end of the
-    offset is reached by the end of the step."""
+    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the step reaches the
+    end of the offset."""
     length = float(np.sqrt(np.square(offset).sum()))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 
 
 def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
-    """Return the yaw rate (rad/s) that turns a model to the desired heading by the end of a step.
-    It is limited to :data:`FASTEST_TURN_RADPS`."""
+    """Return the yaw rate (rad/s) to the desired heading, up to :data:`FASTEST_TURN_RADPS`."""
     turn = wrap_angle(desired_rad - yaw_rad) / duration_s
     return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
 
@@ -49,11 +45,11 @@ def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
 class Actor(Hook):
     """A model with a behavior. Subclasses implement :meth:`act`.
 
-    ``name`` is the name of the actor's model. ``tags`` are words by which other actors find the
-    actor. While ``enabled`` is False, the model does not move and :meth:`act` is not called. With
-    ``spawn_later``, the model is not in the world at the start of a trial. ``spare_models`` are
-    further models that the actor can spawn. ``fixed_period_s`` is the simulated time between two
-    calls of :meth:`fixed_update`; with None, it is never called.
+    :meth:`start` is called once in a trial, :meth:`act` before each step, and :meth:`fixed_update`
+    every ``fixed_period_s`` of simulated time. ``name`` is the name of the actor's model. ``tags``
+    are words by which other actors find the actor. While ``enabled`` is False, the model does not
+    move and :meth:`act` is not called. With ``spawn_later``, the model is not in the world at the
+    start of a trial. ``spare_models`` are further models that the actor can spawn.
     """
 
     fixed_period_s: Optional[float] = None
@@ -72,49 +68,42 @@ class Actor(Hook):
         self._stopped = False
 
     def start(self, random: np.random.Generator) -> None:
-        """Prepare the actor for a trial in which it draws from ``random``, and call
-        :meth:`reset`."""
+        """Prepare the actor for a trial, and call :meth:`reset`."""
         self.random = random
         self._fixed_calls = 0
         self.reset()
 
     @property
     def activity(self) -> str:
-        """Return a short text that describes the actor's current activity, for display."""
+        """A short text about the actor's current activity, for display."""
         return type(self).__name__.lower()
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return a dictionary from the actor's name to its current activity."""
         return {self.name: self.activity}
 
     # to implement
 
     def reset(self) -> None:
-        """Draw the random values of the actor for a whole trial. The default implementation does
-        nothing."""
+        """Draw the random values of the actor for a whole trial."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
-        """Return the actor's poses at future simulated times ``times_s`` (k,), or None if they are
-        not known. The poses have shape (k, 3): x, y (m) and yaw (rad)."""
+        """Return the poses at future simulated times (k,), or None if they are not known. The poses
+        have shape (k, 3): x, y (m) and yaw (rad)."""
         return None
 
     def act(self, context: StepContext) -> None:
-        """Request the changes that the actor makes in one step. Subclasses implement this
-        method."""
+        """Request the changes that the actor makes in one step."""
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Request changes before a step in which the actor's model does not exist. :meth:`act` is
-        not called in such a step. The default implementation does nothing."""
+        """Request changes before a step in which the actor's model does not exist, instead of
+        :meth:`act`."""
 
     def fixed_update(self, context: StepContext) -> None:
-        """Update the actor. This method is called every ``fixed_period_s`` of simulated time,
-        before :meth:`act`. The default implementation does nothing."""
+        """Update the actor every ``fixed_period_s`` of simulated time, before :meth:`act`."""
 
     def before_step(self, context: StepContext) -> None:
-        """Call :meth:`act`, :meth:`fixed_update` and :meth:`update_before_spawn` when they are
-        due."""
         self.context = context
         state = context.state(self.name)
         self.pose = Pose() if state is None else state.pose
@@ -141,33 +130,31 @@ class Actor(Hook):
 
     @property
     def planar(self) -> Pose2D:
-        """Return the model's pose in the horizontal plane."""
         return self.pose.planar
 
     @property
     def linear_mps(self) -> Vector:
-        """Return the model's mean velocity (m/s) over the last step, in the world frame."""
+        """The model's mean velocity (m/s) over the last step, in the world frame."""
         return self.context.velocity_mps(self.name)
 
     @property
     def forward(self) -> np.ndarray:
-        """Return the x axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The x axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 0])
 
     @property
     def left(self) -> np.ndarray:
-        """Return the y axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The y axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 1])
 
     @property
     def up(self) -> np.ndarray:
-        """Return the z axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The z axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 2])
 
     def nearest(self, selector: str) -> float:
-        """Return the horizontal distance (m) between the origin of this model and the origin of the
-        nearest model that ``selector`` selects (:meth:`StepContext.names_of`). Returns ``inf`` if
-        no such model exists."""
+        """Return the horizontal distance (m) between the origins of this model and of the nearest
+        model that ``selector`` selects (:meth:`StepContext.names_of`), or ``inf``."""
         x_m, y_m = self.pose.position[:2]
         names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
@@ -185,9 +172,8 @@ class Actor(Hook):
         self.context.change(SetModel(self.name, pose))
 
     def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
-        """Set the model's velocity (m/s and rad/s, world frame) for the current step. With a
-        horizontal velocity and a vertical axis of rotation, the model also returns to its height,
-        in case that a contact has lifted it."""
+        """Set the model's velocity (m/s and rad/s, world frame) for the current step. If it is
+        horizontal, the model also returns to the height from which a contact has lifted it."""
         x_mps, y_mps, z_mps = linear_mps
         if any((z_mps, *angular_radps[:2])):
             self._plane.leave()
@@ -196,7 +182,6 @@ class Actor(Hook):
         self.context.change(SetModel(self.name, None, (x_mps, y_mps, z_mps), angular_radps))
 
     def stop(self) -> None:
-        """Set the model's velocity for the current step to zero."""
         self.set_twist((0.0, 0.0, 0.0))
 
     def go_to(
@@ -207,11 +192,11 @@ class Actor(Hook):
         z_m: Optional[float] = None,
         yaw_rad: Optional[float] = None,
     ) -> bool:
-        """Move the model in a straight line towards a point for one step.
+        """Move the model in a straight line towards a point for one step, and return whether it
+        arrives.
 
-        The model turns to its direction of motion, or to ``yaw_rad`` if this is specified. Without
-        ``z_m``, the height of the model does not change. Returns whether the model arrives by the
-        end of the step.
+        The model turns to its direction of motion, or to ``yaw_rad``. Without ``z_m``, the height
+        of the model does not change.
         """
         duration_s = self.context.duration_s
         x, y, z = self.pose.position
@@ -225,18 +210,16 @@ class Actor(Hook):
         return arrives
 
     def spawn(self, pose: Pose) -> None:
-        """Spawn the actor's model in the current step, at rest at ``pose``. Raises ``ValueError``
-        as :meth:`~gz_testauto.actors.hook.StepContext.spawn` does."""
+        """Spawn the actor's model in the current step, at rest. Raises ``ValueError`` as
+        :meth:`~gz_testauto.actors.hook.StepContext.spawn` does."""
         self.context.spawn(self.name, pose)
 
     def delete(self) -> None:
-        """Delete the actor's model in the current step. If the model is a spare model, it can be
-        spawned again."""
+        """Delete the actor's model in the current step. A spare model can be spawned again."""
         self.context.delete(self.name)
 
     def set_visuals(self, **properties: Any) -> None:
-        """Change properties of all visuals of the model. The properties are the fields of
-        :class:`~gz_testauto.simulators.changes.SetVisual`."""
+        """Change fields of :class:`~gz_testauto.simulators.changes.SetVisual` of all visuals."""
         for visual in self.context.describe().visuals:
             if visual.startswith(f"{self.name}::"):
                 self.context.change(SetVisual(visual, **properties))

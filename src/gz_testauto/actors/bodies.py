@@ -1,9 +1,5 @@
 """SDF of the models of actors: a single link without gravity, which moves at the requested velocity
-and stays upright in contacts.
-
-This module generates the SDF of cylinders and boxes, and converts models of the user (SDF, URDF or
-xacro).
-"""
+and stays upright in contacts."""
 
 from pathlib import Path
 from typing import Tuple
@@ -27,8 +23,8 @@ from gz_testauto.sdf.values import ensure_child, set_numbers
 COLOR = (0.25, 0.45, 0.7, 1.0)
 
 UPRIGHT_KGM2 = 1e8
-"""Moment of inertia (kg m²) of an actor about the horizontal axes. It is so large that contacts do
-not tilt the actor."""
+"""Moment of inertia (kg m²) of an actor about the horizontal axes, so that contacts do not tilt
+it."""
 
 CONTACT_GROUPS = 16
 """Number of groups of actors. The bit mask of an actor has only the bit of its group, out of the 16
@@ -36,8 +32,7 @@ bits of the mask of other models, so that actors of different groups have no con
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
-    """Return the SDF of an actor that is a cylinder or a box. ``center_m`` is the position (x, y,
-    z) of the center of this shape in the model frame."""
+    """Return the SDF of a cylinder or a box with its center at ``center_m`` in the model frame."""
     root = etree.Element("sdf", version="1.6")
     link = etree.SubElement(etree.SubElement(root, "model", name="actor"), "link", name="link")
     inertial = etree.SubElement(link, "inertial")
@@ -67,7 +62,7 @@ def read_body(path: Path) -> str:
     """Return the SDF of an actor with the model from an SDF, URDF or xacro file.
 
     Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
-    read, and ``MissingDependencyError`` if a xacro file requires xacro, which is not installed.
+    read, and ``MissingDependencyError`` without xacro.
     """
     document = read_robot_file(model_file(path) if path.is_dir() else path)
     model = document.model
@@ -80,8 +75,7 @@ def read_body(path: Path) -> str:
 
 
 def actor_body_of(model: Element, version: str, place: str) -> str:
-    """Return the SDF, in the given version, of an actor with the given model, which must not
-    contain includes.
+    """Return the SDF of an actor with the given model, which must not contain includes.
 
     Raises ``SpecError`` for a model with several links. The message starts with ``place``.
     """
@@ -97,9 +91,8 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def in_contact_group(sdf: str, group: int) -> str:
-    """Return the SDF of an actor whose collisions have no contact with actors of other groups,
-    which are numbered from 0 to :data:`CONTACT_GROUPS` - 1. A collision with a bit mask of its own
-    does not change."""
+    """Return the SDF with collisions that have no contact with actors of other groups, from 0 to
+    :data:`CONTACT_GROUPS` - 1. A collision with a bit mask does not change."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")
@@ -128,15 +121,15 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _keep_upright(root: Element) -> None:
-    """Set the moments of inertia of the link about the horizontal axes of the model to
-    :data:`UPRIGHT_KGM2`, and preserve the moment about the vertical axis."""
+    """Set the moments of inertia about the horizontal axes of the model to :data:`UPRIGHT_KGM2`,
+    and preserve the moment about the vertical axis."""
     text = etree.tostring(root, encoding="unicode")
     document = SdfDocument.parse(text, "actor")
-    own = read_inertial(document, next(document.root.iter("link")))
+    inertia = read_inertial(document, next(document.root.iter("link")))
     (link_pose,) = placed_model(text, "actor", Pose()).links.values()
-    turned = turned_tensor(link_pose.rotation, own.matrix)
+    turned = turned_tensor(link_pose.rotation, inertia.matrix)
     inertial = next(root.iter("inertial"))
-    upright = Pose(own.center_m) * Pose(quaternion=link_pose.inverse().quaternion)
+    upright = Pose(inertia.center_m) * Pose(quaternion=link_pose.inverse().quaternion)
     ensure_child(inertial, "pose").text = upright.to_text()
     moments = ensure_child(inertial, "inertia")
     values = {"ixx": UPRIGHT_KGM2, "iyy": UPRIGHT_KGM2, "izz": float(turned[2, 2])}

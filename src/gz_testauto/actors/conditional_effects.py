@@ -1,8 +1,7 @@
 """The effects of a campaign: hooks that start and stop effects depending on conditions.
 
 A condition depends on simulated time and on the poses of models only, so that effects are identical
-for equal trajectories. The random values of ``flicker`` have a separate generator for each effect
-and model.
+for equal trajectories.
 """
 
 import math
@@ -58,8 +57,8 @@ class EffectTargets:
     robot: str
 
     def models_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models that a selector selects. Raises ``SpecError`` if no model
-        has this name and no actor has this tag."""
+        """Return the selected models. Raises ``SpecError`` if no model has this name and no actor
+        has this tag."""
         if selector == "robot":
             return (self.robot,)
         if selector in self.tags:
@@ -71,7 +70,6 @@ class EffectTargets:
 
 
 def kind_of(spec: spec_of.EffectSpec) -> ChangeKind:
-    """Return the kind of property change that an effect requests."""
     if isinstance(spec, spec_of.PushEffect):
         return Push
     if isinstance(spec, spec_of.LightEffect):
@@ -105,9 +103,8 @@ def create_effects(
 def create_hooks(
     specs: Sequence[spec_of.HookSpec], seed: int, world: int, repetition: int
 ) -> List[Hook]:
-    """Return the hooks of other packages for one trial. Raises ``SpecError`` for a registered
-    object that is not a hook, and the errors of
-    :func:`~gz_testauto.base.parameters.construct`."""
+    """Return the hooks of other packages for one trial. Raises ``SpecError`` for an object that is
+    not a hook, and the errors of :func:`~gz_testauto.base.parameters.construct`."""
     hooks = []
     for spec in specs:
         with spec.locating("hook", "parameters"):
@@ -129,8 +126,7 @@ def column_of(spec: spec_of.EffectSpec) -> str:
 
 
 def numbers_of(spec: spec_of.HookSpec) -> Sequence[str]:
-    """Return the names of the numbers that a hook records. The result is empty if the hook is not
-    installed."""
+    """Return the names of the numbers that a hook records, empty if it is not installed."""
     try:
         return tuple(getattr(spec_of.HOOKS.get(spec.hook), "numbers", ()))
     except GzTestautoError:
@@ -138,9 +134,8 @@ def numbers_of(spec: spec_of.HookSpec) -> Sequence[str]:
 
 
 def check_hook(spec: spec_of.HookSpec) -> FrozenSet[ChangeKind]:
-    """Validate the parameters of a hook of another package before the first trial, and return the
-    kinds of property change that it requests. Raises the errors of
-    :func:`~gz_testauto.base.parameters.check_parameters`."""
+    """Validate the parameters of a hook, and return the kinds of property change that it requests.
+    Raises the errors of :func:`~gz_testauto.base.parameters.check_parameters`."""
     with spec.locating("hook", "parameters"):
         check_parameters(spec_of.HOOKS, spec.hook, spec.parameters, arguments=1)
         return frozenset(getattr(spec_of.HOOKS.get(spec.hook), "kinds", ()))
@@ -166,7 +161,7 @@ class _Conditional(Hook):
         self.act(active, context)
 
     def act(self, active: Sequence[str], context: StepContext) -> None:
-        """Request the changes of the step. ``active`` are the targets on which the effect acts."""
+        """Request the changes of the step on the targets ``active``."""
         raise NotImplementedError
 
     @override
@@ -199,7 +194,7 @@ class _Conditional(Hook):
             return False
         if when.trigger_distance_m is None and self._area is None:
             return True
-        own = context.state(target)
+        state_of_target = context.state(target)
         for name in context.names_of(when.trigger):
             state = context.state(name)
             if state is None or (name == target and when.trigger_distance_m is not None):
@@ -208,8 +203,10 @@ class _Conditional(Hook):
             if self._area is not None and not shapely.intersects_xy(self._area, x_m, y_m):
                 continue
             if when.trigger_distance_m is not None:
-                assert own is not None, "targets exist"
-                away_m = math.hypot(x_m - own.pose.position[0], y_m - own.pose.position[1])
+                assert state_of_target is not None, "targets exist"
+                away_m = math.hypot(
+                    x_m - state_of_target.pose.position[0], y_m - state_of_target.pose.position[1]
+                )
                 if away_m > when.trigger_distance_m:
                     continue
             return True
@@ -275,8 +272,6 @@ def _opaque(color: Sequence[float]) -> Color:
 
 
 def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> Sequence[str]:
-    """Return the models that a selector of an effect selects. The name of the effect is added to
-    errors."""
     try:
         return targets.models_of(selector)
     except SpecError as error:
@@ -284,7 +279,7 @@ def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> 
 
 
 def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
-    """Check the target of an effect. Returns the link to push of each model, by model."""
+    """Check the target of an effect. Return the link to push of each model, by model."""
     description = targets.description
     if isinstance(spec, spec_of.LightEffect):
         if spec.target not in description.lights:

@@ -1,8 +1,7 @@
 """Creation of the actors of one trial from the specification of a campaign.
 
 The values of each actor are drawn from a separate random generator, so that an additional actor
-does not change the others. Start positions are free of obstacles, and keep a distance from the
-robot and from the starts of other actors.
+does not change the others.
 """
 
 import math
@@ -42,40 +41,38 @@ TRIES_TO_START = 2000
 
 
 class ObstacleOutlines:
-    """The outlines (m, world frame) of the obstacles of a world, for actors that need a free path.
-    ``outlines`` maps the names of obstacles to polygons."""
+    """The outlines (m, world frame) of the obstacles of a world, by name, for actors that need a
+    free path."""
 
     def __init__(self, outlines: Mapping[str, BaseGeometry]) -> None:
         self._names = list(outlines)
         self._tree = shapely.STRtree(list(outlines.values()))
 
     def touched_by(self, shape: BaseGeometry) -> Optional[str]:
-        """Return the name of an obstacle that a shape touches, or None if the shape touches no
-        obstacle."""
+        """Return the name of an obstacle that a shape touches, or None."""
         hits = self._tree.query(shape, predicate="intersects")
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return for each line whether it touches an obstacle, as a bool array of shape (k,).
-        ``lines`` is an array of shapely lines, shape (k,)."""
-        found = np.zeros(len(lines), dtype=bool)
-        found[self._tree.query(lines, predicate="intersects")[0]] = True
-        return found
+        """Return whether each of ``lines``, shapely lines of shape (k,), touches an obstacle."""
+        crosses = np.zeros(len(lines), dtype=bool)
+        crosses[self._tree.query(lines, predicate="intersects")[0]] = True
+        return crosses
 
     def distance_m(self, shape: BaseGeometry) -> float:
-        """Return the distance (m) from a shape to the nearest obstacle. It is 0 if they touch, and
-        ``inf`` if there are no obstacles."""
-        found, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
-        return float(distance[0]) if len(found) else float("inf")
+        """Return the distance (m) from a shape to the nearest obstacle, or ``inf`` without
+        obstacles."""
+        nearest, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
+        return float(distance[0]) if len(nearest) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
-        """Return the point (m) of an obstacle that is nearest to a position. Returns None if there
-        are no obstacles, or if the position is inside an obstacle."""
+        """Return the point (m) of an obstacle that is nearest to a position, or None without
+        obstacles, or inside an obstacle."""
         here = shapely.Point(x_m, y_m)
-        found = self._tree.query_nearest(here, all_matches=False)
-        if not len(found):
+        nearest = self._tree.query_nearest(here, all_matches=False)
+        if not len(nearest):
             return None
-        line = shapely.shortest_line(self._tree.geometries[int(found[0])], here)
+        line = shapely.shortest_line(self._tree.geometries[int(nearest[0])], here)
         (x, y), _ = shapely.get_coordinates(line).tolist()
         return None if (x, y) == (x_m, y_m) else (x, y)
 
@@ -85,13 +82,12 @@ class ObstacleOutlines:
         return [self._tree.geometries[hit].intersection(area) for hit in hits]
 
     def is_free(self, x_m: float, y_m: float, radius_m: float) -> bool:
-        """Return whether a disc with its center at (x, y) touches no obstacle."""
         return self.distance_m(shapely.Point(x_m, y_m)) > radius_m
 
     def is_free_path(
         self, start: Tuple[float, float], end: Tuple[float, float], radius_m: float
     ) -> bool:
-        """Return whether a disc that moves in a straight line from ``start`` to ``end`` touches no
+        """Return whether a disc that moves straight from ``start`` to ``end`` touches no
         obstacle."""
         return self.distance_m(shapely.LineString([start, end])) > radius_m
 
@@ -111,12 +107,13 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 
 @dataclass(frozen=True)
 class ActorPlacementArea:
-    """The obstacles of a world, the start of the robot, and the radius (m) of the robot's
-    circumscribed circle. They determine where actors can start. ``has_bit_masks`` is True if
-    collisions of the world or of the robot have bit masks, which actors then must not use.
-    ``companions`` are the starts and radii (m) of the other robots. ``robots`` maps the names of
-    all robots to their outlines (n, 2) (m, in the frame of the robot). ``road`` is the road of the
-    world."""
+    """The surroundings that determine where actors can start.
+
+    ``start`` and ``robot_radius_m`` are the start and the circumscribed circle of the robot, and
+    ``companions`` those of the other robots. ``has_bit_masks`` is True if collisions of the world
+    or of the robot have bit masks, which actors then must not use. ``robots`` maps the names of all
+    robots to their outlines (n, 2) (m, in the frame of the robot).
+    """
 
     surroundings: ObstacleOutlines
     start: Pose2D
@@ -147,14 +144,13 @@ class NewActor:
     outlines: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def draw(self, distribution: Distribution) -> float:
-        """Return a random value of a distribution."""
         return float(distribution.quantile(float(self.random.random())))
 
     def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
         """Return whether an actor can start at a point.
 
-        A circle of radius ``reach_m`` around the point must be free of obstacles and of other
-        actors. Its gap to each robot must be at least ``min_robot_gap_m``.
+        A circle of radius ``reach_m`` around it must be free of obstacles and of other actors, with
+        a gap of at least ``min_robot_gap_m`` to each robot.
         """
         ground = self.ground
         robots = ((ground.start, ground.robot_radius_m), *ground.companions)
@@ -197,7 +193,7 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a trial with their models. The result does not depend on the planner.
+    """Return the actors of a trial with their models, independent of the planner.
 
     Raises ``PlacementError`` if no free start or path is found for an actor, and ``SpecError`` for
     an unknown behavior or for two actors with the same name.
@@ -244,10 +240,9 @@ def create_actors(
 
 
 def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
-    """Raise ``PlacementError`` if the outline of the actor ``name`` overlaps another outline."""
-    own = outlines[name]
+    outline_of_actor = outlines[name]
     for other, outline in outlines.items():
-        if other != name and own.intersects(outline):
+        if other != name and outline_of_actor.intersects(outline):
             raise PlacementError(
                 f"actors {other!r} and {name!r} overlap at the start of the trial; start one of "
                 "them elsewhere, or use 'behavior: flow' for actors that appear later"
@@ -255,8 +250,8 @@ def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
 
 
 def sdf_of(spec: ActorSpec) -> str:
-    """Return the SDF of the model of all actors that are created from a specification. Raises the
-    errors of :func:`~gz_testauto.actors.bodies.read_body`."""
+    """Return the SDF of the actors of a specification. Raises the errors of
+    :func:`~gz_testauto.actors.bodies.read_body`."""
     if spec.model is not None:
         return read_body(spec.model)
     size, mass_kg, center_m = spec.solid
@@ -265,8 +260,7 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius (m) of the free circle that an actor with this specification needs at its
-    start."""
+    """Return the radius (m) of the free circle that an actor needs at its start."""
     if not spec.needs_free_path:
         return 0.0
     if spec.model is None:

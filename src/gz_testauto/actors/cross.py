@@ -41,8 +41,8 @@ class CrossSpec(PlacedActorSpec):
 
 
 class Cross(Actor):
-    """An actor that moves straight to ``spec.goal_m`` and stays there. It starts ``delay_s`` after
-    the robot's origin is first within ``spec.trigger_distance_m``."""
+    """An actor that moves straight to ``spec.goal_m`` and stays there, ``delay_s`` after the robot
+    is first within ``spec.trigger_distance_m``."""
 
     def __init__(self, name: str, spec: CrossSpec, speed_mps: float, delay_s: float) -> None:
         super().__init__(name, spec.tags)
@@ -54,7 +54,6 @@ class Cross(Actor):
         self._start_s: Optional[float] = None
 
     def act(self, context: StepContext) -> None:
-        """Wait for the robot, or move to the goal."""
         if self._start_s is None and self.nearest("robot") <= self._spec.trigger_distance_m:
             self._start_s = context.time_s + self._delay_s
         if self._start_s is None or context.time_s < self._start_s - 1e-9:

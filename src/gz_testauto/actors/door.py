@@ -58,7 +58,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def swept_area(self) -> BaseGeometry:
-        """Return the area that the leaf of the door can cover (m, world frame)."""
+        """The area that the leaf of the door can cover (m, world frame)."""
         return self.path
 
     @override
@@ -67,22 +67,19 @@ class DoorSpec(ActorSpec):
 
     @property
     def solid(self) -> Solid:
-        """Return the size (m), the mass (kg) and the center (m) of the door's leaf."""
         length, _, height = self.size_m
         shift = length / 2 if self.kind == "swinging" else 0.0
         return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
 
     @property
     def needs_free_path(self) -> bool:
-        """Return False, since the leaf of a door fills its doorway and touches the adjacent
-        obstacles."""
+        """A leaf fills its doorway and touches the adjacent obstacles."""
         return False
 
 
 class Door(Actor):
     """A door leaf that is open while any model of ``spec.trigger`` is within
-    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` afterwards.
-    ``opening_time_s`` is the time (s) in which the door opens or closes completely."""
+    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` afterwards."""
 
     def __init__(self, name: str, spec: DoorSpec, opening_time_s: float) -> None:
         super().__init__(name, spec.tags)
@@ -95,13 +92,11 @@ class Door(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Reset the door to its closed state."""
         self.open_share = 0.0
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Move the door towards its open or closed state, depending on the trigger. ``open_share``
-        is 0 while the door is closed and 1 while it is open."""
+        """Move the door. ``open_share`` is 0 while it is closed and 1 while it is open."""
         if self._is_triggered(context):
             self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s

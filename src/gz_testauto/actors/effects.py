@@ -2,8 +2,7 @@
 
 The original values of a part are stored when its first effect starts. Before each step, all active
 effects of the part are applied to the original values in the order in which they started. Changes
-by other hooks modify the original values. They are restored when the last effect ends.
-:mod:`gz_testauto.actors.conditional_effects` starts the effects of a campaign.
+by other hooks modify the original values.
 """
 
 import math
@@ -39,12 +38,11 @@ class Effect:
     part: ClassVar[str] = "visual"
 
     def apply(self, look: Any, time_s: float, share: float) -> Any:
-        """Return the values with the effect applied, ``time_s`` after the start of the effect. The
-        type of the values is :class:`~gz_testauto.sdf.appearance.Appearance`,
+        """Return the values with the effect applied, ``time_s`` after its start. They are an
+        :class:`~gz_testauto.sdf.appearance.Appearance`, a
         :class:`~gz_testauto.sdf.appearance.Light`, or the vector of gravity (m/s²).
 
-        ``share`` is the elapsed share of the duration of the effect, from 0 to 1. It is 1 for an
-        effect without a duration.
+        ``share`` is the elapsed share of the duration of the effect, or 1 without a duration.
         """
         raise NotImplementedError
 
@@ -85,8 +83,8 @@ class Blink(Effect):
 
 @dataclass(frozen=True)
 class Fade(Effect):
-    """An effect that changes the transparency to the value ``to`` gradually, over the duration of
-    the effect. Without a duration, the transparency changes immediately."""
+    """An effect that changes the transparency to ``to`` gradually over its duration, or immediately
+    without one."""
 
     to: float = 1.0
 
@@ -97,8 +95,8 @@ class Fade(Effect):
 
 
 class Flicker(Effect):
-    """An effect that multiplies the brightness of the model by a random factor between ``least``
-    and 1, which is drawn for each interval."""
+    """An effect that multiplies the brightness by a random factor from ``least`` to 1, drawn for
+    each interval."""
 
     def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
         self._random, self._least, self._interval_s = random, least, interval_s
@@ -120,8 +118,7 @@ class Flicker(Effect):
 
 @dataclass(frozen=True)
 class Dim(Effect):
-    """An effect that multiplies the colors of a light by a factor, always or during every second
-    interval."""
+    """An effect that multiplies the colors of a light, always or during every second interval."""
 
     part = "light"
     factor: float = 0.0
@@ -158,9 +155,8 @@ def _dimmed(color: Color, factor: float) -> Color:
 
 @dataclass(eq=False)
 class RunningEffect:
-    """An effect that was started. ``target`` is the name of a model for an effect on visuals, and
-    the name of the light for one on a light. If ``duration_s`` is None, the effect lasts until
-    :meth:`stop` is called. ``on_end`` is called when the effect has ended."""
+    """An effect that was started on the model or light ``target``. If ``duration_s`` is None, it
+    lasts until :meth:`stop` is called. ``on_end`` is called when it has ended."""
 
     effect: Effect
     target: str
@@ -183,8 +179,7 @@ class RunningEffect:
 
 
 class Effects:
-    """The effects of a simulation, which calls :meth:`before_step` after all hooks. Hooks start
-    effects by :attr:`StepContext.effects <gz_testauto.actors.hook.StepContext.effects>`."""
+    """The effects of a simulation, which calls :meth:`before_step` after all hooks."""
 
     name = "effects"
 
@@ -200,8 +195,7 @@ class Effects:
         duration_s: Optional[float] = None,
         on_end: Optional[Observer] = None,
     ) -> RunningEffect:
-        """Start an effect in the next step, and return the running effect. ``target`` is the model
-        whose visuals change, or the name of a light."""
+        """Start an effect on the visuals of a model, or on a light, in the next step."""
         running = RunningEffect(effect, target, duration_s, on_end)
         self._running.append(running)
         return running
@@ -214,31 +208,36 @@ class Effects:
         self._forget_deleted(context)
         self._store_originals(context)
         for part, look in list(self._originals.items()):
-            layers = [one for one in self._running if one.acts_on(*part)]
-            for one in layers:
-                assert one.started_s is not None, "_start_and_end has set it"
-                passed_s = context.time_s - one.started_s
-                share = 1.0 if one.duration_s is None else min(1.0, passed_s / one.duration_s)
-                look = one.effect.apply(look, passed_s, share)
+            layers = [running for running in self._running if running.acts_on(*part)]
+            for running in layers:
+                assert running.started_s is not None, "_start_and_end has set it"
+                passed_s = context.time_s - running.started_s
+                share = (
+                    1.0 if running.duration_s is None else min(1.0, passed_s / running.duration_s)
+                )
+                look = running.effect.apply(look, passed_s, share)
             if look != self._shown.get(part):
                 context.change(_change(*part, look))
                 self._shown[part] = look
             if not layers:
                 del self._originals[part], self._shown[part]
-        for one in ended:
-            if one.on_end is not None:
-                one.on_end(one)
+        for running in ended:
+            if running.on_end is not None:
+                running.on_end(running)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start new effects. Return the effects that have ended, and remove them."""
+        """Start new effects, and remove and return those that have ended."""
         ended = []
-        for one in self._running:
-            if one.started_s is None:
-                one.started_s = time_s
-            over = one.duration_s is not None and time_s >= one.started_s + one.duration_s - 1e-9
-            if one.stopped or over:
-                ended.append(one)
-        self._running = [one for one in self._running if one not in ended]
+        for running in self._running:
+            if running.started_s is None:
+                running.started_s = time_s
+            over = (
+                running.duration_s is not None
+                and time_s >= running.started_s + running.duration_s - 1e-9
+            )
+            if running.stopped or over:
+                ended.append(running)
+        self._running = [running for running in self._running if running not in ended]
         return ended
 
     def _forget_deleted(self, context: StepContext) -> None:
@@ -250,12 +249,15 @@ class Effects:
                 self._shown.pop(part, None)
 
     def _store_originals(self, context: StepContext) -> None:
-        """Store the original values of parts with effects. If other hooks change these values, the
-        changes are stored, too."""
-        missing = [one for one in self._running if not self._has_originals(one, context)]
+        """Store the original values of parts with effects, and their changes by other hooks."""
+        missing = [
+            running for running in self._running if not self._has_originals(running, context)
+        ]
         if missing:
             for part, look in _values(context.describe()).items():
-                if part not in self._originals and any(one.acts_on(*part) for one in missing):
+                if part not in self._originals and any(
+                    running.acts_on(*part) for running in missing
+                ):
                     self._originals[part] = self._shown[part] = look
         for change in context.changes:
             part = (change.part, change.name)
@@ -266,15 +268,14 @@ class Effects:
                     self._originals[part] = replace(self._originals[part], **set_fields(change))
                 self._shown.pop(part, None)
 
-    def _has_originals(self, one: RunningEffect, context: StepContext) -> bool:
+    def _has_originals(self, running: RunningEffect, context: StepContext) -> bool:
         """Return whether the originals of an effect are stored, or its model does not exist."""
-        if one.effect.part == "visual" and context.state(one.target) is None:
+        if running.effect.part == "visual" and context.state(running.target) is None:
             return True
-        return any(one.acts_on(*part) for part in self._originals)
+        return any(running.acts_on(*part) for part in self._originals)
 
 
 def _values(description: Description) -> Dict[Part, Any]:
-    """Return the changeable values of all parts."""
     return {
         **{("visual", name): look for name, look in description.visuals.items()},
         **{("light", name): look for name, look in description.lights.items()},
@@ -283,7 +284,6 @@ def _values(description: Description) -> Dict[Part, Any]:
 
 
 def _change(part: str, name: str, look: Any) -> Change:
-    """Return the change that applies the values of a part."""
     if part == "visual":
         return SetVisual(name, **vars(look))
     if part == "light":

@@ -35,15 +35,14 @@ class FollowSpec(PlacedActorSpec):
 
 
 class Follow(Actor):
-    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away. If
-    ``spec.offset_m`` is set, it stays at this offset and has the heading of the target."""
+    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away, or that
+    stays at ``spec.offset_m`` with the heading of the target."""
 
     def __init__(self, name: str, spec: FollowSpec, speed_mps: float) -> None:
         super().__init__(name, spec.tags)
         self._spec, self.speed_mps = spec, speed_mps
 
     def act(self, context: StepContext) -> None:
-        """Move towards the target's current position."""
         names = context.names_of(self._spec.target)
         state = context.state(names[0]) if names else None
         if state is None:

@@ -1,8 +1,7 @@
 """The interface of hooks, which are called before each step of a simulation to request changes.
 
-A hook reads the snapshot, and requests changes and models to spawn and to delete. All requests of
-one step are applied together before the step. The order of calls is by priority, and by name for
-equal priorities.
+All requests of one step are applied together before the step. The order of calls is by priority,
+and by name for equal priorities.
 """
 
 import abc
@@ -41,10 +40,7 @@ class EffectStarter(Protocol):
 
 
 class OtherActor(Protocol):
-    """The attributes of an :class:`~gz_testauto.actors.actor.Actor` that other hooks can use.
-
-    ``pose`` is the pose of the actor's model. The actor does not move while ``enabled`` is False.
-    """
+    """The attributes of an :class:`~gz_testauto.actors.actor.Actor` that other hooks can use."""
 
     name: str
     tags: FrozenSet[str]
@@ -55,11 +51,10 @@ class OtherActor(Protocol):
 class StepContext:
     """The snapshot that a hook reads, and its requests, before one step of ``duration_s``.
 
-    ``snapshot`` is the current snapshot, and ``before`` is the snapshot at the start of the
-    previous step. ``before`` is None in the first step. ``spare_models`` maps names to the models
-    that can be spawned. ``to_spawn`` and ``to_delete`` are the models that are spawned and deleted
-    in this step. ``robot`` is the name of the first robot's model. ``actors`` maps names to the
-    actors of the trial. ``effects`` starts effects, which act from this step on.
+    ``before`` is the snapshot at the start of the previous step, or None in the first step.
+    ``spare_models`` are the models that can be spawned, by name. ``to_spawn`` and ``to_delete`` are
+    requested for this step. ``robot`` is the name of the first robot's model. ``actors`` are the
+    actors of the trial, by name. ``effects`` starts effects, which act from this step on.
     """
 
     def __init__(
@@ -87,17 +82,16 @@ class StepContext:
 
     @property
     def time_s(self) -> float:
-        """Return the simulated time (s) at which the step starts."""
+        """The simulated time (s) at which the step starts."""
         return self.snapshot.time_s
 
     @property
     def effects(self) -> EffectStarter:
-        """Return the effects of the simulation."""
         assert self._effects is not None, "set by ActorSimulation"
         return self._effects
 
     def change(self, *changes: Change) -> None:
-        """Request changes at the start of the step. If two changes set the same property, the later
+        """Request changes at the start of the step. Of two changes of the same property, the later
         one applies."""
         self.changes.extend(changes)
 
@@ -110,7 +104,7 @@ class StepContext:
                 f"no spare model is named {name!r}; add it to spare_models of the hook, which has "
                 f"{', '.join(self.spare_models) or 'none'}"
             )
-        if name in self.snapshot.models or any(one.name == name for one in self.to_spawn):
+        if name in self.snapshot.models or any(spawned.name == name for spawned in self.to_spawn):
             raise ValueError(f"the model {name!r} cannot be spawned: it already exists")
         self.to_spawn.append(replace(model, pose=pose))
 
@@ -125,11 +119,9 @@ class StepContext:
         return self.snapshot.models.get(model)
 
     def velocity_mps(self, model: str) -> Tuple[float, float, float]:
-        """Return the mean velocity (m/s) of a model over the last step, in the world frame. It is 0
-        if the velocity is not known.
-
-        The velocity is computed from poses, since simulators report velocities in different ways.
-        """
+        """Return the mean velocity (m/s) of a model over the last step, in the world frame, or 0 if
+        it is not known."""
+        # Simulators report velocities in different ways, so it is computed from poses.
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return (0.0, 0.0, 0.0)
@@ -139,8 +131,8 @@ class StepContext:
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
-        """Return the mean yaw rate (rad/s) of a model over the last step. It is 0 if the yaw rate
-        is not known."""
+        """Return the mean yaw rate (rad/s) of a model over the last step, or 0 if it is not
+        known."""
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return 0.0
@@ -156,15 +148,15 @@ class StepContext:
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models that ``selector`` selects. A selector is ``robot``, a tag
-        of actors, or the name of a model."""
+        """Return the names of the models that a selector selects: ``robot``, a tag of actors, or
+        the name of a model."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)
 
     @property
     def moving_models(self) -> Sequence[str]:
-        """Return the names of the models of the robot and of all actors."""
+        """The names of the models of the robot and of all actors."""
         return [*self.names_of("robot"), *sorted(self.actors)]
 
 
@@ -173,8 +165,7 @@ class HookResults:
     """Numbers and time series that a hook adds to the results of a trial.
 
     ``numbers`` maps column names to values. ``series`` maps names to arrays of shape (n, 2) or (n,
-    4). The first column is the time (s) since the start of the trial; the other columns are a
-    number or a position (m).
+    4), with the time (s) since the start of the trial, and a number or a position (m).
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -200,23 +191,20 @@ class Hook(abc.ABC):
         self.name = name or self.name
 
     def start(self, random: np.random.Generator) -> None:
-        """Prepare the hook for a trial in which it draws from ``random``. The default
-        implementation does nothing."""
+        """Prepare the hook for a trial in which it draws from ``random``."""
         return
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:
-        """Read the snapshot and request changes. An exception ends the trial, and the error message
-        contains the name of the hook."""
+        """Read the snapshot and request changes. An exception ends the trial."""
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Read the snapshot at the end of each step. The default implementation does nothing."""
+        """Read the snapshot at the end of each step."""
         return
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return a dictionary that maps names of models to a short text about their current
-        activity."""
+        """Short texts about the current activity of models, by their names."""
         return {}
 
     def results(self) -> HookResults:

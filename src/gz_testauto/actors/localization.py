@@ -1,5 +1,4 @@
-"""The interface of simulated localization: an estimate of a robot's pose, computed from its true
-pose."""
+"""The interface of simulated localization: an estimate of a robot's pose from its true pose."""
 
 import abc
 import math
@@ -16,9 +15,8 @@ from gz_testauto.spec.worlds import RandomNumbers
 class EstimatorInputs(NamedTuple):
     """The inputs of an estimator.
 
-    ``random_numbers`` is the identity of the random numbers of the trial, and ``robot`` the name of
-    the robot. ``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot
-    without a drive controller.
+    ``scale`` is the factor of all errors. ``wheel_separation_m`` is None for a robot without a
+    drive controller.
     """
 
     random_numbers: RandomNumbers
@@ -49,33 +47,33 @@ class PoseEstimator(abc.ABC):
     @property
     @abc.abstractmethod
     def pose(self) -> Pose2D:
-        """Return the estimated pose in the map frame."""
+        """The estimated pose in the map frame."""
 
     @property
     @abc.abstractmethod
     def odometry(self) -> Pose2D:
-        """Return the pose of the odometry."""
+        """The pose of the odometry in the map frame."""
 
     @property
     @abc.abstractmethod
     def twist(self) -> Twist2D:
-        """Return the twist that the odometry measures."""
+        """The twist that the odometry measures."""
 
     @property
     @abc.abstractmethod
     def covariance(self) -> np.ndarray:
-        """Return the covariance, shape (3, 3), of the random errors of the odometry's x, y (m) and
-        yaw (rad), in the map frame."""
+        """The covariance, shape (3, 3), of the random errors of the odometry's x, y (m) and yaw
+        (rad), in the map frame."""
 
     @property
     @abc.abstractmethod
     def twist_covariance(self) -> np.ndarray:
-        """Return the covariance, shape (3, 3), of the random errors of v_x, v_y (m/s) and the yaw
-        rate (rad/s) over the latest period."""
+        """The covariance, shape (3, 3), of the random errors of v_x, v_y (m/s) and the yaw rate
+        (rad/s) over the latest period."""
 
 
 def compose(first: Pose2D, second: Pose2D) -> Pose2D:
-    """Return the pose ``second``, which is in the frame ``first``, in the parent frame of
+    """Return the pose ``second`` in the frame ``first`` as a pose in the parent frame of
     ``first``."""
     cos, sin = math.cos(first.yaw_rad), math.sin(first.yaw_rad)
     return Pose2D(
@@ -94,14 +92,18 @@ def inverse(pose: Pose2D) -> Pose2D:
 def as_estimated(
     objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
 ) -> Tuple[TrackedObject, ...]:
-    """Return tracked objects in the map, as a robot at ``true_pose`` computes them: from
-    measurements relative to itself, and from its estimated pose."""
+    """Return tracked objects in the map, as a robot computes them from measurements relative to
+    itself and from its estimated pose."""
     shift = compose(estimated, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
     moved = []
-    for one in objects:
-        x_mps, y_mps, turn_radps = one.velocity
-        path = np.column_stack([shift.apply(one.path[:, :2]), one.path[:, 2] + shift.yaw_rad])
+    for tracked in objects:
+        x_mps, y_mps, turn_radps = tracked.velocity
+        path = np.column_stack(
+            [shift.apply(tracked.path[:, :2]), tracked.path[:, 2] + shift.yaw_rad]
+        )
         velocity = (cos * x_mps - sin * y_mps, sin * x_mps + cos * y_mps, turn_radps)
-        moved.append(replace(one, pose=compose(shift, one.pose), velocity=velocity, path=path))
+        moved.append(
+            replace(tracked, pose=compose(shift, tracked.pose), velocity=velocity, path=path)
+        )
     return tuple(moved)

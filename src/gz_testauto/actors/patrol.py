@@ -40,8 +40,7 @@ class PatrolSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Patrol", Pose2D]:
-        """Return the actor and its start. The actors of one entry start at equal distances along
-        the path."""
+        # The actors of one entry start at equal distances along the path.
         speed = new.draw(self.speed_mps)
         ahead_m = length_m(self.waypoints_m, self.closed) * new.index / self.count
         patrol = Patrol(
@@ -51,9 +50,9 @@ class PatrolSpec(ActorSpec):
 
 
 class Patrol(Actor):
-    """An actor that moves from one waypoint (m, world frame) to the next. It then moves back, or
-    continues in a loop if ``closed`` is True. ``ahead_m`` is the distance along the path from the
-    first waypoint to the start of the actor."""
+    """An actor that moves from one waypoint (m, world frame) to the next, and then back, or in a
+    loop if ``closed`` is True. ``ahead_m`` is the distance along the path from the first waypoint
+    to the start."""
 
     def __init__(
         self,
@@ -73,16 +72,13 @@ class Patrol(Actor):
 
     @property
     def start_m(self) -> Tuple[float, float]:
-        """Return the position (m, world frame) at which the actor starts."""
         return self._start_m
 
     def reset(self) -> None:
-        """Set the first waypoint after the start as the next one."""
         self._next = self._first
         self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Move to the next waypoint, or pause at a waypoint."""
         if context.time_s < self._resume_s - 1e-9:
             self.stop()
             return
@@ -96,8 +92,7 @@ class Patrol(Actor):
 def round_trip(
     waypoints_m: Sequence[Tuple[float, float]], closed: bool
 ) -> List[Tuple[float, float]]:
-    """Return the waypoints of one complete pass, after which the actor is at the first waypoint
-    again."""
+    """Return the waypoints of one pass, after which the actor returns to the first one."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
     return forth if closed else forth + forth[-2:0:-1]
 
@@ -106,7 +101,7 @@ def point_along(
     points_m: Sequence[Tuple[float, float]], ahead_m: float
 ) -> Tuple[Tuple[float, float], int]:
     """Return the point at the distance ``ahead_m`` along a closed path of waypoints, and the index
-    of the waypoint that follows this point."""
+    of the next waypoint."""
     points = np.array([*points_m, points_m[0]])
     lengths = np.hypot(*np.diff(points, axis=0).T)
     total = float(lengths.sum())
@@ -120,6 +115,5 @@ def point_along(
 
 
 def length_m(waypoints_m: Sequence[Tuple[float, float]], closed: bool) -> float:
-    """Return the length (m) of one complete pass through the waypoints."""
     points = np.array(round_trip(waypoints_m, closed))
     return float(np.hypot(*(np.roll(points, -1, axis=0) - points).T).sum())

@@ -1,7 +1,4 @@
-"""The horizontal plane in which an actor or agent moves, although contacts can lift it.
-
-A model on its plane keeps its height and tilt. Only models that requested twists move have a plane.
-"""
+"""The horizontal plane in which an actor or agent moves, although contacts can lift it."""
 
 from typing import Optional
 
@@ -27,8 +24,7 @@ class MotionPlane:
 
     def require(self, pose: Pose, time_s: float, model: str, remedy: str) -> None:
         """Raise ``SceneError`` if contacts have lifted or tilted the model, which is now at
-        ``pose``. The message contains ``model``, the text for the model, and ends with
-        ``remedy``."""
+        ``pose``. ``model`` and ``remedy`` are parts of the message."""
         if self._level is None:
             self._level = pose
             return
@@ -41,8 +37,7 @@ class MotionPlane:
             )
 
     def return_mps(self, pose: Pose, duration_s: float) -> float:
-        """Return the vertical velocity (m/s) with which the model at ``pose`` is in its plane at
-        the end of a step. It is 0 for a model in its plane, or without a plane."""
+        """Return the vertical velocity (m/s) that returns the model to its plane in one step."""
         if self._level is None:
             return 0.0
         lifted_m = pose.position[2] - self._level.position[2]

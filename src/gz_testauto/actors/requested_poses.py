@@ -1,11 +1,10 @@
 """The poses of models that move exactly at the twists that hooks request.
 
 Simulators integrate a twist with different rounding errors, and Gazebo rounds the start pose of a
-model to six significant digits. The forces between people amplify such differences, so that a crowd
-would move differently in each simulator after a few seconds. While a model moves as requested, its
-computed pose therefore replaces the simulator's pose, and the next twist corrects the simulator's
-pose. So actors have the same poses in all simulators, bit by bit. If a contact or another change
-moves a model, the simulator's pose applies.
+model to six significant digits. The forces between people amplify such differences. While a model
+moves as requested, its computed pose therefore replaces the simulator's pose, and the next twist
+corrects the simulator's pose. So actors have the same poses in all simulators, bit by bit. If a
+contact or another change moves a model, the simulator's pose applies.
 """
 
 import math
@@ -30,9 +29,8 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 @dataclass
 class _RequestedMotion:
-    """The computed pose of a model, its requested velocity (m/s) and yaw rate (rad/s), the position
-    (m) and yaw (rad) of the computed pose relative to the simulator's pose, and the largest
-    distance (m) along each axis at which both poses agree."""
+    """The computed pose of a model, its requested velocity (m/s) and yaw rate (rad/s), and the
+    position (m) and yaw (rad) of the computed pose relative to the simulator's pose."""
 
     pose: Pose
     linear_mps: Vector = AT_REST
@@ -60,8 +58,6 @@ class _RequestedMotion:
 
 
 class RequestedPoses:
-    """The computed poses of the models that move as requested."""
-
     def __init__(self) -> None:
         self._motions: Dict[str, _RequestedMotion] = {}
 
@@ -80,13 +76,13 @@ class RequestedPoses:
     ) -> List[Change]:
         """Compute the poses at the end of a step in which ``changes`` apply, and return the changes
         with corrected twists. ``snapshot`` contains the computed poses before the step."""
-        found = [
+        corrected = [
             self._requested(change, snapshot, duration_s) if type(change) is SetModel else change
             for change in changes
         ]
         for motion in self._motions.values():
             motion.advance(duration_s)
-        return found
+        return corrected
 
     def _requested(self, change: SetModel, snapshot: Snapshot, duration_s: float) -> SetModel:
         linear, angular = change.linear_mps, change.angular_radps
@@ -110,7 +106,7 @@ class RequestedPoses:
 
     def shown(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot of the simulator with the computed poses of the models that have moved
-        as requested. The other models keep the simulator's poses."""
+        as requested."""
         models = dict(snapshot.models)
         for name, motion in tuple(self._motions.items()):
             state = models.get(name)

@@ -1,8 +1,4 @@
-"""The behavior ``script``: an actor follows waypoints by a timetable.
-
-The pose of the actor is a function of time. The actor does not react to obstacles, the robot or
-other actors.
-"""
+"""The behavior ``script``: an actor follows waypoints by a timetable, whatever is in its path."""
 
 from typing import List, Optional, Sequence, Tuple
 
@@ -56,8 +52,7 @@ class ScriptSpec(ActorSpec):
 
     @property
     def path(self) -> BaseGeometry:
-        """Return the path of the actor. If the waypoints are shifted randomly, return the area of
-        all possible paths."""
+        """The path of the actor, or the area of all possible paths with random shifts."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
         path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
@@ -117,11 +112,7 @@ class ScriptSpec(ActorSpec):
 
 class Timetable:
     """A path through ``points_m`` (n, 2), with a speed for each leg and a pause of ``wait_s`` at
-    each point.
-
-    ``repeat`` selects whether the path is followed once (``once``), back and forth
-    (``back_and_forth``), or in a loop that returns to the first point (``loop``).
-    """
+    each point, which is followed ``once``, ``back_and_forth``, or in a ``loop``."""
 
     def __init__(
         self,
@@ -130,8 +121,8 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        """Create the timetable. Raises ``ValueError`` for a wrong number of speeds, or if two
-        consecutive points have the same position."""
+        """Raise ``ValueError`` for a wrong number of speeds, or if two consecutive points have the
+        same position."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back_and_forth":
@@ -150,11 +141,10 @@ class Timetable:
     def of_times(
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
-        """Return a timetable with a time (s) for each of ``points_m`` (n, 2). The first time is 0.
+        """Return a timetable with a time (s) for each of ``points_m`` (n, 2), the first of which is
+        0, and with ``loop`` a further time for the return to the first point.
 
-        With ``loop``, n + 1 times are required, of which the last one is the time of the return to
-        the first point. Otherwise, n times are required. Raises ``ValueError`` for a wrong number
-        of times.
+        Raises ``ValueError`` for a wrong number of times.
         """
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         durations = np.diff(np.asarray(times_s, dtype=float))
@@ -183,8 +173,7 @@ class Timetable:
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
         """Return the poses at times (k,) since the start, shape (k, 3): x, y (m) and yaw (rad).
 
-        Before the start, the pose is the first pose of the path. ``standing_yaw_rad`` is the yaw of
-        an actor with a single point.
+        ``standing_yaw_rad`` is the yaw of an actor with a single point.
         """
         times = np.asarray(times_s, dtype=float)
         if not len(self._offsets):
@@ -195,24 +184,21 @@ class Timetable:
         leg = np.searchsorted(self._starts_s, times, side="right") - 1
         leg = np.clip(leg, 0, len(self._offsets) - 1)
         share = np.clip((times - self._starts_s[leg]) / self._durations[leg], 0.0, 1.0)
-        places = self._points[leg] + share[:, None] * self._offsets[leg]
-        return np.column_stack([places, self._yaws[leg]])
+        positions = self._points[leg] + share[:, None] * self._offsets[leg]
+        return np.column_stack([positions, self._yaws[leg]])
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """Return the points of one pass along the path, including the return to the first point if
-    ``repeat`` requires it."""
+    """Return the points of one pass along the path, including the return to the first point."""
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "loop" else points
 
 
 def _headings(offsets: np.ndarray) -> np.ndarray:
-    """Return the heading (rad) of each leg, shape (n,). ``offsets`` are the vectors of the legs,
-    shape (n, 2).
+    """Return the heading (rad) of each leg, shape (n,), from its vector, shape (n, 2).
 
-    A leg of length 0 has the heading of the previous leg, or of the next leg if it is the first
-    one.
+    A leg of length 0 has the heading of the previous leg, or of the next leg if it is the first.
     """
     moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
@@ -225,9 +211,8 @@ def _headings(offsets: np.ndarray) -> np.ndarray:
 class Script(Actor):
     """An actor that follows a timetable.
 
-    The timetable starts ``delay_s`` after the start of the trial, or ``delay_s`` after the robot's
-    origin is first within ``trigger_distance_m``. An actor with a single waypoint stays there with
-    the heading ``yaw_rad``.
+    The timetable starts ``delay_s`` after the start of the trial, or after the robot is first
+    within ``trigger_distance_m``. ``yaw_rad`` is the heading of an actor with a single waypoint.
     """
 
     def __init__(
@@ -246,7 +231,7 @@ class Script(Actor):
 
     @property
     def start_pose(self) -> Tuple[float, float, float]:
-        """Return the pose at which the actor starts: x, y (m), yaw (rad)."""
+        """The pose at which the actor starts: x, y (m), yaw (rad)."""
         x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
         return x_m, y_m, yaw_rad
 
@@ -256,18 +241,15 @@ class Script(Actor):
         return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:
-        """Reset the trigger, so that the actor waits for the robot again."""
         self._start_s: Optional[float] = None
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
-        """Return the poses at future times (k,) according to the timetable, shape (k, 3)."""
         if self._start_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
         start_s = self.delay_s if self._start_s is None else self._start_s
         return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
-        """Move to the pose that the timetable specifies for the end of the step."""
         if self._start_s is None:
             near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m

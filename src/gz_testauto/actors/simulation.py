@@ -1,8 +1,6 @@
 """A simulation with the actors and other hooks of a trial.
 
-Before each step, all hooks are called, models are deleted and spawned, and the requested changes
-are applied together. Filters change the scans and commands between the robot and its planner. They
-do not change the world.
+Filters change the scans and commands between the robot and its planner, and not the world.
 """
 
 from dataclasses import replace
@@ -36,8 +34,8 @@ class Filter:
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """Return the filtered command for the drive controller, for the step that starts at
-        ``time_s`` and lasts ``duration_s``."""
+        """Return the filtered command for the step that starts at ``time_s`` and lasts
+        ``duration_s``."""
         return command
 
 
@@ -46,7 +44,7 @@ class ActorSimulation(Simulation):
     forwards all other calls to an inner simulation.
 
     A snapshot contains the computed poses of the models that move exactly as hooks request
-    (:mod:`~gz_testauto.actors.requested_poses`).
+    (:mod:`~gz_testauto.actors.requested_poses`). ``effects`` starts effects.
     """
 
     def __init__(
@@ -56,11 +54,9 @@ class ActorSimulation(Simulation):
         filters: Sequence[Filter] = (),
         robot: Optional[str] = None,
     ) -> None:
-        """Create the simulation.
+        """Create the simulation for the first robot ``robot``, by default that of ``simulation``.
 
-        ``robot`` is the name of the first robot's model; the default is the robot of
-        ``simulation``. The attribute ``effects`` starts effects. Raises ``ValueError`` if two hooks
-        have the same name.
+        Raises ``ValueError`` if two hooks have the same name.
         """
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
@@ -102,7 +98,6 @@ class ActorSimulation(Simulation):
 
     @property
     def hooks(self) -> Mapping[str, Hook]:
-        """Return a dictionary from names to hooks."""
         return dict(self._hooks)
 
     def _arrange(self) -> None:
@@ -126,11 +121,8 @@ class ActorSimulation(Simulation):
         self._command, self._driven = command, True
 
     def step(self, duration_s: float) -> Snapshot:
-        """Call all hooks, apply their requests, and simulate ``duration_s``.
-
-        If a hook raises an exception, the simulation ends, and ``SceneError`` with the name of the
-        hook is raised.
-        """
+        """Call all hooks, apply their requests, and simulate ``duration_s``. An exception of a hook
+        ends the simulation, and ``SceneError`` is raised."""
         self._check_usable()
         seen = self._read() if self._seen is None else self._seen
         context = StepContext(
@@ -160,7 +152,9 @@ class ActorSimulation(Simulation):
         changes = context.changes
         if context.to_delete:
             self.delete(context.to_delete)
-            changes = [one for one in changes if one.name.split("::")[0] not in context.to_delete]
+            changes = [
+                change for change in changes if change.name.split("::")[0] not in context.to_delete
+            ]
         if context.to_spawn:
             self.spawn(context.to_spawn)
         changes = self._requested.request(changes, seen, duration_s)

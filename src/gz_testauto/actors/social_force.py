@@ -2,8 +2,7 @@
 
 Each person accelerates to a desired velocity. The robot, other actors and obstacles repel the
 person, more strongly if they are ahead (Helbing, Molnár 1995; with the circular, exponential forces
-of Helbing, Farkas, Molnár, Vicsek 2002). The forces depend on the positions at the start of the
-step.
+of Helbing, Farkas, Molnár, Vicsek 2002).
 """
 
 import math
@@ -62,8 +61,7 @@ def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) ->
 def repulsion(
     away: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
 ) -> np.ndarray:
-    """Return the acceleration (m/s²) that the repulsion by a neighbor exerts on an actor, shape
-    (2,).
+    """Return the acceleration (m/s²) by a neighbor, shape (2,).
 
     ``away`` (2,) is the offset (m) from the neighbor's center to the actor's center. ``touch_m`` is
     the distance (m) of the centers at which both touch. ``heading`` (2,) is the direction to the
@@ -80,8 +78,7 @@ def repulsion(
 
 
 class SocialForce(Wander):
-    """An actor that moves to random points of a region under the forces of the social force
-    model."""
+    """An actor that moves to random points of a region under the social forces."""
 
     def __init__(
         self,
@@ -96,19 +93,17 @@ class SocialForce(Wander):
 
     @property
     def radius_m(self) -> float:
-        """Return the radius (m) of the actor, which determines its distance from other actors."""
+        """The radius (m) of the actor, which determines its distance from other actors."""
         return self._radius_m
 
     def go(self, context: StepContext) -> bool:
-        """Move for one step under the social forces. Returns whether the actor has arrived at its
-        target."""
         x, y, _ = self.pose.position
-        way = np.array([self._target[0] - x, self._target[1] - y])
-        left_m = float(np.hypot(*way))
+        offset_m = np.array([self._target[0] - x, self._target[1] - y])
+        left_m = float(np.hypot(*offset_m))
         if left_m <= ARRIVED_M:
             self.stop()
             return True
-        heading = way / left_m
+        heading = offset_m / left_m
         velocity, speed = self.pushed(context, self.speed_mps * heading, heading, self.speed_mps)
         turn = 0.0
         if speed > SLOWEST_MPS:
@@ -125,11 +120,10 @@ class SocialForce(Wander):
         speed_mps: float,
         extra: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, float]:
-        """Return the velocity (m/s) after one step under the social forces, shape (2,), and its
-        length.
+        """Return the velocity (m/s), shape (2,), and its length after one step under the social
+        forces and the acceleration ``extra`` (m/s²).
 
-        ``desired`` is the desired velocity (m/s), ``heading`` its direction, and ``extra`` an
-        additional acceleration (m/s²). The speed is limited to :data:`FASTEST` times ``speed_mps``.
+        The speed is limited to :data:`FASTEST` times ``speed_mps``.
         """
         velocity = np.array(self.linear_mps[:2])
         pushed = driving(desired, velocity, self._forces)
@@ -145,14 +139,11 @@ class SocialForce(Wander):
         return velocity, speed
 
     def ignores(self, name: str, context: StepContext) -> bool:
-        """Return whether a moving model does not repel this actor."""
         return name == self.name
 
     def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Yield the offset (m) from each neighbor to this actor, and the distance (m) at which both
-        touch.
-
-        The nearest point of the obstacles counts as a neighbor.
+        """Yield the offset (m) from each neighbor, or the nearest point of the obstacles, to this
+        actor, and the distance (m) at which both touch.
         """
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
@@ -165,8 +156,8 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Return the radius (m) of the robot or of another actor. If the other actor has no radius,
-        return the radius of this actor."""
+        """Return the radius (m) of the robot or of another actor. An actor without a radius has
+        that of this actor."""
         if other is None:
             return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

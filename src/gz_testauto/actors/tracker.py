@@ -49,8 +49,7 @@ class _ReceivedSnapshot:
 
 
 class _LastObservation(NamedTuple):
-    """The last observation of an object, with its time stamp and the object's true pose at this
-    time."""
+    """The last observation of an object, with the object's true pose at this time."""
 
     time_s: float
     seen: TrackedObject
@@ -74,12 +73,12 @@ class ObjectTracker:
 
     @property
     def objects(self) -> Tuple[TrackedObject, ...]:
-        """Return the tracked objects at the time of the latest snapshot, sorted by name."""
+        """The tracked objects at the time of the latest snapshot, sorted by name."""
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Update the tracked objects with a snapshot. A snapshot that is not newer than the
-        previous one is ignored."""
+        """Update the tracked objects. A snapshot that is not newer than the previous one is
+        ignored."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
@@ -100,12 +99,12 @@ class ObjectTracker:
         self._objects = self._update(time_s, latest_s)
 
     def _update(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
-        past = [seen for seen in self._past if seen.time_s <= latest_s]
+        past = [received for received in self._past if received.time_s <= latest_s]
         if past:
             now, before = past[-1], past[-2] if len(past) > 1 else None
             for name in self._visible(now):
-                found = self._object(name, now, before)
-                self._observed[name] = _LastObservation(now.time_s, found, now.poses[name])
+                observed = self._object(name, now, before)
+                self._observed[name] = _LastObservation(now.time_s, observed, now.poses[name])
         oldest_s = (past[-1].time_s if past else time_s) - self._spec.hold_last_s - ROUNDING_S
         self._observed = {
             name: last for name, last in self._observed.items() if last.time_s >= oldest_s
@@ -114,23 +113,25 @@ class ObjectTracker:
             self._predicted(self._observed[name], time_s) for name in sorted(self._observed)
         )
 
-    def _visible(self, seen: _ReceivedSnapshot) -> List[str]:
+    def _visible(self, received: _ReceivedSnapshot) -> List[str]:
         """Return the names of the models that are within range and not occluded."""
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
-        x_m, y_m = seen.robot.x_m, seen.robot.y_m
-        near = [name for name, pose in seen.poses.items() if pose.distance_to(x_m, y_m) <= limit_m]
+        x_m, y_m = received.robot.x_m, received.robot.y_m
+        near = [
+            name for name, pose in received.poses.items() if pose.distance_to(x_m, y_m) <= limit_m
+        ]
         if not self._spec.occlusion:
             return near
         bodies = {
             name: shapely.polygons(pose.apply(self._outlines[name]))
-            for name, pose in seen.poses.items()
+            for name, pose in received.poses.items()
         }
         eye = np.array([x_m, y_m])
         return [name for name in near if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
-        """Return whether an object is visible: a straight line from the robot to a corner or the
-        center of the object crosses no obstacle and no other object."""
+        """Return whether a straight line from the robot to a corner or the center of the object
+        crosses no obstacle and no other object."""
         body = bodies[name]
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
@@ -191,7 +192,7 @@ class ObjectTracker:
 @functools.lru_cache(maxsize=256)  # the actors of one entry have one model
 def outline_m(sdf: str) -> np.ndarray:
     """Return the convex hull of a model's horizontal outline in the model frame, shape (n, 2),
-    counter-clockwise. For a model without collision shapes, return three points at its origin."""
+    counter-clockwise, or three points at the origin of a model without collision shapes."""
     footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
     hull = footprint.convex_hull
     if not isinstance(hull, shapely.Polygon) or hull.is_empty:

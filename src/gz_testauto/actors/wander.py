@@ -42,8 +42,7 @@ class WanderSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Wander", Pose2D]:
-        """Return the actor and its random start. Raises ``PlacementError`` if no free start is
-        found."""
+        """Return the actor and its random start. Raises ``PlacementError``."""
         region, reach_m = union_of(self.region), reach_of(self)
         wander = self.wanderer(new, region, reach_m, new.draw(self.speed_mps))
         for _ in range(TRIES_TO_START):
@@ -61,8 +60,7 @@ class WanderSpec(ActorSpec):
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "Wander":
-        """Return an actor with the behavior of this specification. ``reach_m`` is the radius (m) of
-        the actor."""
+        """Return an actor with the behavior of this specification and the radius ``reach_m``."""
         return Wander(new, self, region, reach_m, speed_mps)
 
 
@@ -99,12 +97,10 @@ class Wander(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Discard the current point. The next point is drawn in the first step."""
         self._going = False
         self._until_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Move to the current point, wait, or draw the next point."""
         if self._going and context.time_s > self._until_s:
             self._going, self._until_s = False, context.time_s  # the path is blocked
         if not self._going and context.time_s >= self._until_s - 1e-9:
@@ -116,8 +112,7 @@ class Wander(Actor):
             self._until_s = context.time_s + context.duration_s + self._spec.pause_s
 
     def go(self, context: StepContext) -> bool:
-        """Move towards the current point for one step. Return whether the actor arrives by the end
-        of the step."""
+        """Move towards the current point for one step, and return whether the actor arrives."""
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw(self, context: StepContext) -> None:
@@ -126,8 +121,8 @@ class Wander(Actor):
             point = draw_point(self._region, self.random)
             if point is not None and self._surroundings.is_free_path(here, point, self._radius_m):
                 self._target, self._going = point, True
-                way_m = math.hypot(point[0] - here[0], point[1] - here[1])
-                self._until_s = context.time_s + LATE * way_m / self.speed_mps + 1.0
+                length_m = math.hypot(point[0] - here[0], point[1] - here[1])
+                self._until_s = context.time_s + LATE * length_m / self.speed_mps + 1.0
                 return
         self._until_s = context.time_s + RETRY_S
 
@@ -135,15 +130,15 @@ class Wander(Actor):
         if not self._spec.yield_distance_m:
             return False
         x_m, y_m = self.pose.position[:2]
-        way = (self._target[0] - x_m, self._target[1] - y_m)
-        length = math.hypot(*way)
+        offset_m = (self._target[0] - x_m, self._target[1] - y_m)
+        length = math.hypot(*offset_m)
         for name in context.moving_models:
             state = context.state(name)
             if state is None or name == self.name:
                 continue
             dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
             away = math.hypot(dx, dy)
-            ahead = dx * way[0] + dy * way[1] > AHEAD * away * length
+            ahead = dx * offset_m[0] + dy * offset_m[1] > AHEAD * away * length
             if away - self._radius_m < self._spec.yield_distance_m and ahead:
                 self._until_s += context.duration_s
                 return True

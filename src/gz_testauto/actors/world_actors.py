@@ -1,11 +1,10 @@
 """Actors for the ``<actor>`` elements of a world file.
 
 In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. This
-module represents each actor as a cylinder with the size of a person. The cylinder follows the
-waypoints of the element in straight lines by the behavior ``script``, whereas Gazebo rounds the
-corners. If the path does not end at its start, the cylinder moves back along the path, whereas
-Gazebo moves the actor to the start immediately. An actor without a path does not move. Skins,
-animations and plug-ins are ignored.
+module represents each actor as a cylinder with the size of a person. It follows the waypoints in
+straight lines by the behavior ``script``, whereas Gazebo rounds the corners. If the path does not
+end at its start, the cylinder moves back along the path, whereas Gazebo moves the actor to the
+start immediately. Skins, animations and plug-ins are ignored.
 """
 
 import re
@@ -33,21 +32,19 @@ class WorldActorSpec(ScriptSpec):
 
     @property
     def path(self) -> None:
-        """Return None, since the path of the actor is allowed to cross obstacles."""
+        """None, since the path is allowed to cross obstacles."""
         return None
 
 
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
-    """Return the actors of a world. Raises ``SdfError`` if the waypoints of an actor cannot be
-    read."""
+    """Return the actors of a world. Raises ``SdfError``."""
     world = scene.document.world
-    found = [] if world is None else world.findall("actor")
-    return tuple(_read(scene.document, element) for element in found)
+    elements = [] if world is None else world.findall("actor")
+    return tuple(_read(scene.document, element) for element in elements)
 
 
 def notice_of(scene: WorldScene) -> str:
-    """Return one line of text about the actors of a world, or an empty text if the world has no
-    actors."""
+    """Return one line of text about the actors of a world, or "" without actors."""
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""
@@ -61,7 +58,7 @@ def notice_of(scene: WorldScene) -> str:
 def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
     name = re.sub(r"\W", "_", element.get("name") or "actor")
     start = pose_value(document, element.find("pose"))
-    given: Dict[str, Any] = {
+    values: Dict[str, Any] = {
         "name": f"{name}{SUFFIX}",
         "behavior": "script",
         "waypoints_m": [start.position[:2]],
@@ -70,27 +67,27 @@ def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
     }
     script = element.find("script")
     if script is not None and flag(document, script, "auto_start", True):
-        given["start_s"] = Fixed(value=max(0.0, number(document, script, "delay_start", 0.0)))
+        values["start_s"] = Fixed(value=max(0.0, number(document, script, "delay_start", 0.0)))
         times, points = _waypoints(document, script)
         if len(points) == 1:
-            given["waypoints_m"] = points
+            values["waypoints_m"] = points
         elif points:
             closes = float(np.hypot(*np.subtract(points[0], points[-1]))) <= CLOSES_M
             if not flag(document, script, "loop", True):
-                given["repeat"] = "once"
+                values["repeat"] = "once"
             elif closes and len(points) > 3:
-                given["repeat"], points = "loop", points[:-1]
+                values["repeat"], points = "loop", points[:-1]
             else:
-                given["repeat"] = "back_and_forth"
-            given.update(waypoints_m=points, times_s=times)
-    return WorldActorSpec(**given)
+                values["repeat"] = "back_and_forth"
+            values.update(waypoints_m=points, times_s=times)
+    return WorldActorSpec(**values)
 
 
 def _waypoints(
     document: SdfDocument, script: Element
 ) -> Tuple[List[float], List[Tuple[float, float]]]:
     """Return the times (s) and positions (m) of an actor's trajectories, sorted by time."""
-    found: Dict[float, Tuple[float, float]] = {}
+    positions: Dict[float, Tuple[float, float]] = {}
     for trajectory in script.findall("trajectory"):
         for waypoint in trajectory.findall("waypoint"):
             time_s = number(document, waypoint, "time", 0.0)
@@ -98,9 +95,9 @@ def _waypoints(
                 raise SdfError(f"{document.where(waypoint)}: <time> must be at least 0")
             required(document, waypoint, "pose")
             x_m, y_m, _ = pose_value(document, waypoint.find("pose")).position
-            found.setdefault(time_s, (x_m, y_m))
-    times = sorted(found)
+            positions.setdefault(time_s, (x_m, y_m))
+    times = sorted(positions)
     if times and times[0] > 0.0:  # the actor waits there until its first waypoint is due
-        found[0.0] = found[times[0]]
+        positions[0.0] = positions[times[0]]
         times.insert(0, 0.0)
-    return times, [found[time_s] for time_s in times]
+    return times, [positions[time_s] for time_s in times]
