@@ -2,11 +2,8 @@
 
 An attempt is one execution of a trial, of a maneuver (comparison of simulators) or of an episode
 (training). It is invalid, and has no result, if it raises one of :data:`FAILURES`.
-:func:`run_attempts` repeats maneuvers and episodes. The trials of a campaign run on several
-workers, and a later process can continue them. :class:`Attempts` therefore counts their attempts
-against two limits. ``limits.max_attempts`` limits invalid attempts. ``limits.max_worker_deaths``
-limits attempts whose worker process died (it was killed, or the memory was full), mostly for a
-cause other than the trial. Both counts are kept in the store.
+:func:`run_attempts` repeats maneuvers and episodes. :class:`Attempts` counts the attempts of a
+campaign, whose trials run on several workers, and can be continued by a later process.
 """
 
 import collections
@@ -30,9 +27,7 @@ FAILURES = (SimulatorError, NavigatorError)
 """Errors that make an attempt invalid, so that it does not count as a measurement."""
 
 MAX_ATTEMPTS = 2
-"""Largest number of attempts at a maneuver or an episode. For trials, ``limits.max_attempts``
-applies.
-"""
+"""Largest number of attempts at a maneuver or an episode."""
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -49,7 +44,7 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Repeat an attempt until it is valid, at most ``limit`` times, and return its result.
+    """Repeat an attempt until it is valid, at most ``limit`` times.
 
     After each invalid attempt, ``failed`` is called with the error and with whether another attempt
     follows. If no attempt is valid, the last error is raised.
@@ -68,9 +63,10 @@ def run_attempts(
 class Attempts:
     """The attempts at the trials of one campaign, including the attempts of earlier runs.
 
-    A trial that was abandoned in an earlier run is attempted again in three cases:
-    ``retry_invalid`` is true, no trial of the campaign is valid yet, or the limits have been
-    raised.
+    ``limits.max_attempts`` limits invalid attempts, and ``limits.max_worker_deaths`` attempts whose
+    worker process died, mostly for a cause other than the trial. A trial that was abandoned in an
+    earlier run is attempted again if ``retry_invalid`` is true, no trial of the campaign is valid
+    yet, or the limits have been raised.
     """
 
     def __init__(self, store: ResultStore, limits: LimitsSpec, retry_invalid: bool = False) -> None:
@@ -105,17 +101,14 @@ class Attempts:
         return self._made[trial]
 
     def has_reached_limit(self, trial: int) -> bool:
-        """Return whether the attempts at a trial have reached one of the limits."""
         invalid, deaths = self._invalid[trial], self._deaths[trial]
         limits = self._limits
         return len(invalid) >= limits.max_attempts or len(deaths) >= limits.max_worker_deaths
 
     def last_cause(self, trial: int) -> str:
-        """Return the cause of the last invalid attempt at a trial."""
         return self._counted(trial)[-1].cause
 
     def failed(self, attempt: AttemptRecord, worker_died: bool) -> None:
-        """Store an invalid attempt."""
         if worker_died:
             self._store.add_worker_death(attempt)
         else:
@@ -123,14 +116,11 @@ class Attempts:
         self._count(attempt, self._deaths if worker_died else self._invalid)
 
     def succeeded(self, trial: int) -> None:
-        """Record that a trial has a valid result."""
         self._valid.add(trial)
 
     def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial is not attempted again.
-
-        ``scene_at_fault`` states that the cause is the scene of the trial, so that it does not
-        affect trials in other worlds.
+        """Record that a trial is not attempted again. If the fault is in its scene, trials in other
+        worlds are not affected.
         """
         if scene_at_fault:
             return
@@ -140,10 +130,8 @@ class Attempts:
 
     @property
     def is_hopeless(self) -> bool:
-        """True if the remaining trials are expected to be invalid, too.
-
-        This is the case if no trial is valid, and all attempts at an abandoned trial failed with
-        the same cause, apart from numbers in its text.
+        """True if no trial is valid, and all attempts at an abandoned trial failed with the same
+        cause, apart from numbers in its text.
         """
         return self._lost is not None and not self._valid
 

@@ -1,8 +1,6 @@
 """Compare the inputs of stored results with those of the current command.
 
-An input is a named value on which results depend. This module lists the differences between inputs,
-and raises an error if results with different inputs would be mixed. Campaigns, comparisons of
-simulators and trainings choose and store their inputs.
+An input is a named value on which results depend. Results with different inputs must not be mixed.
 """
 
 import json
@@ -27,18 +25,14 @@ planner mine, module my_pkg.geometry``."""
 
 
 def file_sha256(path: Path) -> str:
-    """Return the hexadecimal hash of a file's content.
-
-    Raises ``ResultsError`` if the file cannot be read.
-    """
+    """Return the hexadecimal hash of a file's content. Raises ``ResultsError``."""
     return with_input(path, ResultsError, lambda: hash_file(path))
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
     """Yield the leaves of nested mappings, each with its dotted name below ``prefix``.
 
-    If ``lists`` is true, the items of lists are leaves, too, with names of the form
-    ``name[index]``.
+    If ``lists`` is true, the items of lists are leaves, too, named ``name[index]``.
     """
     if isinstance(value, Mapping):
         for key, item in value.items():
@@ -51,17 +45,14 @@ def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[
 
 
 def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
-    """Return the sorted names of the inputs that differ or exist in only one of the two
-    mappings.
-    """
     absent = object()
     names = sorted({*stored, *current})
     return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
 
 
 def comparable(stored: Mapping[str, Any], current: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the inputs ``current`` that can be compared with ``stored``. The modules of plug-ins
-    are removed if ``stored`` has none, since it was written before they were inputs."""
+    """Return the inputs ``current`` without the modules of plug-ins if ``stored`` has none."""
+    # Older versions did not store modules as inputs.
     has_modules = any(MODULE in name for name in stored)
     return {name: value for name, value in current.items() if has_modules or MODULE not in name}
 
@@ -80,9 +71,8 @@ def refuse_differences(
     differences: Sequence[str],
     remedy: str = "specify a new directory with --out",
 ) -> None:
-    """Raise ``ResultsError`` if there are ``differences``; the message lists the first ones.
-
-    ``content`` describes the content of ``path`` for the message.
+    """Raise ``ResultsError``, which lists the first ``differences``, if there are any. ``content``
+    describes the content of ``path``.
     """
     if not differences:
         return
@@ -94,11 +84,7 @@ def refuse_differences(
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:
-    """Return software versions in the format of manifests.
-
-    These are the versions of this package, Python, the operating system, and those of ``libraries``
-    that are installed.
-    """
+    """Return the versions of this package, Python, the operating system and installed libraries."""
     return {
         "gz_testauto": __version__,
         "python": platform.python_version(),

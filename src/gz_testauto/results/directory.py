@@ -1,7 +1,6 @@
 """Manage the directory of a run that can be resumed: its layout, its lock, and atomic writes.
 
-:class:`RunDirectory` implements the parts that are common to campaigns, comparisons of simulators
-and trainings: the lock, and the check that a directory contains no other kind of run. The directory
+:class:`RunDirectory` is common to campaigns, comparisons of simulators and trainings. The directory
 of a campaign contains:
 
 ======================  =======================================================
@@ -89,9 +88,7 @@ class RunDirectory:
         raise ResultsError(f"{self.path}: {fault}; specify {remedy}")
 
     def require_fresh_or_begun(self) -> None:
-        """Raise ``ResultsError`` if the directory contains files that no run of this kind has
-        written.
-        """
+        """Raise ``ResultsError`` if the directory contains files of no run of this kind."""
         try:
             str(self.path).encode()
         except UnicodeEncodeError:
@@ -105,7 +102,7 @@ class RunDirectory:
             raise ResultsError(f"{self.path}: is a file; specify a directory")
         ours = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
         names = sorted(entry.name for entry in self.path.iterdir())
-        foreign = [name for name in names if not any(fnmatch(name, one) for one in ours)]
+        foreign = [name for name in names if not any(fnmatch(name, pattern) for pattern in ours)]
         if foreign:
             raise ResultsError(
                 f"{self.path}: contains {foreign[0]} but no {self.CONTENT}; "
@@ -178,11 +175,9 @@ class RunDirectory:
             ) from None
 
     def require_no_links(self) -> None:
-        """Raise ``ResultsError`` if the directory contains a symbolic link.
-
-        A link in the results of another author could name any file of the user, whose content would
-        be read or overwritten. The programs of a stack can create links in ``logs``.
-        """
+        """Raise ``ResultsError`` if the directory contains a symbolic link."""
+        # A link in the results of another author could name any file of the user, whose content
+        # would be read or overwritten. The programs of a stack can create links in "logs".
         folders = [str(self.path)]
         for folder in folders:
             for entry in with_input(folder, ResultsError, functools.partial(_entries, folder)):

@@ -37,33 +37,30 @@ xacro includes and on its environment variables."""
 NOT_FOLLOWED = "not followed: "
 """Prefix of the name of an input that describes paths whose files are unknown."""
 SELECTED_LIDAR = "robot.lidar (selected)"
-"""Name of the input that describes the lidar of the robot."""
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
-    """Return the hashes, by name, of the files on which trials depend and that the campaign does
-    not name.
+    """Return the hashes of the files on which trials depend and that the campaign does not name.
 
     These are the files that the models of robot and actors refer to; the imports and possible
     models of a scenario; the launch files of a stack and their input files; the code of behaviors,
-    terms, hooks and planners (with the prefix :data:`PLANNER_CODE`), with the modules of the same
-    package that they import; and the files that planners' parameters name.
-    The origin of a planner and the selected lidar are a description instead of a hash.
+    terms, hooks and planners; and the files that planners' parameters name. The origin of a planner
+    and the selected lidar are a description instead of a hash.
     """
-    found: Dict[str, str] = {}
+    inputs: Dict[str, str] = {}
     if isinstance(spec, StackCampaignSpec):
-        found.update(_launch_contents(spec))
+        inputs.update(_launch_contents(spec))
     if isinstance(spec, BuiltinCampaignSpec):
-        found = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
-        found.update(_planner_files(spec))
+        inputs = {**_planner_code(spec), **_actor_files(spec), **_actor_code(spec)}
+        inputs.update(_planner_files(spec))
     source = world_source(spec)
     if source is not None:
-        found.update(source.input_files())
+        inputs.update(source.input_files())
     if isinstance(robot, RobotModel):
-        found.update(_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path)))
+        inputs.update(_named_files("robot", robot.sdf.encode("utf-8"), is_urdf(robot.path)))
         if robot.lidar is not None:
-            found[SELECTED_LIDAR] = str(robot.lidar)
-    return found
+            inputs[SELECTED_LIDAR] = str(robot.lidar)
+    return inputs
 
 
 def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
@@ -80,37 +77,37 @@ def _launch_contents(spec: StackCampaignSpec) -> Dict[str, str]:
             "./bootstrap exec gz_testauto run ..."
         ) from error
     return {
-        name: file_sha256(found) if isinstance(found, Path) else found
-        for name, found in launch_inputs(spec).items()
+        name: file_sha256(content) if isinstance(content, Path) else content
+        for name, content in launch_inputs(spec).items()
     }
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files that planners' parameters name, and a description of the planner's origin.
-
-    The files are, for example, those of a policy and of the description next to it.
-    """
-    found = {}
-    planners = [(f"planner {one.name}", one.plugin, one.parameters) for one in spec.planners]
+    """Return the files that planners' parameters name, and descriptions of their origins."""
+    inputs = {}
+    planners = [
+        (f"planner {planner.name}", planner.plugin, planner.parameters) for planner in spec.planners
+    ]
     planners += [
-        (f"planner of robot {one.name}", one.planner, one.parameters)
-        for one in spec.robots
-        if one.planner
+        (f"planner of robot {robot.name}", robot.planner, robot.parameters)
+        for robot in spec.robots
+        if robot.planner
     ]
     for label, plugin, parameters in planners:
         for name, value in parameters.items():
             if not (isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)):
                 continue
+            # A policy has a description next to it.
             for path in (Path(value), Path(value + ".json")):
                 if path.is_file():
-                    found[f"{label}/{name}{path.suffix}"] = file_sha256(path)
+                    inputs[f"{label}/{name}{path.suffix}"] = file_sha256(path)
         try:
-            told = planner_origin(plugin, **parameters).description
+            description = planner_origin(plugin, **parameters).description
         except GzTestautoError:  # the error is raised when the planner is used
             continue
-        if told:
-            found[label] = told
-    return found
+        if description:
+            inputs[label] = description
+    return inputs
 
 
 def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
@@ -120,15 +117,16 @@ def _planner_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def default_parameters(plugin: str, inputs: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the default parameters of a planner plug-in that a campaign with ``inputs`` used.
+    """Return the default parameters of a planner that a campaign with ``inputs`` used.
 
-    The result is empty if the plug-in is not installed, or if its code has changed since the
-    campaign: then its defaults are unknown.
+    The result is empty if the plug-in is not installed, or if its code has changed since.
     """
-    found = _code(PLANNER_CODE, PLANNERS, [plugin])
-    code = {name: SHA256 + digest for name, digest in found.items()}
-    own = PLANNER_CODE + plugin
-    if own not in inputs or any(inputs.get(name, it) != it for name, it in code.items()):
+    digests = _code(PLANNER_CODE, PLANNERS, [plugin])
+    code = {name: SHA256 + digest for name, digest in digests.items()}
+    code_of_planner = PLANNER_CODE + plugin
+    if code_of_planner not in inputs or any(
+        inputs.get(name, value) != value for name, value in code.items()
+    ):
         return {}
     return {
         name: parameter.default
@@ -147,7 +145,7 @@ def _actor_code(spec: BuiltinCampaignSpec) -> Dict[str, str]:
 
 
 def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, str]:
-    found = {}
+    inputs = {}
     for name in names:
         try:
             plugin = registry.get(name)
@@ -155,27 +153,28 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
         except (GzTestautoError, TypeError):  # the error is raised when the plug-in is used
             continue
         if source is not None:
-            found[prefix + name] = file_sha256(Path(source))
+            inputs[prefix + name] = file_sha256(Path(source))
             for module, path in modules_of(plugin).items():
-                found[f"{prefix}{name}{MODULE}{module}"] = file_sha256(path)
-    return found
+                inputs[f"{prefix}{name}{MODULE}{module}"] = file_sha256(path)
+    return inputs
 
 
 def modules_of(plugin: Any) -> Dict[str, Path]:
-    """Return the files of the modules on which a plug-in depends, by the modules' names. The module
-    of the plug-in itself is not included.
+    """Return the files of the modules on which a plug-in depends, by the modules' names, without
+    the module of the plug-in.
 
     These are the modules of the base classes, and all modules that the plug-in imports directly or
     indirectly, all in the plug-in's package: its top-level package, or, for a plug-in of this
-    package, its folder. Import statements are read, not run, so that the result does not depend on
-    the modules that this process has imported.
+    package, its folder.
     """
+    # Import statements are read, not run, so that the result does not depend on the modules that
+    # this process has imported.
     name = str(getattr(plugin, "__module__", ""))
-    top, _, rest = name.partition(".")
-    if not rest:  # a module without a package
+    top, _, submodules = name.partition(".")
+    if not submodules:  # a module without a package
         return {}
     scope = name.rpartition(".")[0] if top == __name__.partition(".")[0] else top
-    found: Dict[str, Path] = {}
+    files: Dict[str, Path] = {}
     waiting = [name]
     if inspect.isclass(plugin):
         bases = (base.__module__ for base in plugin.__mro__)
@@ -183,19 +182,19 @@ def modules_of(plugin: Any) -> Dict[str, Path]:
     while waiting:
         module = waiting.pop()
         path = _file_of(module)
-        if path is not None and module not in found:
-            found[module] = path
+        if path is not None and module not in files:
+            files[module] = path
             waiting += _imports_of(module, path, scope)
-    found.pop(name, None)
-    return dict(sorted(found.items()))
+    files.pop(name, None)
+    return dict(sorted(files.items()))
 
 
 def _file_of(module: str) -> Optional[Path]:
     """Return the source file, or the compiled file, of a module in an imported package."""
-    top, _, rest = module.partition(".")
+    top, _, submodules = module.partition(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
-        base = Path(folder, *rest.split(".")) if rest else Path(folder)
-        for stem in (base / "__init__", base) if rest else (base / "__init__",):
+        base = Path(folder, *submodules.split(".")) if submodules else Path(folder)
+        for stem in (base / "__init__", base) if submodules else (base / "__init__",):
             for suffix in importlib.machinery.all_suffixes():
                 path = stem.with_name(stem.name + suffix)
                 if path.is_file():
@@ -230,10 +229,8 @@ def _imports_of(module: str, path: Path, scope: str) -> Iterator[str]:
 
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """Return the files of the models of actors and further robots that the campaign does not
-    name.
-    """
-    found = {}
+    """Return the files of the models of actors and further robots."""
+    inputs = {}
     moving = [("actor", actor.name, actor.model) for actor in spec.actors]
     moving += [("robot", robot.name, robot.model) for robot in spec.robots]
     for kind, name, path in moving:
@@ -241,12 +238,12 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             continue
         if path.is_dir():
             path = model_file(path)
-            found[f"{kind} {name}/{path.name}"] = file_sha256(path)
+            inputs[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
-            found.update(_files_of_model(f"{kind} {name}", path))
+            inputs.update(_files_of_model(f"{kind} {name}", path))
         except (etree.XMLSyntaxError, GzTestautoError):  # it is raised when the model is used
             continue
-    return found
+    return inputs
 
 
 def _files_of_model(whose: str, path: Path) -> Dict[str, str]:
@@ -266,10 +263,9 @@ def _hash_without_folders(sdf: bytes) -> str:
 
 
 def _named_files(whose: str, sdf: bytes, is_converted: bool) -> Dict[str, str]:
-    """Return the hashes of the files that an SDF names, and of an SDF that was a URDF."""
-    found = {whose + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
+    inputs = {whose + CONVERTED: _hash_without_folders(sdf)} if is_converted else {}
     for element in parse_xml(sdf).iter("uri"):
         path = Path((element.text or "").strip().replace("file://", "", 1))
         if os.path.isfile(path):
-            found[f"{whose}/{path.name}"] = file_sha256(path)
-    return found
+            inputs[f"{whose}/{path.name}"] = file_sha256(path)
+    return inputs

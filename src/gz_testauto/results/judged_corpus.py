@@ -1,7 +1,7 @@
 """The worlds of a regression corpus that a gate judged, in a file next to the results.
 
 These worlds were selected because a planner failed in them. They are therefore no trials of the
-campaign, and enter none of its rates and tests. The file is separate from the results' store.
+campaign, and enter none of its rates and tests.
 """
 
 import os
@@ -15,13 +15,12 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
 
 JUDGED_CORPUS = "corpus.json"
-"""Name of the file in a results directory."""
 
 
 @dataclass(frozen=True)
 class CorpusTrial:
-    """One planner in one world: ``verdict`` is ``passed``, ``failed`` or ``undecided``.
-    ``outcome`` is empty without a valid trial, and ``detail`` then contains the cause."""
+    """One planner in one world. ``outcome`` is empty without a valid trial, and ``detail`` then
+    contains the cause."""
 
     world: str
     planner: str
@@ -41,8 +40,7 @@ class JudgedCorpusFile:
 
 
 def read_judged_corpus(results: Path) -> Optional[JudgedCorpusFile]:
-    """Return the judged corpus in a results directory, or None if there is none. Raises
-    ``ResultsError`` if the file is damaged."""
+    """Return the judged corpus in a results directory, if any. Raises ``ResultsError``."""
     path = results / JUDGED_CORPUS
     if not os.path.exists(path):
         return None

@@ -1,9 +1,8 @@
 """Write and compare manifests: every input of a campaign with its hash, and software versions.
 
-This module defines the identity of a results directory. Two runs belong to one campaign if all
-inputs that can change a trial are equal: the campaign's fields, the *content* of every file it
-names (not its path), this package's version and the simulator. Error messages list the differences.
-Limits on attempts, timeouts and limits on speed (:data:`PATIENCE`) are not compared.
+Two runs belong to one campaign if all inputs that can change a trial are equal: the campaign's
+fields, the *content* of every file it names (not its path), this package's version and the
+simulator. Fields in :data:`PATIENCE` are not compared.
 """
 
 import dataclasses
@@ -54,8 +53,8 @@ LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trime
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
     """Return every field of the campaign as JSON text, by its dotted name.
 
-    The value of a path is the hash of the file's content. For a directory, the hash of each
-    ``.world`` file in it is returned by the file's name.
+    The value of a path is the hash of the file's content. For a directory, it is the hash of each
+    ``.world`` file in it, by the file's name.
     """
     inputs = {}
     for name, value in flatten(spec.model_dump(mode="python")):
@@ -79,8 +78,6 @@ def _content(path: Path) -> Iterator[Tuple[str, str]]:
 
 @dataclass(frozen=True)
 class SimulatorVersion:
-    """Name and version of a simulator in a manifest."""
-
     name: str
     version: str
 
@@ -159,12 +156,11 @@ class Manifest:
     ) -> "Manifest":
         """Return the manifest of a campaign on this machine.
 
-        ``files`` maps the names of further input files (meshes, code) to their hashes or, for some
-        inputs, to a description.
+        ``files`` maps the names of further input files (meshes, code) to hashes or descriptions.
         """
         inputs = {
             **campaign_inputs(spec),
-            **{name: _as_input(told) for name, told in files.items()},
+            **{name: _as_input(text) for name, text in files.items()},
         }
         file = ManifestFile(
             format=FORMAT,
@@ -180,10 +176,9 @@ class Manifest:
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
-        """Return the manifest of trials that other software ran.
+        """Return the manifest of trials that other software ran and that were read from ``source``.
 
-        ``source`` is the file from which the trials were read. ``simulator`` is the name and
-        version of their simulator, empty if unknown.
+        ``simulator`` is the name and version of their simulator, empty if unknown.
         """
         inputs = {IMPORTED: SHA256 + file_sha256(source)}
         file = ManifestFile(
@@ -203,9 +198,7 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
-        """Read the manifest in ``directory``. Raises ``ResultsError`` if it is missing or
-        invalid.
-        """
+        """Read the manifest in ``directory``. Raises ``ResultsError``."""
         directory.require_begun()
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
@@ -217,7 +210,7 @@ class Manifest:
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:
-        """Write the manifest atomically. Raises ``ResultsError`` if it cannot be written."""
+        """Write the manifest atomically. Raises ``ResultsError``."""
         text = json.dumps(self._content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(directory.manifest, text.encode("utf-8"))
 
@@ -228,16 +221,13 @@ class Manifest:
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
-        """Raise ``ResultsError``, which lists the differences, unless both describe the same
-        campaign.
-
-        If ``but_for`` is not empty, differences of inputs whose names start with it are ignored.
+        """Raise ``ResultsError`` unless both describe the same campaign, apart from inputs whose
+        names start with ``but_for``.
         """
         content = f"results of another campaign ({stored._content['campaign']})"
         refuse_differences(directory.path, content, self._differences(stored, but_for))
 
     def differing_inputs(self, stored: "Manifest") -> List[str]:
-        """Return the names of the inputs that differ from those of ``stored``, sorted."""
         return differing_names(stored.inputs, comparable(stored.inputs, self.inputs))
 
     def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
@@ -246,21 +236,21 @@ class Manifest:
 
     def _compared(self, but_for: str) -> Dict[str, str]:
         inputs = self.inputs.items()
-        kept = {name: it for name, it in inputs if not (but_for and name.startswith(but_for))}
+        kept = {name: value for name, value in inputs if not (but_for and name.startswith(but_for))}
         return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """Return this manifest with the name and version of the simulator set to ``identity``.
+        """Return this manifest with another simulator.
 
         ``bound`` states whether the results already contain trials of this manifest's simulator.
-        Raises ``ResultsError`` if ``bound`` is true and ``identity`` is a different simulator.
+        Then ``ResultsError`` is raised for a different simulator.
         """
-        known = self._content["simulator"]
+        stored = self._content["simulator"]
         running = {"name": identity.name, "version": identity.version}
-        if bound and known is not None and known != running:
+        if bound and stored is not None and stored != running:
             raise ResultsError(
-                f"campaign {self._content['campaign']} was started with {known['name']} "
-                f"{known['version']}, not {identity.name} {identity.version}. Trials of two "
+                f"campaign {self._content['campaign']} was started with {stored['name']} "
+                f"{stored['version']}, not {identity.name} {identity.version}. Trials of two "
                 "simulators are not comparable; specify a new directory with --out"
             )
         return Manifest({**self._content, "simulator": running})
@@ -268,8 +258,8 @@ class Manifest:
     @property
     def simulator(self) -> str:
         """Name and version of the simulator, empty before its first start."""
-        known = self._content["simulator"]
-        return f"{known['name']} {known['version']}".strip() if known else ""
+        stored = self._content["simulator"]
+        return f"{stored['name']} {stored['version']}".strip() if stored else ""
 
     @property
     def content(self) -> Mapping[str, Any]:
@@ -278,16 +268,12 @@ class Manifest:
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """The inputs by name. A value is the JSON text of a field, the hash of a file, or a
-        description.
-        """
+        """The inputs by name: the JSON text of a field, the hash of a file, or a description."""
         return dict(self._content["inputs"])
 
     @property
     def robot(self) -> Optional[RobotExtent]:
-        """The extent of the robot; None if the trials were imported, or ran in a version that did
-        not store it.
-        """
+        """The extent of the robot; None for imported trials and manifests of older versions."""
         stored = self._content.get("robot")
         return None if stored is None else RobotExtent(**stored)
 
@@ -312,6 +298,5 @@ def _identity(inputs: Mapping[str, str]) -> str:
     return SHA256 + hashlib.sha256(canonical).hexdigest()
 
 
-def _as_input(told: str) -> str:
-    """Return a SHA-256 digest with the prefix :data:`SHA256`, and any other text unchanged."""
-    return SHA256 + told if _DIGEST.fullmatch(told) else told
+def _as_input(text: str) -> str:
+    return SHA256 + text if _DIGEST.fullmatch(text) else text

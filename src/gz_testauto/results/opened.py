@@ -20,10 +20,7 @@ FORMAT = "zip"
 
 @dataclass(frozen=True)
 class OpenedResults:
-    """Results that can be read while they are open, in the directory ``path``.
-
-    If ``path`` is a temporary copy of a pack, ``pack`` is the file of the pack.
-    """
+    """Results in the directory ``path``, which can be a temporary copy of the file ``pack``."""
 
     path: Path
     pack: Optional[Path] = None
@@ -38,8 +35,8 @@ class OpenedResults:
 def open_results(path: Path) -> Iterator[OpenedResults]:
     """Provide the results in a directory, or a read-only temporary copy of a pack.
 
-    The copy is removed at the end. A path that is neither is provided unchanged; reading it raises
-    the error. Raises ``ResultsError`` if the pack is unsafe or damaged.
+    A path that is neither is provided unchanged; reading it raises the error. Raises
+    ``ResultsError`` if the pack is unsafe or damaged.
     """
     is_pack = os.path.isfile(path) and zipfile.is_zipfile(path)
     if not is_pack or FORMAT not in PACK_READERS.names():

@@ -7,10 +7,8 @@ and a line for the end::
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-All data in the log are also in the store. The trials are listed in the order in which they
-finished. The three lines of a trial are written together, because several trials can run in
-parallel. Each start of the campaign's command rewrites the log from the store, so no trial is
-missing or listed twice if the process was killed.
+The three lines of a trial are written together when it has finished, since trials can run in
+parallel. Each start of the campaign's command rewrites the log from the store.
 """
 
 import math
@@ -24,54 +22,46 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """The log of one campaign.
-
-    ``goals_in`` returns all goals of the world with a given name; the start line of a trial lists
-    them.
-    """
+    """The log of one campaign. ``goals_in`` returns all goals of the world with a given name."""
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
         self._goals_in = goals_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
-        """Replace the content of the log with the entries of ``records``."""
         content = "".join(map(self._entry, records)).encode("utf-8")
         if not self._path.is_file() or read_file(self._path) != content:
             write_atomically(self._path, content)
 
     def add(self, record: TrialRecord) -> None:
-        """Append the entry of a trial."""
         with reporting_disk(self._path), open(self._path, "a", encoding="utf-8") as stream:
             stream.write(self._entry(record))
 
     def _entry(self, record: TrialRecord) -> str:
         goals = self._goals_in(record.world)
-        place = ", ".join(f"({float(goal.x_m)}, {float(goal.y_m)})" for goal in goals)
+        places = ", ".join(f"({float(goal.x_m)}, {float(goal.y_m)})" for goal in goals)
         number = world_number(record.world, record.world_index)
         return (
             f"# {record.planner}\n"
-            f"Simulation Started! || Goal successfully published at {place} in world {number}\n"
+            f"Simulation Started! || Goal successfully published at {places} in world {number}\n"
             f"{end_line(record)}"
         )
 
 
 def end_line(record: TrialRecord) -> str:
     """Return the line of a trial's end, with the empty line that follows it."""
-    said = record.outcome.declaration.log
+    text = record.outcome.declaration.log
     if not record.outcome.valid:
-        return f"{said} || {record.detail}\n\n"
+        return f"{text} || {record.detail}\n\n"
     cycle = f"Avg execution time per cycle is: {_number(record, 'cycle_mean_s')}"
     if record.completed:
         distance = _number(record, "distance_m")
-        return f"{said} Total distance traveled is: {distance} || {cycle}\n\n"
-    return f"{said} || {cycle}\n\n"
+        return f"{text} Total distance traveled is: {distance} || {cycle}\n\n"
+    return f"{text} || {cycle}\n\n"
 
 
 def world_number(world: str, world_index: int) -> str:
-    """Return the number at the end of a world's name (137 for ``world_0137``), or its index if the
-    name does not end with a number.
-    """
+    """Return the number at the end of a world's name (137 for ``world_0137``), or its index."""
     digits = world[len(world.rstrip("0123456789")) :]
     return digits.lstrip("0") or ("0" if digits else str(world_index))
 

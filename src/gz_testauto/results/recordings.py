@@ -36,9 +36,7 @@ _ARRAYS = (
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
 """Arrays that a file does not always contain. ``goal_times_s`` is stored only for several goals."""
 _HEADER_BYTES = 16_384
-"""Largest accepted size (bytes) of an array's header.
-
-``numpy.savez`` writes a few hundred bytes.
+"""Largest accepted size (bytes) of an array's header. ``numpy.savez`` writes a few hundred bytes.
 """
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
@@ -84,10 +82,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
 
 
 def read_trajectory(path: Path) -> Recording:
-    """Read a recording; its values are bit-identical to the stored ones.
-
-    Raises ``ResultsError``, which names the file, if the file cannot be read.
-    """
+    """Read a recording, bit-identical to the stored one. Raises ``ResultsError``."""
     try:
         data = read_arrays(path)
         if int(data["format"]) != FORMAT:
@@ -123,11 +118,9 @@ def read_arrays(path: Path, most_unpacked: int = 0) -> Dict[str, np.ndarray]:
     Compressed arrays are accepted only if ``most_unpacked`` is set, the largest size (bytes) of all
     arrays together. Raises ``OSError``, ``ValueError`` or ``zipfile.BadZipFile`` unless the arrays
     contain numbers or text, and have the sizes in their headers.
-
-    ``numpy.load`` is not used: it would allocate the memory that a damaged header states, even if
-    it exceeds the size of the file. It is also several times slower for the many small arrays of a
-    recording.
     """
+    # numpy.load would allocate the memory that a damaged header states, even if it exceeds the size
+    # of the file. It is also several times slower for the many small arrays of a recording.
     content = read_file(path)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()

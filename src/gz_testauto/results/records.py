@@ -1,7 +1,7 @@
 """Define the records that the store keeps and that the analysis reads.
 
-Records are frozen dataclasses. The fields of a record are the columns of its table
-(:mod:`gz_testauto.results.schema`), so a field is declared only here.
+The fields of a record are the columns of its table (:mod:`gz_testauto.results.schema`), so a field
+is declared only here.
 """
 
 import datetime
@@ -52,9 +52,8 @@ class TrialRecord:
 
     @classmethod
     def of(cls, trial: Trial, **fields: Any) -> "TrialRecord":
-        """Return the record of ``trial``, which has just finished.
-
-        ``fields`` are the fields of the record that ``trial`` does not determine.
+        """Return the record of a trial that has just finished. ``fields`` are the fields of the
+        record that ``trial`` does not determine.
         """
         return cls(
             trial=trial.index,
@@ -69,7 +68,7 @@ class TrialRecord:
 
     @property
     def completed(self) -> bool:
-        """Return whether the robot reached its goal."""
+        """Whether the robot reached its goal."""
         return self.outcome.success
 
 
@@ -89,8 +88,7 @@ class AttemptRecord:
 class RunningTrial:
     """A running trial.
 
-    ``worker`` describes the worker that executes it, empty if unknown. ``since`` is the time of its
-    start in UTC, ISO 8601.
+    ``worker`` describes the worker that executes it, empty if unknown. ``since`` is UTC, ISO 8601.
     """
 
     trial: int
@@ -115,10 +113,7 @@ class Runner:
     trials: Tuple[RunningTrial, ...] = ()
 
     def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
-        """Return the wall time (s) since the last heartbeat.
-
-        It is correct only if the clock of this host agrees with that of the process's host.
-        """
+        """Return the wall time (s) since the last heartbeat, if the clocks of both hosts agree."""
         return age_s(self.heartbeat_at, now)
 
     def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
@@ -127,9 +122,7 @@ class Runner:
 
 
 def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
-    """Return the wall time (s) since ``moment`` (ISO 8601, UTC), or 0 if ``moment`` is in the
-    future.
-    """
+    """Return the wall time (s) since ``moment`` (ISO 8601, UTC), or 0 if it is in the future."""
     now = now or datetime.datetime.now(datetime.timezone.utc)
     return max((now - datetime.datetime.fromisoformat(moment)).total_seconds(), 0.0)
 
@@ -155,13 +148,9 @@ class CampaignResults:
     stop: Optional[StopSpec] = None
     """The rule by which the campaign stops before its last world; None if it runs all worlds."""
     judged: Tuple[str, ...] = ()
-    """The worlds that count for the decision by ``stop``, in the order in which they were
-    evaluated.
-    """
+    """The worlds that count for the decision by ``stop``, in the order of their evaluation."""
     stopped: Tuple[str, ...] = ()
-    """The labels of the campaigns with ``stop`` among those that these results combine. The
-    worlds that these campaigns evaluated are then in ``judged``.
-    """
+    """The labels of the campaigns with ``stop`` among those that these results combine."""
     relevant_success: float = RELEVANT_SUCCESS
     """The smallest difference of two success rates that is practically relevant."""
     normal_real_time_factor: float = 1.0
@@ -174,47 +163,43 @@ class CampaignResults:
     differences of selected trials do not represent all worlds.
     """
     copies: Mapping[str, str] = field(default_factory=dict)
-    """The first of several equal worlds, by the name of each of the others. In statistics, the
-    trials in a copy are repetitions in the first one.
-    """
+    """The first of several equal worlds, by the name of each of the others."""
     running: Optional[Runner] = None
-    """The process that runs the campaign, with its running trials; None if the campaign is not
-    running.
-    """
+    """The process that runs the campaign, with its running trials."""
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """The metrics to show, in order.
-
-        First are the declared metrics that are always shown or that were measured, then other
-        measured metrics, sorted by name. For metrics of plug-ins that are not installed, the
-        declaration in the store is used.
+        """The metrics to show, in order: declared metrics that are always shown or that were
+        measured, then other measured metrics, sorted by name.
         """
         measured = {name for record in self.trials for name in record.metrics}
-        known: Dict[str, Metric] = {one.name: one for one in self.declared or builtin_metrics()}
-        known.update({name: _installed(name) for name in sorted(measured - known.keys())})
+        metrics: Dict[str, Metric] = {
+            metric.name: metric for metric in self.declared or builtin_metrics()
+        }
+        metrics.update({name: _installed(name) for name in sorted(measured - metrics.keys())})
         return tuple(
-            one
-            for one in known.values()
-            if one.name in measured or one.in_table or one.in_comparison or one.in_agreement
+            metric
+            for metric in metrics.values()
+            if metric.name in measured
+            or metric.in_table
+            or metric.in_comparison
+            or metric.in_agreement
         )
 
     @property
     def is_sequential(self) -> bool:
-        """True if the number of worlds can depend on their outcomes, because a campaign with
-        ``stop`` ran them.
-        """
+        """True if the number of worlds can depend on their outcomes, because of ``stop``."""
         return self.stop is not None or bool(self.stopped)
 
     @property
     def invalid(self) -> Tuple[TrialRecord, ...]:
-        """The invalid trials: those that were abandoned without a valid attempt."""
+        """The trials that were abandoned without a valid attempt."""
         return tuple(record for record in self.trials if not record.outcome.valid)
 
     @property
     def without_copies(self) -> "CampaignResults":
         """The results for statistics: trials in copies of a world are further repetitions in this
-        world. ``copies`` remains, so that a report can state them.
+        world.
         """
         if not any(world.name in self.copies for world in self.worlds):
             return self
@@ -238,13 +223,11 @@ class CampaignResults:
 
 
 def _installed(name: str) -> Metric:
-    """Return the installed metric or, if there is none, a metric with only this name that is
-    defined for completed trials.
-    """
+    """Return the installed metric or, if there is none, a metric with only this name."""
     try:
-        found = REPORTED.get(name) or METRICS.get(name)
+        metric = REPORTED.get(name) or METRICS.get(name)
     except GzTestautoError:
-        found = None
-    if isinstance(found, Metric):
-        return found
+        metric = None
+    if isinstance(metric, Metric):
+        return metric
     return Metric(name=name, better="neither", completed_only=True, description="not installed")

@@ -1,10 +1,8 @@
 """Store the running trials of a campaign, and a heartbeat, for other processes.
 
-This module writes the tables ``runner`` (the process that runs the campaign, with a heartbeat) and
-``running`` (its trials). A thread of the runner writes them over a separate connection, at most
-once per second when a trial starts or ends, and otherwise every :data:`BEAT_S`. The last heartbeat
-of a killed process remains in the store and becomes stale, until the next process replaces it. Data
-that cannot be written, for example because the disk is full, are skipped.
+A thread writes them over a separate connection. The last heartbeat of a killed process remains in
+the store until the next process replaces it. Data that cannot be written, for example because the
+disk is full, are skipped.
 """
 
 import contextlib
@@ -30,10 +28,7 @@ _BUSY_TIMEOUT_S = 10.0
 
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """Return the process that runs the campaign, with its running trials.
-
-    Return None if the campaign is not running. Raises ``ValueError`` if the rows are not valid.
-    """
+    """Return the process that runs the campaign, if any. Raises ``ValueError`` for invalid rows."""
     for row in RUNNER.rows(connection):
         runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
         for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):
@@ -43,9 +38,7 @@ def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
 
 
 class Heartbeat:
-    """A context manager that stores this process as the one that runs the campaign, with its
-    running trials.
-    """
+    """A context manager that stores this process as the one that runs the campaign."""
 
     def __init__(self, path: Path) -> None:
         now = utc_now()
@@ -80,8 +73,9 @@ class Heartbeat:
         self._note({**self._trials, trial.index: entry})
 
     def ended(self, trial: Trial) -> None:
-        """Record that a trial ended."""
-        self._note({index: one for index, one in self._trials.items() if index != trial.index})
+        self._note(
+            {index: running for index, running in self._trials.items() if index != trial.index}
+        )
 
     def _note(self, trials: Dict[int, RunningTrial]) -> None:
         with self._changed:

@@ -1,10 +1,8 @@
 """Define the tables of ``results.sqlite``, with each column declared in one place.
 
-A column is a field of a record: :class:`Table` reads the name and type of its columns from the
-record's fields, and writes and reads records by them. To add a column, add the field to the record
-and set it where the record is created; all readers, including CSV and JSON, use this declaration.
-After the first release, also increase :data:`SCHEMA_VERSION` with each change and add a function
-to :data:`UPGRADES`.
+A column is a field of a record. To add one, add the field to the record and set it where the record
+is created; all readers, including CSV and JSON, use this declaration. After the first release, also
+increase :data:`SCHEMA_VERSION` and add a function to :data:`UPGRADES`.
 """
 
 import collections.abc
@@ -57,9 +55,8 @@ def _add_bounds(connection: sqlite3.Connection) -> None:
 
 
 UPGRADES: Dict[int, Upgrade] = {1: _add_bounds}
-"""Functions that upgrade the tables of a version to the next version, by the old version. Each runs
-in a transaction. It must use only SQL, because the records do not describe the tables of older
-versions.
+"""Functions that upgrade the tables of a version to the next version, by the old version, in a
+transaction. They must use only SQL, because the records do not describe older tables.
 """
 
 Record = TypeVar("Record")
@@ -72,9 +69,8 @@ class Table(Generic[Record]):
     """A table whose columns are the fields of a record, except for those in ``without``.
 
     ``constraints`` and ``options`` are parts of SQL's ``CREATE TABLE`` statement. Records are read
-    in the order of the SQL expressions ``order``. The default is the order of an integer primary
-    key if there is one, otherwise the order of insertion. Mappings and tuples are stored as JSON
-    text, None as NULL.
+    in the order of the SQL expressions ``order``, by default that of the row IDs. Mappings and
+    tuples are stored as JSON text, None as NULL.
     """
 
     def __init__(
@@ -96,7 +92,6 @@ class Table(Generic[Record]):
         self._constraints, self._options, self._order = constraints, options, order
 
     def create(self, connection: sqlite3.Connection) -> None:
-        """Create the table. It must not exist yet."""
         columns = [
             f"[{name}] {_SQL_TYPES.get(kind, 'TEXT')}{'' if optional else ' NOT NULL'}"
             for name, (kind, optional) in self._kinds.items()
@@ -107,7 +102,6 @@ class Table(Generic[Record]):
         )
 
     def insert(self, connection: sqlite3.Connection, records: Iterable[Record]) -> None:
-        """Add a row for each record."""
         connection.executemany(
             f"INSERT INTO {self.name} ({self._named}) VALUES (?{', ?' * (len(self.columns) - 1)})",
             [[_stored(getattr(record, name)) for name in self.columns] for record in records],
@@ -127,10 +121,10 @@ class Table(Generic[Record]):
             for decoder in (_decoder(kind),)
             if decoder is not None
         }
-        found = connection.execute(
+        cursor = connection.execute(
             f"SELECT {self._named} FROM {self.name} {where} ORDER BY {self._order}", values
         )
-        rows = [dict(zip(self.columns, row)) for row in found.fetchall()]
+        rows = [dict(zip(self.columns, row)) for row in cursor.fetchall()]
         required = [name for name, (_, optional) in self._kinds.items() if not optional]
         for row in rows:
             # SQLite checks NOT NULL when it writes, but not when it reads a damaged file.
@@ -173,7 +167,6 @@ def _kind(hint: Any) -> Tuple[Any, bool]:
 
 
 def _stored(value: Any) -> Any:
-    """Return a field's value as SQLite stores it."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Path):
@@ -202,11 +195,8 @@ def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
 class CampaignRow:
     """The campaign to which a store belongs. The table has one row.
 
-    ``smallest_relevant_success`` is the smallest difference of two success rates that is
-    practically relevant. ``normal_real_time_factor`` is that of a trial with a stack on a computer
-    that is fast enough. The limits are those of the last call of ``ResultStore.reopen``, or None
-    before the first call. ``selection`` names the selected trials if not all trials of the plan, or
-    those of its first worlds, were run.
+    The limits are those of the last call of ``ResultStore.reopen``, or None before the first call.
+    The other fields are those of :class:`~gz_testauto.results.records.CampaignResults`.
     """
 
     name: str
@@ -220,7 +210,7 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner of the campaign. The table has one row per planner."""
+    """A planner of the campaign."""
 
     name: str
 
@@ -302,10 +292,7 @@ TABLES: Tuple[Table[Any], ...] = (
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Create all tables of the current version.
-
-    The caller must have started a transaction.
-    """
+    """Create all tables of the current version in the caller's transaction."""
     for table in TABLES:
         table.create(connection)
     SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
@@ -313,15 +300,13 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 def is_created(connection: sqlite3.Connection) -> bool:
     """Return whether the tables of any version exist. One transaction creates all of them."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
-    return bool(found.fetchall())
+    cursor = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
+    return bool(cursor.fetchall())
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
-    """Return the version of the tables.
-
-    Raises ``ValueError`` if this version of the package cannot read the file, or if the file is
-    damaged.
+    """Return the version of the tables. Raises ``ValueError`` if this version of the package cannot
+    read the file, or if it is damaged.
     """
     _require_stored_values(connection)
     versions = [row.version for row in SCHEMA.read(connection)]
@@ -348,11 +333,10 @@ def stored_version(connection: sqlite3.Connection) -> int:
 def _require_stored_values(connection: sqlite3.Connection) -> None:
     """Raise ``ValueError`` unless the file contains only tables whose values are stored in it, each
     once.
-
-    Otherwise a small file could contain unlimited values: views, virtual tables, generated columns,
-    long default values, and pages that several rows share. Triggers change written data.
     """
-    found = connection.execute(
+    # Otherwise a small file could contain unlimited values: views, virtual tables, generated
+    # columns, long default values, and pages that several rows share. Triggers change written data.
+    unsafe = connection.execute(
         "SELECT CASE type WHEN 'table' THEN 'virtual table' ELSE type END, name FROM sqlite_master "
         "WHERE type NOT IN ('table', 'index') OR type = 'table' AND rootpage = 0 UNION ALL "
         "SELECT 'column with generated values', t.name || '.' || c.name FROM sqlite_master AS t, "
@@ -360,8 +344,8 @@ def _require_stored_values(connection: sqlite3.Connection) -> None:
         "AND (c.hidden <> 0 OR length(c.dflt_value) > ?)",
         (LONGEST_DEFAULT,),
     ).fetchone()
-    if found:
-        kind, name = found
+    if unsafe:
+        kind, name = unsafe
         raise ValueError(
             f"the file is damaged or was not written by gz_testauto: it contains the {kind} "
             f"{name!r}"
@@ -373,10 +357,7 @@ def _require_stored_values(connection: sqlite3.Connection) -> None:
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Upgrade the tables from ``version`` to the current version.
-
-    The caller must have started a transaction.
-    """
+    """Upgrade the tables to the current version in the caller's transaction."""
     for older in range(version, SCHEMA_VERSION):
         UPGRADES[older](connection)
     connection.execute(f"UPDATE {SCHEMA.name} SET version = ?", (SCHEMA_VERSION,))

@@ -1,9 +1,8 @@
 """Store the results of a campaign in SQLite: one row per trial, written when the trial ends.
 
-This module writes ``results.sqlite`` and ``trajectories/``. A trial is stored atomically: its
-trajectory is written to the disk before the row that names it, and one transaction adds the row and
-its metrics. The transaction is durable when the call returns (rollback journal, full
-synchronization). The columns are defined in :mod:`gz_testauto.results.schema`.
+A trial is stored atomically: its trajectory is written to the disk before the row that names it,
+and one transaction adds the row and its metrics. The transaction is durable when the call returns
+(rollback journal, full synchronization).
 """
 
 import contextlib
@@ -46,12 +45,9 @@ BUSY_TIMEOUT_S = 30.0
 
 
 class ResultStore:
-    """The store of the results in one directory.
+    """The store of the results in one directory, from :meth:`create`, :meth:`open` or :meth:`read`.
 
-    Use :meth:`create`, :meth:`open` or :meth:`read` to get an instance.
-
-    The instance is a context manager. Every method raises ``ResultsError`` if the disk is full or
-    the file is damaged.
+    Every method raises ``ResultsError`` if the disk is full or the file is damaged.
     """
 
     def __init__(self, directory: CampaignDirectory, connection: sqlite3.Connection) -> None:
@@ -102,7 +98,6 @@ class ResultStore:
         return store
 
     def close(self) -> None:
-        """Close the file. Idempotent."""
         self._connection.close()
 
     def __enter__(self) -> "ResultStore":
@@ -117,10 +112,8 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store the declarations of metrics, the smallest relevant difference of success rates, and
-        the real-time factor of a trial with a stack on a computer that is fast enough.
-
-        New declarations replace stored ones with the same names.
+        """Store the declarations of metrics, which replace those with the same names, and two
+        fields of :class:`CampaignResults`.
         """
         named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
@@ -135,10 +128,7 @@ class ResultStore:
             )
 
     def select(self, selection: str) -> None:
-        """Store that the next trials were selected, unless this selection is already stored.
-
-        ``selection`` names the selected trials, such as ``worlds selected with --only``.
-        """
+        """Store that the next trials were selected, such as ``worlds selected with --only``."""
         with _reporting_damage(self._directory.results):
             stored = self._campaign().selection
         if selection in stored:
@@ -150,31 +140,26 @@ class ResultStore:
             )
 
     def judge(self, world: str) -> None:
-        """Append a world to those that count for the early stop.
-
-        The order of the worlds is part of the statistical test, so worlds are never removed.
+        """Append a world to those that count for the early stop. Their order is part of the
+        statistical test, so worlds are never removed.
         """
         self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
-        """Return whether any trial is valid."""
         statement = "SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1"
         with reporting_errors(self._directory.results):
-            found = self._connection.execute(statement, (Outcome.INVALID.value,)).fetchall()
-        return bool(found)
+            rows = self._connection.execute(statement, (Outcome.INVALID.value,)).fetchall()
+        return bool(rows)
 
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
         """Store an invalid attempt whose worker is alive."""
         self._insert(schema.INVALID_ATTEMPTS, attempt)
 
     def add_worker_death(self, attempt: AttemptRecord) -> None:
-        """Store an attempt whose worker died."""
         self._insert(schema.WORKER_DEATHS, attempt)
 
     def retry_limits(self) -> Dict[str, Optional[int]]:
-        """Return the limits of the last call of :meth:`reopen` by name, or None before the first
-        call.
-        """
+        """Return the limits of the last call of :meth:`reopen` by name, or None for each."""
         with _reporting_damage(self._directory.results):
             row = self._campaign()
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
@@ -270,7 +255,6 @@ class ResultStore:
         return running.Heartbeat(self._directory.results)
 
     def trajectory(self, record: TrialRecord) -> Recording:
-        """Return the recording of a finished, valid trial."""
         if not record.trajectory:
             raise ResultsError(
                 f"{record.world}, {record.planner}: the trial is invalid and has no trajectory"
@@ -299,11 +283,9 @@ class ResultStore:
                 raise
 
     def _upgraded(self, in_memory: bool = False) -> Optional["ResultStore"]:
-        """Return this store after upgrading its tables to the current version, if necessary.
+        """Return this store, or a copy in memory, with tables of the current version.
 
-        If ``in_memory`` is true, a copy in memory is upgraded instead. Returns None if the tables
-        were not completely created. Raises ``ResultsError`` if the file cannot be read, and then
-        closes the file.
+        Return None if the tables were not completely created.
         """
         path = self._directory.results
         try:
@@ -328,10 +310,7 @@ class ResultStore:
 
 @dataclass(frozen=True)
 class LoadedCampaign:
-    """The results and the manifest of a campaign, whether or not it has finished.
-
-    ``label`` is the name of the campaign in tables.
-    """
+    """The results and the manifest of a campaign. ``label`` is its name in tables."""
 
     label: str
     results: CampaignResults
@@ -351,9 +330,7 @@ def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
-    """Return the results after validating them.
-
-    Raises ``ResultsError`` if a value does not have the type of its column, which SQLite does not
+    """Raise ``ResultsError`` if a value does not have the type of its column, which SQLite does not
     enforce, or if the world or the planner of a trial is not listed.
     """
     values = {
@@ -390,7 +367,7 @@ def _reporting_damage(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database. Raises ``ResultsError`` if this fails."""
+    """Open the database. Raises ``ResultsError``."""
     _require_no_further_files(path)
     with reporting_errors(path):
         # Transactions are explicit: with implicit ones, the time of a commit is not visible.
@@ -400,10 +377,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the database without a change of any file. Raises ``ResultsError`` if this fails.
+    """Open the database without a change of any file. Raises ``ResultsError``.
 
-    An unfinished transaction of a killed process is rolled back in a copy. Transactions of running
-    processes are not affected.
+    An unfinished transaction of a killed process is rolled back in a copy.
     """
     _require_no_further_files(path)
     with reporting_errors(path):
@@ -459,14 +435,10 @@ def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
 
 @contextlib.contextmanager
 def reporting_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors into ``ResultsError``.
-
-    SQLite's messages quote names from the file unchanged; in a damaged file, these can be invalid
-    text.
-    """
+    """Convert SQLite's errors into ``ResultsError``."""
     try:
         yield
-    except UnicodeError as error:
+    except UnicodeError as error:  # messages quote names from a damaged file unchanged
         raise ResultsError(f"{path}: the file is damaged: {error}") from error
     except sqlite3.Error as error:
         text = str(error) or "is damaged"  # Python 3.8 has no message if it is not valid text

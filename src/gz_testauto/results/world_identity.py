@@ -25,10 +25,8 @@ Mission = Tuple[Tuple[str, str], ...]
 
 
 def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
-    """Return the start, goals and road of each world for which the campaign specifies them, by the
-    world's name.
-
-    ``inputs`` are those of the manifest.
+    """Return the start, goals and road of each world for which the inputs of the manifest specify
+    them, by the world's name.
     """
     return {
         name: tuple(item for item in entry if not item[0].startswith("random_numbers"))
@@ -39,8 +37,7 @@ def missions(inputs: Mapping[str, str]) -> Dict[str, Mission]:
 def copies_of_worlds(worlds: Sequence[WorldRecord], inputs: Mapping[str, str]) -> Dict[str, str]:
     """Return the name of the first of several equal worlds for each of the others.
 
-    ``inputs`` are those of the manifest. A world whose file is unknown, because its trials were
-    imported, is not equal to any other world.
+    A world whose file is unknown, because its trials were imported, is not equal to any other.
     """
     entries = _entries(inputs)
     drawn = any(map(_DRAWN_PER_WORLD.match, inputs))
