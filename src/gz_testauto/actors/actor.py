@@ -18,7 +18,7 @@ ROUNDING_S = 1e-9
 
 ARRIVED_M = 1e-3
 """Distance (m) from its target within which an actor counts as arrived. It exceeds the rounding
-errors of simulators, so that an actor arrives in the same step in every simulator."""
+errors of simulators."""
 
 LEVEL_REMEDY = "change its path, or increase 'height_above_ground_m' if the ground is uneven"
 
@@ -29,8 +29,7 @@ FASTEST_TURN_RADPS = 6.0
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the step reaches the
-    end of the offset."""
+    """Return the velocity (m/s) for a step along ``offset`` (m), and whether it reaches the end."""
     length = float(np.sqrt(np.square(offset).sum()))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
@@ -97,8 +96,7 @@ class Actor(Hook):
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Request changes before a step in which the actor's model does not exist, instead of
-        :meth:`act`."""
+        """Request changes instead of :meth:`act` while the actor's model does not exist."""
 
     def fixed_update(self, context: StepContext) -> None:
         """Update the actor every ``fixed_period_s`` of simulated time, before :meth:`act`."""
@@ -139,22 +137,22 @@ class Actor(Hook):
 
     @property
     def forward(self) -> np.ndarray:
-        """The x axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The x axis of the model in the world frame, shape (3,)."""
         return np.asarray(self.pose.rotation[:, 0])
 
     @property
     def left(self) -> np.ndarray:
-        """The y axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The y axis of the model in the world frame, shape (3,)."""
         return np.asarray(self.pose.rotation[:, 1])
 
     @property
     def up(self) -> np.ndarray:
-        """The z axis of the model in the world frame, a unit vector of shape (3,)."""
+        """The z axis of the model in the world frame, shape (3,)."""
         return np.asarray(self.pose.rotation[:, 2])
 
     def nearest(self, selector: str) -> float:
-        """Return the horizontal distance (m) between the origins of this model and of the nearest
-        model that ``selector`` selects (:meth:`StepContext.names_of`), or ``inf``."""
+        """Return the horizontal distance (m) from this model to the nearest model that ``selector``
+        selects (:meth:`StepContext.names_of`), or ``inf``."""
         x_m, y_m = self.pose.position[:2]
         names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
@@ -210,8 +208,7 @@ class Actor(Hook):
         return arrives
 
     def spawn(self, pose: Pose) -> None:
-        """Spawn the actor's model in the current step, at rest. Raises ``ValueError`` as
-        :meth:`~gz_testauto.actors.hook.StepContext.spawn` does."""
+        """Spawn the actor's model in the current step, at rest. Raises ``ValueError``."""
         self.context.spawn(self.name, pose)
 
     def delete(self) -> None:

@@ -23,12 +23,11 @@ from gz_testauto.sdf.values import ensure_child, set_numbers
 COLOR = (0.25, 0.45, 0.7, 1.0)
 
 UPRIGHT_KGM2 = 1e8
-"""Moment of inertia (kg m²) of an actor about the horizontal axes, so that contacts do not tilt
-it."""
+"""Moment of inertia (kg m²) about the horizontal axes, so that contacts do not tilt an actor."""
 
 CONTACT_GROUPS = 16
 """Number of groups of actors. The bit mask of an actor has only the bit of its group, out of the 16
-bits of the mask of other models, so that actors of different groups have no contact."""
+bits of other models, so that actors of different groups have no contact."""
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
@@ -92,7 +91,7 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 def in_contact_group(sdf: str, group: int) -> str:
     """Return the SDF with collisions that have no contact with actors of other groups, from 0 to
-    :data:`CONTACT_GROUPS` - 1. A collision with a bit mask does not change."""
+    :data:`CONTACT_GROUPS` - 1, unless they have a bit mask already."""
     root = parse_xml(sdf.encode())
     for collision in root.iter("collision"):
         contact = ensure_child(ensure_child(collision, "surface"), "contact")
@@ -102,8 +101,7 @@ def in_contact_group(sdf: str, group: int) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-    """Remove gravity, joints and plug-ins from a model, so that only requested velocities move it,
-    and keep it upright."""
+    """Remove gravity, joints and plug-ins, so that only requested velocities move the model."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -121,8 +119,7 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _keep_upright(root: Element) -> None:
-    """Set the moments of inertia about the horizontal axes of the model to :data:`UPRIGHT_KGM2`,
-    and preserve the moment about the vertical axis."""
+    """Set the moments of inertia about the horizontal axes of the model, and preserve the other."""
     text = etree.tostring(root, encoding="unicode")
     document = SdfDocument.parse(text, "actor")
     inertia = read_inertial(document, next(document.root.iter("link")))

@@ -36,7 +36,7 @@ from gz_testauto.spec.regions import union_of
 ROUNDING_S = 1e-9
 
 PREFIX, SUFFIX = "effect_", "_s"
-"""Prefix and suffix of the names of result columns that contain the active times of effects."""
+"""Prefix and suffix of the result columns with the active times of effects."""
 
 WORLD = "world"
 """The target of an effect that does not change a model."""
@@ -46,8 +46,8 @@ WORLD = "world"
 class EffectTargets:
     """The models and lights of a trial that effects can change.
 
-    ``description`` describes the world with its robots and actors. ``tags`` maps the tags of actors
-    to their names. ``robot`` is the name of the first robot.
+    ``description`` is that of the world with its robots and actors. ``tags`` maps the tags of
+    actors to their names.
     """
 
     description: Description
@@ -121,12 +121,10 @@ def create_hooks(
 
 
 def column_of(spec: spec_of.EffectSpec) -> str:
-    """Return the name of the result column with the active time of an effect."""
     return f"{PREFIX}{spec.name}{SUFFIX}"
 
 
 def numbers_of(spec: spec_of.HookSpec) -> Sequence[str]:
-    """Return the names of the numbers that a hook records, empty if it is not installed."""
     try:
         return tuple(getattr(spec_of.HOOKS.get(spec.hook), "numbers", ()))
     except GzTestautoError:
@@ -134,8 +132,8 @@ def numbers_of(spec: spec_of.HookSpec) -> Sequence[str]:
 
 
 def check_hook(spec: spec_of.HookSpec) -> FrozenSet[ChangeKind]:
-    """Validate the parameters of a hook, and return the kinds of property change that it requests.
-    Raises the errors of :func:`~gz_testauto.base.parameters.check_parameters`."""
+    """Validate the parameters of a hook, and return the kinds of change that it requests. Raises
+    the errors of :func:`~gz_testauto.base.parameters.check_parameters`."""
     with spec.locating("hook", "parameters"):
         check_parameters(spec_of.HOOKS, spec.hook, spec.parameters, arguments=1)
         return frozenset(getattr(spec_of.HOOKS.get(spec.hook), "kinds", ()))
@@ -279,7 +277,7 @@ def _models(spec: spec_of.EffectSpec, selector: str, targets: EffectTargets) -> 
 
 
 def _checked(spec: spec_of.EffectSpec, targets: EffectTargets) -> Dict[str, str]:
-    """Check the target of an effect. Return the link to push of each model, by model."""
+    """Check the target of an effect, and return the link to push of each model."""
     description = targets.description
     if isinstance(spec, spec_of.LightEffect):
         if spec.target not in description.lights:

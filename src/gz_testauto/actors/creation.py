@@ -37,7 +37,7 @@ START_GAP_M = 0.1
 """Smallest gap (m) between the outlines of two actors at the start of a trial."""
 
 TRIES_TO_START = 2000
-"""Largest number of draws, both of a free start and of a point in a region."""
+"""Largest number of draws of a start, and of a point in a region."""
 
 
 class ObstacleOutlines:
@@ -54,7 +54,7 @@ class ObstacleOutlines:
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return whether each of ``lines``, shapely lines of shape (k,), touches an obstacle."""
+        """Return whether each of ``lines``, shape (k,), touches an obstacle."""
         crosses = np.zeros(len(lines), dtype=bool)
         crosses[self._tree.query(lines, predicate="intersects")[0]] = True
         return crosses
@@ -77,7 +77,7 @@ class ObstacleOutlines:
         return None if (x, y) == (x_m, y_m) else (x, y)
 
     def parts_in(self, area: BaseGeometry) -> List[BaseGeometry]:
-        """Return the part of each obstacle that is in an area, for all obstacles that touch it."""
+        """Return the part of each obstacle that is in an area."""
         hits = sorted(self._tree.query(area, predicate="intersects").tolist())
         return [self._tree.geometries[hit].intersection(area) for hit in hits]
 
@@ -250,8 +250,6 @@ def _require_apart(outlines: Mapping[str, BaseGeometry], name: str) -> None:
 
 
 def sdf_of(spec: ActorSpec) -> str:
-    """Return the SDF of the actors of a specification. Raises the errors of
-    :func:`~gz_testauto.actors.bodies.read_body`."""
     if spec.model is not None:
         return read_body(spec.model)
     size, mass_kg, center_m = spec.solid

@@ -1,8 +1,7 @@
 """Effects on the visuals of models, on lights and on gravity, which end with the original values.
 
-The original values of a part are stored when its first effect starts. Before each step, all active
-effects of the part are applied to the original values in the order in which they started. Changes
-by other hooks modify the original values.
+Before each step, all active effects of a part are applied to its original values, in the order in
+which they started. Changes by other hooks modify the original values.
 """
 
 import math
@@ -170,7 +169,6 @@ class RunningEffect:
         self.stopped = True
 
     def acts_on(self, part: str, name: str) -> bool:
-        """Return whether the effect changes the part with this type and scoped name."""
         if part != self.effect.part:
             return False
         if part == "visual":
@@ -201,7 +199,6 @@ class Effects:
         return running
 
     def before_step(self, context: StepContext) -> None:
-        """Request the changes of the active effects, and of those that end."""
         if not self._running and not self._originals:
             return
         ended = self._start_and_end(context.time_s)

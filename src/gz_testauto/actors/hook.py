@@ -91,13 +91,12 @@ class StepContext:
         return self._effects
 
     def change(self, *changes: Change) -> None:
-        """Request changes at the start of the step. Of two changes of the same property, the later
-        one applies."""
+        """Request changes at the start of the step. A later change replaces an earlier one."""
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
-        """Request that a spare model is spawned at ``pose``, at rest. Raises ``ValueError`` if no
-        spare model has this name, or if the model already exists."""
+        """Request that a spare model is spawned at ``pose``, at rest. Raises ``ValueError`` for an
+        unknown or existing model."""
         model = self.spare_models.get(name)
         if model is None:
             raise ValueError(
@@ -109,18 +108,17 @@ class StepContext:
         self.to_spawn.append(replace(model, pose=pose))
 
     def delete(self, name: str) -> None:
-        """Request that a model is deleted. Raises ``ValueError`` if the model does not exist."""
+        """Request that a model is deleted. Raises ``ValueError`` for a missing model."""
         if name not in self.snapshot.models or name in self.to_delete:
             raise ValueError(f"the model {name!r} cannot be deleted: it does not exist")
         self.to_delete.append(name)
 
     def state(self, model: str) -> Optional[ModelState]:
-        """Return the state of a model, or None if the model does not exist."""
         return self.snapshot.models.get(model)
 
     def velocity_mps(self, model: str) -> Tuple[float, float, float]:
-        """Return the mean velocity (m/s) of a model over the last step, in the world frame, or 0 if
-        it is not known."""
+        """Return the mean velocity (m/s) over the last step, in the world frame, or 0 if it is not
+        known."""
         # Simulators report velocities in different ways, so it is computed from poses.
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
@@ -131,8 +129,7 @@ class StepContext:
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
-        """Return the mean yaw rate (rad/s) of a model over the last step, or 0 if it is not
-        known."""
+        """Return the mean yaw rate (rad/s) over the last step, or 0 if it is not known."""
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return 0.0
@@ -148,15 +145,13 @@ class StepContext:
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the names of the models that a selector selects: ``robot``, a tag of actors, or
-        the name of a model."""
+        """Return the names of the models ``robot``, with a tag of actors, or with this name."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)
 
     @property
     def moving_models(self) -> Sequence[str]:
-        """The names of the models of the robot and of all actors."""
         return [*self.names_of("robot"), *sorted(self.actors)]
 
 

@@ -92,8 +92,7 @@ def inverse(pose: Pose2D) -> Pose2D:
 def as_estimated(
     objects: Sequence[TrackedObject], true_pose: Pose2D, estimated: Pose2D
 ) -> Tuple[TrackedObject, ...]:
-    """Return tracked objects in the map, as a robot computes them from measurements relative to
-    itself and from its estimated pose."""
+    """Return tracked objects in the map, as a robot with an estimated pose measures them."""
     shift = compose(estimated, inverse(true_pose))
     cos, sin = math.cos(shift.yaw_rad), math.sin(shift.yaw_rad)
     moved = []

@@ -23,8 +23,8 @@ class MotionPlane:
         self._level = None
 
     def require(self, pose: Pose, time_s: float, model: str, remedy: str) -> None:
-        """Raise ``SceneError`` if contacts have lifted or tilted the model, which is now at
-        ``pose``. ``model`` and ``remedy`` are parts of the message."""
+        """Raise ``SceneError`` with ``model`` and ``remedy`` if contacts have lifted or tilted the
+        model, which is now at ``pose``."""
         if self._level is None:
             self._level = pose
             return

@@ -2,9 +2,8 @@
 
 Simulators integrate a twist with different rounding errors, and Gazebo rounds the start pose of a
 model to six significant digits. The forces between people amplify such differences. While a model
-moves as requested, its computed pose therefore replaces the simulator's pose, and the next twist
-corrects the simulator's pose. So actors have the same poses in all simulators, bit by bit. If a
-contact or another change moves a model, the simulator's pose applies.
+moves as requested, its computed pose therefore replaces the simulator's pose, bit by bit the same
+in all simulators, and the next twist corrects the simulator's pose.
 """
 
 import math
@@ -18,7 +17,7 @@ from gz_testauto.simulators.interface import NamedModel
 
 TOLERANCE_M, TOLERANCE_RAD = 1e-5, 1e-4
 """Largest difference of the simulator's position (m, along each axis) and orientation (rad) from
-the computed pose. It exceeds the rounding errors of simulators."""
+the computed pose, above the rounding errors of simulators."""
 
 START_TOLERANCE_M = 1e-3
 """Tolerance (m) until the first request after a model was spawned. Between 100 m and 1 km from

@@ -1,4 +1,4 @@
-"""The behavior ``script``: an actor follows waypoints by a timetable, whatever is in its path."""
+"""The behavior ``script``: an actor follows waypoints by a timetable, without reactions."""
 
 from typing import List, Optional, Sequence, Tuple
 
@@ -189,7 +189,6 @@ class Timetable:
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """Return the points of one pass along the path, including the return to the first point."""
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "loop" else points

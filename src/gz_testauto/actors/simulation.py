@@ -1,7 +1,4 @@
-"""A simulation with the actors and other hooks of a trial.
-
-Filters change the scans and commands between the robot and its planner, and not the world.
-"""
+"""A simulation with the actors and other hooks of a trial."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,21 +18,19 @@ from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """The base class of filters of scans and commands between the first robot and its planner. The
-    methods are called in order of simulated time."""
+    """The base class of filters of scans and commands between the first robot and its planner."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
         """Return the filtered scan. This method is called once for each scan."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """Return the scan that the planner receives at the simulated time ``time_s``. This method
-        is called for each snapshot with the newest scan."""
+        """Return the scan that the planner receives at ``time_s``. This method is called for each
+        snapshot with the newest scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """Return the filtered command for the step that starts at ``time_s`` and lasts
-        ``duration_s``."""
+        """Return the filtered command for the step that starts at ``time_s``."""
         return command
 
 
@@ -80,8 +75,7 @@ class ActorSimulation(Simulation):
     # hooks
 
     def add(self, hook: Hook) -> None:
-        """Add a hook, which is called from the next step on. Raises ``ValueError`` if another hook
-        has the same name."""
+        """Add a hook from the next step on. Raises ``ValueError`` for an existing name."""
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already; use another name")
         self._hooks[hook.name] = hook
@@ -113,8 +107,7 @@ class ActorSimulation(Simulation):
         return self._shown(self._read())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Set the velocity command of a robot. In each step, the filters change the command of the
-        first robot."""
+        """Set the velocity command of a robot. The filters change that of the first robot."""
         self._inner.drive(command, robot)  # validates the command; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return

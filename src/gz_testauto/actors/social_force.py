@@ -1,8 +1,7 @@
 """The behavior ``social_force``: an actor wanders, and avoids other actors as people do in a crowd.
 
-Each person accelerates to a desired velocity. The robot, other actors and obstacles repel the
-person, more strongly if they are ahead (Helbing, Molnár 1995; with the circular, exponential forces
-of Helbing, Farkas, Molnár, Vicsek 2002).
+The robot, other actors and obstacles repel a person, more strongly if they are ahead (Helbing,
+Molnár 1995; with the circular, exponential forces of Helbing, Farkas, Molnár, Vicsek 2002).
 """
 
 import math
@@ -46,8 +45,8 @@ FASTEST = 1.3
 """Largest speed of an actor, as a factor of its desired speed."""
 
 ARRIVED_M = 0.3
-"""Distance (m) from the target within which an actor counts as arrived. In a crowd, an actor rarely
-reaches an exact point."""
+"""Distance (m) from the target within which an actor counts as arrived, since an actor in a crowd
+rarely reaches an exact point."""
 
 SLOWEST_MPS = 0.05
 """Speed (m/s) below which the heading of an actor remains constant."""
@@ -63,9 +62,8 @@ def repulsion(
 ) -> np.ndarray:
     """Return the acceleration (m/s²) by a neighbor, shape (2,).
 
-    ``away`` (2,) is the offset (m) from the neighbor's center to the actor's center. ``touch_m`` is
-    the distance (m) of the centers at which both touch. ``heading`` (2,) is the direction to the
-    actor's target, a vector of length 1 or 0.
+    ``away`` (2,) is the offset (m) from the neighbor to the actor. ``touch_m`` is the distance (m)
+    at which both touch. ``heading`` (2,) is the direction to the target, of length 1 or 0.
     """
     distance = float(np.hypot(*away))
     if distance < 1e-9:
@@ -156,8 +154,7 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Return the radius (m) of the robot or of another actor. An actor without a radius has
-        that of this actor."""
+        """Return the radius (m) of the robot or of another actor, by default that of this actor."""
         if other is None:
             return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

@@ -1,7 +1,6 @@
 """Tracked objects that are computed from the true states of moving models.
 
-The tracker simulates limited range, delay, occlusion, noise and prediction. Noise depends only on
-the seed, the object and the time stamp, so it is identical for all planners.
+Noise depends only on the seed, the object and the time stamp, so it is identical for all planners.
 """
 
 import functools
@@ -28,10 +27,7 @@ ROUNDING_S = 1e-9
 
 @dataclass(frozen=True)
 class TrackedScene:
-    """The input of an object tracker: moving models, their actors, and obstacles that occlude them.
-
-    The noise is drawn from ``seed`` with the indices of the world and the repetition.
-    """
+    """The input of an object tracker: moving models, and obstacles that occlude them."""
 
     models: Tuple[NamedModel, ...]
     actors: Tuple[Actor, ...]
@@ -57,8 +53,7 @@ class _LastObservation(NamedTuple):
 
 
 class ObjectTracker:
-    """A tracker of the moving objects around one robot. :meth:`observe` must be called with every
-    snapshot, in the order of simulated time."""
+    """A tracker of the moving objects around one robot, which observes every snapshot."""
 
     def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
         self._spec, self._robot, self._scene = spec, robot, scene
@@ -77,8 +72,7 @@ class ObjectTracker:
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Update the tracked objects. A snapshot that is not newer than the previous one is
-        ignored."""
+        """Update the tracked objects with a snapshot, unless it is not newer than the previous."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
@@ -114,7 +108,6 @@ class ObjectTracker:
         )
 
     def _visible(self, received: _ReceivedSnapshot) -> List[str]:
-        """Return the names of the models that are within range and not occluded."""
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
         x_m, y_m = received.robot.x_m, received.robot.y_m
         near = [
@@ -147,7 +140,7 @@ class ObjectTracker:
     def _object(
         self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
     ) -> TrackedObject:
-        """Return an object with noise at the time of a snapshot, but without a predicted path."""
+        """Return an object with noise, but without a predicted path."""
         pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
         was = None if before is None else before.poses.get(name)
         if before is not None and was is not None:

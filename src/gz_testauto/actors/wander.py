@@ -65,14 +65,12 @@ class WanderSpec(ActorSpec):
 
 
 TRIES = 50
-"""Largest number of draws of a point with a free straight path. If all fail, the actor waits for
-:data:`RETRY_S` seconds."""
+"""Largest number of draws of a point with a free straight path, before the actor waits."""
 
 RETRY_S = 1.0
 
 LATE = 1.5
-"""Ratio of elapsed time to nominal time from which a path counts as blocked. The actor then draws
-another point."""
+"""Ratio of elapsed to nominal time from which a path counts as blocked."""
 
 AHEAD = 0.3
 """Cosine of the angle to the direction of motion within which another model counts as ahead."""

@@ -1,10 +1,9 @@
 """Actors for the ``<actor>`` elements of a world file.
 
 In Gazebo, these actors have no collision shapes, and a ``ray`` lidar does not detect them. This
-module represents each actor as a cylinder with the size of a person. It follows the waypoints in
-straight lines by the behavior ``script``, whereas Gazebo rounds the corners. If the path does not
-end at its start, the cylinder moves back along the path, whereas Gazebo moves the actor to the
-start immediately. Skins, animations and plug-ins are ignored.
+module represents each actor as a cylinder with the size of a person, which follows the waypoints in
+straight lines, and back if the path does not end at its start. Gazebo rounds the corners, and moves
+the actor to the start immediately. Skins, animations and plug-ins are ignored.
 """
 
 import re
@@ -44,7 +43,6 @@ def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
 
 
 def notice_of(scene: WorldScene) -> str:
-    """Return one line of text about the actors of a world, or "" without actors."""
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""

@@ -307,7 +307,6 @@ def _in_plan_order(results: CampaignResults) -> List[str]:
 def _renumbered(
     attempts: Sequence[AttemptRecord], numbers: Mapping[int, int]
 ) -> Iterator[AttemptRecord]:
-    """Yield the attempts at compared trials, with the numbers of these trials."""
     for attempt in attempts:
         if attempt.trial in numbers:
             yield replace(attempt, trial=numbers[attempt.trial])

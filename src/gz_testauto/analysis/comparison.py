@@ -43,8 +43,7 @@ OUT_OF_BOUNDS = "a value is outside the bounds of the metric"
 
 SHUFFLED_UP_TO = 200
 """Largest number of worlds with differences for which names are shuffled within each world. Above
-it, the χ² distribution of the statistic is exact enough.
-"""
+it, the asymptotic χ² distribution is used."""
 
 SHUFFLES = 9999
 SEED = 0
@@ -54,7 +53,9 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 
 class PairedCounts(NamedTuple):
-    """The numbers of worlds in which both planners, only one or neither succeeded."""
+    """The numbers of worlds in which both planners, only the first, only the second or neither
+    succeeded.
+    """
 
     both: int
     first_only: int
@@ -101,7 +102,7 @@ class MetricComparison:
 
     @property
     def mean_contradicts(self) -> bool:
-        """Whether mean and median difference have opposite signs."""
+        """True if mean and median difference have opposite signs."""
         return (self.first_mean - self.second_mean) * self.difference.value < 0.0
 
 
@@ -110,8 +111,9 @@ class Comparison:
     """The comparison of two planners over the worlds in which both have valid trials.
 
     ``counts`` is None for trials with repetitions. ``first_rate`` and ``second_rate`` are the means
-    over these worlds of the planners' success rates. ``p_adjusted`` is adjusted over all pairs of
-    planners. ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
+    over these worlds of the planners' success rates, and ``difference`` is the first minus the
+    second. ``p_adjusted`` is the p-value after Holm's adjustment over all pairs of planners.
+    ``significant`` and ``relevant`` are defined as in :class:`MetricComparison`.
     ``first_won`` and ``second_won`` are the worlds in which only that planner succeeded (with
     repetitions, in which it succeeded more often).
     """
@@ -245,16 +247,14 @@ def mcnemar(counts: PairedCounts) -> float:
 
 
 def rate_difference(counts: PairedCounts) -> Estimate:
-    """Return the success rate of the first planner minus that of the second, with its interval."""
     level = counts.both + counts.neither
     differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, level])
     return mean_interval(differences, DIFFERENCE)
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
-    """Return the difference of the success rates, first minus second, in each world, shape (n,).
-
-    Worlds without valid trials of both planners are omitted.
+    """Return the differences of the success rates, first minus second, in the worlds with valid
+    trials of both planners, shape (n,).
     """
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
@@ -271,9 +271,7 @@ def metric_differences(
 def world_differences(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials
 ) -> Dict[str, float]:
-    """Return the difference of the means, first minus second, of each world in which both have a
-    value.
-    """
+    """Return the difference, first minus second, of each world in which both have a value."""
     common = [world for world in of_first if world in of_second]
     means = _world_means(metric, of_first, of_second, common)
     pairs = np.array(list(means.values())).reshape(-1, 2)
@@ -316,7 +314,6 @@ def _compare_metric(
 def _world_means(
     metric: Metric, of_first: WorldTrials, of_second: WorldTrials, common: Sequence[str]
 ) -> Dict[str, List[float]]:
-    """Return the means of both planners in each world in which both have a value."""
     means = {}
     for world in common:
         values = [comparable_values(metric, trials[world]) for trials in (of_first, of_second)]

@@ -1,7 +1,4 @@
-"""Compare the conditions of two campaigns, which can be the cause of a difference between trials.
-
-The hashes of worlds, not this module, decide which worlds the campaigns share.
-"""
+"""Compare the conditions of two campaigns, which can cause differences between their trials."""
 
 import re
 from dataclasses import dataclass

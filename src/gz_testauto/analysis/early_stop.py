@@ -5,8 +5,7 @@ A pair of planners is decided after the first world at which the bets against eq
 its confidence sequence is within the campaign's equivalence margin.
 
 Worlds are evaluated in the order of the plan (table ``judged``), each when all of its trials, and
-those of all previous worlds, have ended. The order in which trials finish, the number of workers
-and interruptions therefore have no effect.
+those of all previous worlds, have ended, independent of the order of the trials.
 """
 
 import itertools
@@ -28,8 +27,9 @@ class PairDecision:
     """The decision of the early stop on a pair of planners.
 
     ``difference`` is the first planner's success rate minus the second's, with its confidence
-    sequence at level ``alpha``. ``better`` is the planner with the higher rate if the rates differ,
-    and ``negligible`` is true if the planners are equivalent.
+    sequence at level ``alpha``. ``p_value`` is valid at every number of worlds. ``better`` is the
+    planner with the higher rate if the rates differ, and ``negligible`` is true if the planners are
+    equivalent. Otherwise the pair is undecided.
     """
 
     first: str

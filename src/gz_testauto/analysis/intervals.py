@@ -14,7 +14,8 @@ SELECTED = "the trials were selected"
 
 
 class Estimate(NamedTuple):
-    """A number and its two-sided confidence interval at :data:`LEVEL`; missing numbers are NaN.
+    """A number and its two-sided confidence interval at :data:`LEVEL`; ends that do not exist are
+    NaN.
 
     ``method`` is the name of the interval's method, or the reason why the interval does not exist.
     """

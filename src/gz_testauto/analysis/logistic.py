@@ -167,7 +167,7 @@ class Profile:
 
     @property
     def has_converged(self) -> bool:
-        """Whether ``coefficients`` maximize the likelihood: its slope is nearly zero."""
+        """True if ``coefficients`` maximize the likelihood: its slope is nearly zero."""
         logit = self._design @ self.coefficients
         step = np.linalg.solve(*self._equations(self._design, logit))
         return bool(np.abs(step).max() < _CONVERGED)
@@ -193,7 +193,6 @@ class Profile:
         return reached, beta
 
     def _equations(self, design: np.ndarray, logit: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the matrix and the right side of the equations of Newton's step."""
         from scipy.special import expit
 
         rate = expit(logit)
@@ -207,7 +206,6 @@ class Profile:
         return information, design.T @ residual
 
     def _value(self, logit: np.ndarray) -> float:
-        """Return the logarithm of the likelihood, with the penalty if there is one."""
         failures = self._count - self._success
         lost = self._success @ np.logaddexp(0.0, -logit) + failures @ np.logaddexp(0.0, logit)
         if not self._is_penalized:

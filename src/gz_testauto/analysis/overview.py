@@ -17,7 +17,7 @@ class WorldGroup:
     """A group of worlds with the same ``winners``.
 
     These are the planners that succeeded or, with repetitions, succeeded most often, in the
-    campaign's order.
+    campaign's order; empty if no planner succeeded.
     """
 
     winners: Tuple[str, ...]

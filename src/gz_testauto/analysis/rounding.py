@@ -33,9 +33,8 @@ def differences(first: Values, second: Values) -> np.ndarray:
 def without_noise(values: Values, scale: float = 0.0) -> np.ndarray:
     """Return ``values``, shape (n,), without floating-point noise.
 
-    Magnitudes within the tolerance of each other are replaced by the same magnitude, and those
-    within the tolerance of zero by zero. The tolerance is relative to ``scale``, or to the largest
-    magnitude if that is larger.
+    Magnitudes within the tolerance of each other become equal, and those within the tolerance of
+    zero become zero. It is relative to ``scale``, or to the largest magnitude if that is larger.
     """
     numbers = np.asarray(values, dtype=float)
     sizes = np.abs(numbers)

@@ -28,7 +28,10 @@ ON_STACK = "missed_control_cycles"
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """The mean (NaN for no trial) and standard deviation (NaN for fewer than two) of one metric."""
+    """The mean and standard deviation of one metric over ``trials`` trials.
+
+    The mean is NaN without trials, and the deviation for fewer than two trials.
+    """
 
     name: str
     trials: int
@@ -42,9 +45,8 @@ class MachineLoad:
 
     They are 0 except for trials with a navigation stack, or over ROS in real time.
     ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
-    ``slow_trials`` with a stack ran at a real-time factor below ``slow_factor``, in
-    ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
-    period started without the planner's command.
+    ``slow_trials`` ran at a real-time factor below ``slow_factor``, in ``missed_cycles_trials`` the
+    control loop missed its rate, and in ``late_trials`` a period started without a command.
     """
 
     slow_attempts: int
@@ -58,10 +60,11 @@ class MachineLoad:
 class PlannerSummary:
     """The statistics of one planner over all its finished trials.
 
-    ``trials`` is the number of valid trials, in ``worlds`` worlds. ``correlation`` is the
-    intra-class correlation of success within worlds. ``naive`` is the success rate with the
-    interval that would apply to independent trials. ``design_effect`` is the number of correlated
-    trials that contain the information of one independent trial.
+    ``trials`` is the number of valid trials, in ``worlds`` worlds, and ``invalid`` that of invalid
+    trials. ``correlation`` is the intra-class correlation of success within worlds, NaN without
+    repetitions. ``naive`` is the success rate with the interval for independent trials.
+    ``design_effect`` is the number of correlated trials that contain the information of one
+    independent trial.
     """
 
     planner: str

@@ -18,7 +18,7 @@ def compiled(function):  # type: ignore[no-untyped-def]
 def compiled_for(signature: str) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function at import for a numba signature.
 
-    Use it for functions that a planner calls, so that the first cycle is not slower than others.
+    Planners use it, so that their first cycle is not slower than others.
     """
     return lambda function: _compile(function, signature)
 

@@ -1,8 +1,7 @@
 """Find the files that a robot description (URDF, xacro or SDF) includes or names.
 
-The files are part of a campaign's identity. They are found in the text of the description, so that
-no program runs: only ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and
-properties of xacro with a constant value are replaced.
+They are found in the text of the description, so that no program runs: only ``$(find)``,
+``$(arg)``, ``$(env)``, ``$(optenv)``, ``$(dirname)`` and constant properties of xacro are replaced.
 """
 
 import functools

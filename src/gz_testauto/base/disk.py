@@ -1,8 +1,7 @@
 """Read regular files of limited size only, and write files atomically and durably.
 
-All modules read files of users with these functions. Reading never blocks on a pipe or a device.
-After a power failure, a written file has its previous or its new content. Only regular files are
-replaced.
+Reading never blocks on a pipe or a device. After a power failure, a written file has its previous
+or its new content.
 """
 
 import contextlib
@@ -53,16 +52,15 @@ def read_end(path: Union[str, Path], most_bytes: int) -> bytes:
 def read_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> bytes:
-    """Return the content of a regular file, or raise ``error_class`` with path and reason."""
+    """Return the content of a regular file, or raise ``error_class``."""
     return with_input(path, error_class, lambda: read_file(path, most_bytes))
 
 
 def read_text(
     path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = MOST_BYTES
 ) -> str:
-    """Return the text of a regular file in UTF-8, without a byte order mark.
-
-    Raises ``error_class``, also for a file that is not UTF-8.
+    """Return the text of a regular file in UTF-8, without a byte order mark, or raise
+    ``error_class``.
     """
     content = read_input(path, error_class, most_bytes)
     try:
@@ -91,7 +89,7 @@ def require_regular(path: Union[str, Path], error_class: Type[GzTestautoError]) 
 def with_input(
     path: Union[str, Path], error_class: Type[GzTestautoError], read: Callable[[], Value]
 ) -> Value:
-    """Return ``read()``. Convert ``OSError`` into ``error_class`` with the path and the reason."""
+    """Return ``read()``, and convert ``OSError`` into ``error_class``."""
     try:
         return read()
     except OSError as error:
@@ -111,10 +109,9 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replace the file at ``path`` by ``content`` atomically and durably.
+    """Replace a file atomically and durably.
 
-    Raises ``OSError`` if the file cannot be written, or if ``path`` exists and is not a regular
-    file; it then remains unchanged.
+    Raises ``OSError``, also if ``path`` exists and is not a regular file; it remains unchanged.
     """
     with replaced_file(path) as stream:
         stream.write(content)
@@ -123,7 +120,7 @@ def replace_file(path: Path, content: bytes) -> None:
 @contextlib.contextmanager
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
     """Provide a stream whose content replaces the file at ``path`` when the block ends without an
-    error. Raises the errors of :func:`replace_file`.
+    error, as :func:`replace_file` does.
     """
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         reason = "the path exists and is not a regular file; specify the path of a file"
@@ -149,7 +146,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def make_scratch_directory(target: Path) -> Path:
-    """Create an empty directory next to ``target``, which is later renamed to ``target``."""
+    """Create an empty directory that is later renamed to ``target``, in the same directory."""
     # Unlike tempfile, mkdir uses the permissions of the umask.
     scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     scratch.mkdir()
@@ -193,7 +190,6 @@ def _synchronize(path: Path) -> None:
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Convert ``OSError`` in the block into a ``DiskError`` that names ``path``."""
     try:
         yield
     except OSError as error:

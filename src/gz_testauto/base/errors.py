@@ -65,9 +65,8 @@ class SimulatorError(GzTestautoError):
 
 
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
-    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time.
-
-    ``doing`` names the step that did not finish. ``details`` is appended, such as the end of a log.
+    """Return the error of a simulator that made no progress for ``timeout_s`` of wall time during
+    the step ``doing``. ``details`` is appended.
     """
     step = f" while {doing}" if doing else ""
     ending = f"; {details}" if details else ""
@@ -113,7 +112,6 @@ class PluginError(GzTestautoError):
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
-        """Return the error for ``error``, with its type, text and location after ``failure``."""
         frames = traceback.extract_tb(error.__traceback__)
         inside = frames and not isinstance(error, SyntaxError)  # whose text states the location
         location = f" ({frames[-1].filename}:{frames[-1].lineno})" if inside else ""

@@ -1,7 +1,7 @@
 """Escape text from files for display in a terminal.
 
-Characters that are not printable, such as control sequences and marks that reverse the text
-direction, are replaced by Python's escape sequences (``\\x1b``).
+Control sequences, marks that reverse the text direction and other characters that are not printable
+are replaced by Python's escape sequences (``\\x1b``).
 """
 
 import dataclasses

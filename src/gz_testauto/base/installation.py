@@ -1,7 +1,4 @@
-"""Return the command that installs an extra of this package into the present installation.
-
-The name of the package alone would be searched on the index, where another package can have it.
-"""
+"""Return the command that installs an extra of this package into the present installation."""
 
 import json
 import shlex

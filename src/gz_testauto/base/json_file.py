@@ -20,11 +20,7 @@ MOST_JSON_BYTES = 10_000_000
 def read_json_object(
     path: Path, error_class: Type[GzTestautoError], most_bytes: int = MOST_JSON_BYTES
 ) -> Dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises ``error_class`` if the file cannot be read, is larger than ``most_bytes``, or does not
-    contain a JSON object.
-    """
+    """Return the object in a JSON file, or raise ``error_class``."""
     try:
         content = json.loads(read_input(path, error_class, most_bytes).decode("utf-8"))
     except ValueError as error:
@@ -52,10 +48,7 @@ def validate_as(
 def parse_entry(
     shape: Type[Shape], line: bytes, where: str, error_class: Type[GzTestautoError], remedy: str
 ) -> Shape:
-    """Convert a line of JSON to the type ``shape``.
-
-    Raises ``error_class`` with ``where``, the fault and the remedy if the line is damaged.
-    """
+    """Convert a line of JSON to the type ``shape``, or raise ``error_class``."""
     try:
         return _adapter(shape).validate_python(json.loads(line))  # type: ignore[no-any-return, arg-type]
     except ValidationError as invalid:

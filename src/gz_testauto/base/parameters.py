@@ -1,8 +1,7 @@
 """Construct a plug-in from the name and the parameters that a YAML file specifies.
 
 Parameters are validated against the signature of the plug-in, which can state a range by a type of
-this module or any pydantic type. A parameter without annotation, or with a type that pydantic does
-not support, is not checked.
+this module or any pydantic type.
 """
 
 import inspect
@@ -30,9 +29,9 @@ _BARE = {float: Annotated[float, Field(allow_inf_nan=False)]}
 def construct(registry: Registry, name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
     """Construct the plug-in ``name`` with ``arguments`` of the caller and ``parameters`` of a user.
 
-    Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` for a missing module
-    that the plug-in imports, ``ParameterError`` as :func:`check_parameters` does, ``SpecError`` for
-    a ``ValueError`` of the plug-in, and ``PluginError`` for any other exception of it.
+    Raises ``UnknownNameError``, ``MissingDependencyError`` for a missing module that the plug-in
+    imports, ``ParameterError``, ``SpecError`` for a ``ValueError`` of the plug-in, and
+    ``PluginError`` for any other exception of it.
     """
     plugin = registry.get(name)
     checked = check_parameters(registry, name, parameters, len(arguments))
@@ -51,8 +50,7 @@ def check_parameters(
 ) -> Dict[str, Any]:
     """Return the validated parameters for the plug-in ``name`` without constructing it.
 
-    The caller sets the first ``arguments`` positional parameters of the plug-in. Raises
-    ``ParameterError`` for an unknown or missing parameter, and for a wrong type or value.
+    The caller sets the first ``arguments`` parameters. Raises ``ParameterError``.
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     declared = dict(list(parameters_of(plugin).items())[arguments:])

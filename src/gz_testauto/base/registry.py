@@ -4,9 +4,8 @@ A name is looked up among the built-ins, then in the extras of this package, the
 ``<export>`` of other ROS packages' ``package.xml``, and finally among Python entry points, which a
 catkin devel space can hide.
 
-An extra is a directory in ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins
-in the format of Python entry points. A module of an extra is imported only when one of its plug-ins
-is requested.
+An extra is a directory in ``gz_testauto/extras/`` with an ``entry_points.txt``. Its modules are
+imported only when one of their plug-ins is requested.
 
 In another ROS package::
 
@@ -58,10 +57,7 @@ EXTRAS = Path(__file__).resolve().parents[1] / "extras"
 
 
 def load_object(reference: str) -> Any:
-    """Import ``"module.path:attribute"`` and return the attribute, or the module if none is named.
-
-    Raises ``ImportError`` or ``AttributeError``.
-    """
+    """Import ``"module.path:attribute"`` or ``"module.path"``, and return the object."""
     module_name, _, attribute = reference.partition(":")
     module = importlib.import_module(module_name)
     return getattr(module, attribute) if attribute else module
@@ -117,8 +113,8 @@ class Registry:
     def get(self, name: str) -> Any:
         """Return the plug-in ``name``.
 
-        Raises ``UnknownNameError`` for an unknown name, ``MissingDependencyError`` if a module that
-        the plug-in imports is missing, and ``PluginError`` for any other exception of its module.
+        Raises ``UnknownNameError``, ``MissingDependencyError`` for a missing module that the
+        plug-in imports, and ``PluginError`` for any other exception of its module.
         """
         if name not in self._loaders:
             self._discover()
@@ -202,7 +198,6 @@ class Registry:
 
 
 def _exported(directory: Path, attribute: str) -> List[str]:
-    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``."""
     # rospkg requires a configured rosdep to list dependent packages.
     try:
         root = read_manifest(directory)

@@ -1,8 +1,6 @@
 """Find files by URI: relative to another file, in a ROS package, or on Gazebo's model path.
 
-This module also locates this package's ``models/``, ``worlds/`` and ``config/``, and selects the
-SDF file of a model directory. It never uses the network, since Gazebo's online model database can
-be unavailable or slow.
+It never uses the network, since Gazebo's online model database can be unavailable or slow.
 """
 
 import contextlib
@@ -21,16 +19,15 @@ from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
-"""Name of the directory with the models of this package, or of a set of worlds."""
+"""Directory with the models of this package, or of a set of worlds."""
 TYPING_ERROR = 0.8
-"""Least similarity (``difflib``) of a wrong package name to the suggested one. It distinguishes
-typing errors from other packages, such as ``gazebo_ros`` and ``gazebo_msgs``."""
+"""Least similarity (``difflib``) of a wrong package name to the suggested one. Other packages, such
+as ``gazebo_ros`` and ``gazebo_msgs``, are less similar."""
 WORLDS_MANIFEST = "worlds.json"
-"""Name of the manifest in the directory of a set of worlds."""
+"""Manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""Largest lengths (bytes) of a file name and of a path in a URI. Linux's limit for paths also
-includes the directory to which the path is relative.
-"""
+"""Largest lengths (bytes) of a file name and of a path in a URI. Linux's limit for a path includes
+the directory."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
@@ -44,9 +41,9 @@ def resolve(
 
     A plain path and ``file://path`` are relative to ``relative_to``: a directory, or the file that
     contains the URI. The path need not exist; a missing ``file://path`` is also searched in
-    ``GAZEBO_RESOURCE_PATH``, as Gazebo does for ``file://media/…``. ``package://name/…`` requires
-    an existing ROS package. ``model://name/…`` requires an existing path in the models of a set of
-    worlds (:func:`world_set_models`) or on ``model_path`` (default: :func:`model_path`).
+    ``GAZEBO_RESOURCE_PATH``. ``package://name/…`` requires an existing ROS package.
+    ``model://name/…`` requires an existing path in the models of a set of worlds
+    (:func:`world_set_models`) or on ``model_path`` (default: :func:`model_path`).
 
     Raises ``ResourceError``.
     """
@@ -73,9 +70,7 @@ def resolve(
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return an existing path, relative to ``start``, that differs from ``name`` only in its case,
-    or None.
-    """
+    """Return an existing path, relative to ``start``, that has another case than ``name``."""
     path = start
     for part in Path(name).parts:
         try:
@@ -90,9 +85,8 @@ def find_ignoring_case(start: Path, name: str) -> Optional[str]:
 
 
 def share_directory() -> Path:
-    """Return the directory with this package's ``models/``, ``worlds/`` and ``config/``.
-
-    This is the source tree, or ``share/gz_testauto`` of an installation. Raises ``ResourceError``.
+    """Return the source tree, or ``share/gz_testauto`` of an installation. Raises
+    ``ResourceError``.
     """
     here = Path(__file__).resolve()
     for candidate in _share_candidates(here):
@@ -116,9 +110,8 @@ def model_path() -> Tuple[Path, ...]:
 
 
 def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
-    """Return the ``models/`` directory of the set of worlds that contains ``relative_to``, if any.
-
-    ``relative_to`` is a world of the set, the directory of the set, or a path in its ``models/``.
+    """Return the ``models/`` of the set of worlds, if any, that contains ``relative_to``: a world,
+    the directory of the set, or a path in ``models/``.
     """
     path = Path(os.path.abspath(relative_to))
     for folder in (path, *path.parents):
@@ -130,7 +123,6 @@ def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
 
 
 def media_directories() -> Iterator[Path]:
-    """Yield the directories of ``GAZEBO_RESOURCE_PATH`` and their media subdirectories."""
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
         for folder in _MEDIA_FOLDERS if directory.strip() else ():
             yield Path(directory) / folder
@@ -224,7 +216,6 @@ def _resolve_package(path: str, relative_to: Path) -> Path:
 
 
 def _neighboring_package(package: str, relative_to: Path) -> Optional[Path]:
-    """Return the package that contains ``relative_to``, or one next to one of its folders."""
     # A description that was downloaded without a workspace can refer to its own package.
     path = Path(os.path.abspath(relative_to))
     for folder in (path, *path.parents):

@@ -1,7 +1,7 @@
 """Convert between this package's values and ROS messages, field by field.
 
-Converting a pose, command or scan to a message and back preserves it bit for bit. Scans have single
-precision, as in ``sensor_msgs/LaserScan``.
+Converting a pose, command or scan, in single precision, to a message and back preserves it bit for
+bit.
 """
 
 import math
@@ -60,9 +60,8 @@ def transform_message(pose: Pose) -> Transform:
 
 
 def pose_of(message: PoseMessage) -> Pose:
-    """Return the pose in a message, with a normalized quaternion.
-
-    As in gazebo_ros, a quaternion of four zeros, the default of the message, means no rotation.
+    """Return the pose in a message, with a normalized quaternion. As in gazebo_ros, four zeros, the
+    default of the message, mean no rotation.
     """
     x, y, z, w = quaternion = _quaternion(message.orientation)
     norm = math.hypot(*quaternion)  # the squares of large numbers would be infinite
@@ -95,14 +94,13 @@ def requested_state(pose: PoseMessage, twist: Twist) -> ModelState:
 
 
 def state_of(pose: PoseMessage, twist: Twist) -> ModelState:
-    """Return the state of a model; a twist of NaN means that the simulator reports no twist."""
+    """Return the state of a model; a twist of NaN is unknown."""
     if not math.isfinite(twist.linear.x):
         return ModelState(pose_of(pose))
     return requested_state(pose, twist)
 
 
 def twist_of_state(state: ModelState, unknown: float = 0.0) -> Twist:
-    """Return a model's twist, with ``unknown`` for numbers that the simulator does not report."""
     missing = (unknown,) * 3
     linear, angular = state.linear_mps, state.angular_radps
     return twist_message(
@@ -124,7 +122,6 @@ def model_states_of(message: ModelStates) -> Mapping[str, ModelState]:
 
 
 def scan_message(scan: LaserScan, stamp: Time, frame: str, period_s: float) -> LaserScanMessage:
-    """Return a scan as a message; ``period_s`` is the time between two scans."""
     message = LaserScanMessage()
     message.header = header(stamp, frame)
     message.angle_min, message.angle_max = scan.angle_min_rad, scan.angle_max_rad
@@ -171,8 +168,8 @@ def imu_sample_of(message: Imu, stamp_s: float) -> ImuSample:
 def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
     """Return the points of a 3-D lidar or a depth camera in the frame of its sensor.
 
-    As with the plug-ins of gazebo_ros, the cloud of a camera is an image with the axes of REP 103
-    (z forward), with NaN for points without a return. That of a lidar contains only the returns.
+    As in gazebo_ros, the cloud of a camera is an image with the axes of REP 103 (z forward), with
+    NaN for points without a return. That of a lidar contains only the returns.
     """
     sensor = reading.sensor
     points = reading.local_points_m
@@ -196,8 +193,8 @@ def cloud_message(reading: SensorReading, stamp: Time) -> PointCloud2:
 
 
 def range_message(reading: SensorReading, stamp: Time) -> Range:
-    """Return the range of a sonar or an infrared sensor, with the maximum range for no return, as
-    the plug-in of gazebo_ros publishes it."""
+    """Return the range of a sonar or an infrared sensor, as in gazebo_ros the maximum range without
+    a return."""
     sensor = reading.sensor
     message = Range()
     message.header = header(stamp, sensor.frame)

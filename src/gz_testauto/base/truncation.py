@@ -1,7 +1,4 @@
-"""Truncate long messages for display: keep the start, which contains the cause, and the end.
-
-The full text remains available as ``full`` of an error, in the results, and in log files.
-"""
+"""Truncate long messages for display: keep the start, which contains the cause, and the end."""
 
 import logging
 import re
@@ -32,7 +29,7 @@ def join_truncated(names: Sequence[str], most: int = MAX_NAMES) -> str:
 
 
 def log_untruncated(message: str) -> None:
-    """Log a message in full if its displayed form is truncated, in the log file of a node only."""
+    """Log a message in full, in the log file of a node only, if its displayed form is truncated."""
     if truncate(message) != message:
         _LOGGER.info("full message: %s", message)
 

@@ -1,7 +1,6 @@
 """Parse XML from untrusted sources without resolving references to other files.
 
-A world, model or launch file therefore cannot disclose the content of another file, whatever the
-defaults of the installed lxml are.
+A world, model or launch file therefore cannot disclose the content of another file.
 """
 
 from pathlib import Path

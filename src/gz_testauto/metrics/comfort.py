@@ -7,11 +7,10 @@ Butterworth low-pass. Equations (4) and (5) of "Development of Gazebo Test Autom
 Autonomous Mobile Robots", after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
 
 Jerk: ``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖²
-dt)``. The latter does not depend on the size of a movement, and is −5.32 for a movement with
-minimum jerk from rest to rest. ``j`` is the second derivative of the velocity in the world, in
-components along the base's axes, ``T`` the time driven, and ``v_peak`` the largest speed. N. Hogan
-and D. Sternad, "Sensitivity of smoothness measures to movement duration, amplitude, and arrests",
-Journal of Motor Behavior 41 (2009) 529–534.
+dt)``, which is −5.32 for a movement with minimum jerk from rest to rest. ``j`` is the second
+derivative of the velocity in the world, along the base's axes, ``T`` the time driven, and
+``v_peak`` the largest speed. N. Hogan and D. Sternad, "Sensitivity of smoothness measures to
+movement duration, amplitude, and arrests", Journal of Motor Behavior 41 (2009) 529–534.
 """
 
 import math
@@ -44,10 +43,7 @@ def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return evenly spaced stamps (s), shape (n,), and the acceleration (m/s²), shape (n, 2), along
-    the base's axes.
-
-    ``twist``, shape (n, 3) with n at least 2, contains v_x, v_y (m/s) in the base frame and the yaw
-    rate (rad/s).
+    the base's axes. ``twist`` has shape (n, 3), with n at least 2.
     """
     from scipy import signal
 
@@ -85,10 +81,7 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return evenly spaced stamps (s), shape (n,), and ``values``, shape (n, k), at these stamps.
-
-    Values at uneven stamps are interpolated linearly.
-    """
+    """Return evenly spaced stamps (s), and ``values``, shape (n, k), interpolated linearly."""
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
     if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
@@ -119,9 +112,7 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="negative logarithm of the dimensionless jerk; larger values are smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
-    """Return NaN for fewer than five samples, for a robot that is never faster than 0.02 m/s, and
-    without jerk.
-    """
+    """Return NaN for fewer than five samples, without jerk, and for a stationary robot."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     rms = jerk_rms_mps3(recording, context)

@@ -1,7 +1,7 @@
 """Compute metrics of computing time: the planner's cycle time and the real-time factor.
 
 The mean cycle time is the execution time in the paper. The CPU time of the planner's thread does
-not depend on the load of the machine, unlike the wall time, which is relevant to a robot.
+not depend on the load of the machine.
 """
 
 import math

@@ -1,12 +1,10 @@
 """Compute metrics of length and time: distance, time, time standing, SPL, BARN score.
 
-- Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1, without a step from the
-  last sample back to the first. Equation (3) of "Development of Gazebo Test Automation Tool for
-  Autonomous Mobile Robots".
+- Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``. Equation (3) of "Development of
+  Gazebo Test Automation Tool for Autonomous Mobile Robots".
 - SPL: success weighted by path length: ``S · L / max(P, L)``, in [0, 1]. S is 1 for a trial that
-  reached the goal and 0 otherwise. P is the length of the driven path, and L that of the shortest
-  path for this footprint in this world. Anderson et al., "On evaluation of embodied navigation
-  agents", arXiv:1807.06757, 2018.
+  reached the goal and 0 otherwise. P is the driven length, and L that of the shortest path for this
+  footprint. Anderson et al., "On evaluation of embodied navigation agents", arXiv:1807.06757, 2018.
 - BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. OT is the best time: the length of the
   published best path, or of the shortest path if none is published, divided by the robot's top
   speed. AT is the time driven. k is 2 in ``report_test.py`` of

@@ -1,7 +1,6 @@
 """Compute distances and times between the robot and moving objects.
 
-All values are computed from ground truth at every sample, with outlines in the plane. Moving
-objects without an outline in the recording are ignored.
+All values are computed from ground truth. Moving objects without an outline are ignored.
 
 Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
 crash: Cooper, Ferguson 1976, Almqvist, Hyden, Risser 1991; post-encroachment time: Allen, Shin,
@@ -45,9 +44,8 @@ _OFF = 1e-12
 class Encounter:
     """A moving object and the robot at the n samples at which the object is present.
 
-    ``distance_m`` is the distance between the outlines. ``ttc_s`` is the time to collision at
-    constant velocities, ``inf`` without a collision. ``continued`` is true if the object was also
-    present at the previous sample.
+    ``distance_m`` is that of the outlines. ``ttc_s`` is the time to collision at constant
+    velocities, or ``inf``. ``continued`` is true if the previous sample has the object, too.
     """
 
     name: str
@@ -112,8 +110,8 @@ def overlapping(recording: Recording) -> np.ndarray:
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Return whether a collision would occur within ``within_s`` if the robot drove straight ahead
-    at ``speed_mps`` and the object kept its velocity, at each sample, shape (n,).
+    """Return whether the robot would collide within ``within_s`` if it drove straight ahead at
+    ``speed_mps`` and the objects kept their velocities, at each sample, shape (n,).
     """
     collides = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
@@ -148,10 +146,10 @@ def velocity_mps(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
-    """Return the times (s), shape (n,), until two convex outlines touch, ``inf`` if they never do.
+    """Return the times (s), shape (n,), until two convex outlines touch, or ``inf``.
 
-    ``first`` has shape (n, k, 2), and ``second`` has shape (n, m, 2). ``closing`` (m/s), shape (n,
-    2), is the velocity of the first outline relative to the second.
+    ``first`` has shape (n, k, 2), ``second`` (n, m, 2), and ``closing``, the velocity (m/s) of the
+    first outline relative to the second, (n, 2).
     """
     # Separating axes: two convex outlines touch while their projections onto the normals of all
     # edges overlap.
@@ -180,9 +178,7 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """Return the largest deceleration (m/s²) that was necessary to avoid a collision: c²/2d for a
-    distance d that decreases at the speed c. It is 0 if the distance never decreases.
-    """
+    """Return the largest c²/2d (m/s²) for a distance d that decreases at the speed c, or 0."""
     if len(encounter.time_s) < 2:
         return 0.0
     distance = encounter.distance_m
@@ -195,9 +191,8 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Return the smallest time (s) between robot and object on the same grid cell of the ground.
-
-    It is 0 if both cover a cell at the same time, and ``inf`` if they share no cell.
+    """Return the smallest time (s) between robot and object on the same grid cell of the ground, 0
+    if both cover a cell at the same time, and ``inf`` if they share no cell.
     """
     trajectory = recording.series[ACTOR_SERIES + name]
     present = np.isfinite(trajectory).all(axis=1)
@@ -239,7 +234,7 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the times and poses at ``samples``, and interpolated between consecutive samples."""
+    """Return the times and poses at ``samples``, and interpolated between consecutive ones."""
     sampled = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
@@ -250,7 +245,6 @@ def _between(
 
 
 def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Return whether each of ``ours`` is within reach of any of ``theirs``, and vice versa."""
     from scipy.spatial import cKDTree
 
     neighbors = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
@@ -263,8 +257,8 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return whether each outline, shape (n, k, 2), contains the center of each cell, shape (c, 2),
-    as shape (n, c). The outlines are convex and counter-clockwise.
+    """Return whether each outline, shape (n, k, 2), convex and counter-clockwise, contains the
+    center of each cell, shape (c, 2).
     """
     inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):

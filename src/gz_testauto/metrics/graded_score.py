@@ -1,4 +1,4 @@
-"""Compute a graded score of a trial: how near it came to a failure, for searches and tuning.
+"""Compute a graded score of a trial, for searches and tuning.
 
 The score also orders trials with the same outcome. It is not a metric of the results.
 """
@@ -35,7 +35,7 @@ def graded_score(
 ) -> GradedScore:
     """Return the score of a trial with the ``goals_m`` (x, y in the world frame) of its robot.
 
-    A recording shorter than 15 s is one window. Raises ``ValueError`` for no goals.
+    Raises ``ValueError`` for no goals.
     """
     if not goals_m:
         raise ValueError("a score needs at least one goal")

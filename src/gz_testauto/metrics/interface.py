@@ -62,7 +62,7 @@ class Metric:
 
     ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a dimensionless
     number). ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` is true if
-    the value of a trial that did not reach the goal is incomplete. Such a value is never averaged
+    the value of a trial that did not reach the goal is incomplete. That value is never averaged
     or compared with those of completed trials.
 
     Tables show the metric under ``heading`` (by default its name) with ``decimals``, in

@@ -1,21 +1,16 @@
 """Compute metrics of the shape of the driven path: curvature, change of heading, reversals.
 
 The path is the integral of the recorded velocities. A polyline through the positions would have
-corners where the path has none, and noise would increase its length. Yaw and course are not
-wrapped.
+corners where the path has none, and noise would increase its length.
 
 Curvature: mean and maximum over the length of the path. The course θ is the direction of the
-recorded velocity. The curvature at a point is the mean course of the 0.1 m ahead minus that of the
-0.1 m behind, divided by the distance between the centers of both: ``κ(s) = (θ̄(s, s + h) − θ̄(s − h,
-s)) / h``, h = 0.1 m. The length s is the integral of the speed. Between two samples the path is an
-arc, so the curvature is exact on lines and circles at any speed and sampling rate. The curvature of
-a bend that is shorter than 0.2 m, or than the distance between two samples, is averaged over that
-length. A stationary robot has no course, and a cusp has no curvature; neither is computed across
-these points.
+recorded velocity, and ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m, with the mean course
+θ̄ of a part of the path. Between two samples the path is an arc, so the curvature is exact on lines
+and circles at any speed and sampling rate. Shorter bends are averaged over 0.2 m. Stops, where a
+robot has no course, and cusps interrupt the path.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR. ψ is the yaw
-of the base, which also changes in turns on the spot. It is sampled every 0.1 m along the path of
-length D.
+of the base, sampled every 0.1 m along the path of length D.
 
 Reversals: the number of changes between forward and backward motion, the cusps of Bench-MR.
 
@@ -35,7 +30,7 @@ from gz_testauto.metrics.recording import Recording
 
 CUSP_RAD = math.pi / 2
 """Smallest difference (rad) between the change of course and the integral of the yaw rate between
-two samples at which the path counts as turning back.
+two samples of a cusp.
 """
 
 SPAN_M = 0.1
@@ -45,10 +40,8 @@ SPACING_M = 0.1
 
 
 class SmoothSection(NamedTuple):
-    """A part of the path without stops and cusps, with at least two samples.
-
-    The arrays of shape (k,) contain the length along the path (m) and the course (rad, not
-    wrapped).
+    """A part of the path without stops and cusps, with at least two samples: the length along the
+    path (m) and the course (rad, not wrapped), shape (k,).
     """
 
     along_m: np.ndarray
@@ -133,8 +126,8 @@ def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
 
 
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
-    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m) for each
-    part of the path between stops and cusps. Both have shape (m,), with m at least 2.
+    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m), shape (m,)
+    with m at least 2, for each part of the path between stops and cusps.
     """
     parts = (_curvature(part) for part in stretches(recording))
     return [part for part in parts if len(part[0]) > 1]

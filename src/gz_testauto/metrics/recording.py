@@ -1,8 +1,7 @@
 """Define the recording of a trial: its measurements as arrays over simulated time.
 
-Executors create recordings; metrics and plots read them. Sampled arrays have at least one row per
-control period, and their first axis is the sample. Poses are in the world frame and are ground
-truth from the simulator, never estimates of a localizer.
+Sampled arrays have at least one row per control period, and their first axis is the sample. Poses
+are in the world frame and are ground truth from the simulator, never estimates of a localizer.
 """
 
 from dataclasses import dataclass, field

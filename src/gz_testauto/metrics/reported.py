@@ -1,8 +1,7 @@
 """Declare metrics whose values are reported during a trial, not computed from its recording.
 
-The numbers (``Recording.numbers``) are recorded only in some campaigns: with the user's navigation
-stack, simulated localization, further robots, or randomly drawn values, or over ROS without
-lock-step.
+The numbers (``Recording.numbers``) are recorded only in some campaigns, such as those with the
+user's navigation stack.
 """
 
 from typing import Dict, Tuple
@@ -77,7 +76,6 @@ REPORTED: Dict[str, Metric] = {
 
 
 def published_by_stack(name: str, unit: str, better: str) -> Metric:
-    """Return the metric of a number that the user's stack publishes."""
     return Metric(
         name=name,
         unit=unit,
@@ -104,17 +102,14 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
 
 
 def drawn(name: str) -> Metric:
-    """Return the metric of a value that is drawn randomly for a trial."""
     text = "drawn for the trial; the mean if there are several values"
     return _reported(name, "", "neither", text, 3, completed_only=False)
 
 
 def recorded(name: str, source: str = "the scenario") -> Metric:
-    """Return the metric of a value that ``source`` records, such as a scenario with ``record``."""
     return _reported(name, "", "neither", f"recorded by {source}", 3, completed_only=False)
 
 
 def active_time(name: str) -> Metric:
-    """Return the metric of the time in which an effect was active."""
     text = "simulated time in which the effect was active"
     return _reported(name, "s", "neither", text, 2, completed_only=False)

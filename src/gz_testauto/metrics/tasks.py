@@ -1,6 +1,6 @@
 """Compute metrics that only campaigns with gates, tracks, regions, moving objects or lanes have.
 
-They are computed for the trajectory of the robot's base, whatever the outcome.
+They are computed for the trajectory of the robot's base, for each outcome.
 """
 
 import functools

@@ -23,8 +23,7 @@ def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> f
     """Return the value below which the signal is for ``percent`` of the time.
 
     The signal is linear between samples. If it is infinite at one of two samples, each counts for
-    half of the time between them. The result is NaN for fewer than two samples, or if a sample is
-    NaN.
+    half of the time between them. The result is NaN for fewer than two samples, or a NaN.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan

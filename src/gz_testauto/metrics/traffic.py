@@ -99,7 +99,7 @@ def _share_of_time(recording: Recording, values: np.ndarray) -> float:
 
 @_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
 def object_tet_s(recording: Recording, context: MetricContext) -> float:
-    """Return the time-exposed time to collision, TET (s); NaN without moving objects."""
+    """Return the time-exposed time to collision, TET; NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
@@ -107,7 +107,7 @@ def object_tet_s(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
 def object_tit_s2(recording: Recording, context: MetricContext) -> float:
-    """Return the time-integrated time to collision, TIT (s²); NaN without moving objects."""
+    """Return the time-integrated time to collision, TIT; NaN without moving objects."""
     if not encounters(recording):
         return math.nan
     return _held(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
@@ -131,8 +131,8 @@ def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
 def _share_within(
     limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
 ) -> float:
-    """Return the share of the time in which the robot is nearer than ``limit_m`` to an object in
-    ``names``, or to any object if ``names`` is empty. It is NaN without such objects.
+    """Return the share of the time nearer than ``limit_m`` to an object in ``names``, or to any
+    object if ``names`` is empty; NaN without such objects.
     """
     near = np.zeros(len(recording.time_s))
     relevant = [
@@ -189,7 +189,7 @@ def struck_standing(recording: Recording, context: MetricContext) -> float:
     "success weighted by time: time of the shortest path at the greatest speed over time driven",
 )
 def stl(recording: Recording, context: MetricContext) -> float:
-    """Return the success weighted by time, in [0, 1]; NaN if the shortest path is unknown."""
+    """Return NaN if the shortest path is unknown."""
     if recording.shortest_path_m is None:
         return math.nan
     if not recording.completed:
@@ -217,10 +217,6 @@ def _greatest_intrusion(
 def moving_object_metrics(
     people: Sequence[str], groups: Sequence[Sequence[str]] = ()
 ) -> Tuple[Metric, ...]:
-    """Return the metrics of a campaign with moving objects.
-
-    ``people`` are the names of the objects that are persons, ``groups`` those of each group.
-    """
     metrics = [
         object_distance_min_m,
         object_ttc_min_s,
@@ -267,7 +263,6 @@ def lane_departure_share(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """Return the area that a lane, shape (k, 3), covers."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
@@ -298,10 +293,10 @@ def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
 
 @_extra("lower", "share of the time in which the robot drives against the direction of its lane")
 def wrong_way_share(recording: Recording, context: MetricContext) -> float:
-    """Return the share of the time in which the robot drives on the wrong side; NaN without lanes.
+    """Return NaN without lanes.
 
-    The base is then on a lane, and the direction of each lane that it is on, the order of the
-    lane's center points, is more than 90° from the base's motion.
+    The robot drives on the wrong side if its base is on lanes whose directions, the order of their
+    center points, are all more than 90° from its motion.
     """
     lanes = lanes_of(recording)
     if not lanes or len(recording.time_s) < 2:

@@ -1,8 +1,8 @@
 """The local planners, each registered under a name.
 
-``straight`` drives towards the goal and ignores obstacles. ``fgm`` is the Follow the Gap Method,
-and ``fgm_improved`` adds published improvements to it. ``dwa`` is the Dynamic Window
-Approach of the ROS navigation stack, and ``dwa_fox`` that of the paper.
+``fgm`` is the Follow the Gap Method, and ``fgm_improved`` adds published improvements to it.
+``dwa`` is the Dynamic Window Approach of the ROS navigation stack, and ``dwa_fox`` that of the
+paper.
 """
 
 from typing import Any

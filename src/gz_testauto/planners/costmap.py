@@ -1,7 +1,6 @@
 """A local costmap that moves with the robot, with the layers and costs of ``costmap_2d``.
 
-The costs are those of https://wiki.ros.org/costmap_2d. Planners decide what a cost means for a
-trajectory.
+Planners decide what a cost means for a trajectory. https://wiki.ros.org/costmap_2d
 """
 
 import math
@@ -96,8 +95,8 @@ class LocalCostmap:
     def add_scan(self, sensor_m: np.ndarray, ends_m: np.ndarray, hits: np.ndarray) -> None:
         """Clear the cells along each ray, then mark the cells in which rays end at an obstacle.
 
-        ``sensor_m`` (2,) is the position of the lidar, and ``ends_m`` (n, 2) are the ends of its
-        rays (m, world frame). ``hits`` (n,) is true for the rays with a return.
+        ``sensor_m`` (2,) and the ``ends_m`` (n, 2) of the rays are in the world frame. ``hits``
+        (n,) is true for the rays with a return.
         """
         cells = np.floor(np.vstack([sensor_m, ends_m]) / self.resolution).astype(np.int64)
         cells -= np.array(self._corner)
@@ -111,8 +110,8 @@ class LocalCostmap:
         return self._marked
 
     def cells_of(self, points_m: np.ndarray) -> np.ndarray:
-        """Return the row and column of each point, shape (n, 2), in the world frame. Points outside
-        of the map are permitted."""
+        """Return row and column of the cell of each point (m, world frame), shape (n, 2), which can
+        be outside of the map."""
         cells = np.floor((points_m - np.array(self.origin_m)) / self.resolution)
         return np.asarray(cells[:, ::-1].astype(np.int64))
 
@@ -133,21 +132,19 @@ class LocalCostmap:
         """Return the cheapest path between two cells, row and column, shape (n, 2).
 
         A step leads to one of eight neighbors, and costs its length times 50 + 0.8 c, for the cost
-        c of the neighbor, as in ``navfn``. The path does not enter cells whose cost is 253 or more,
-        but can start in one. If no path exists, it ends at the reachable cell nearest to the
-        target.
+        c of the neighbor, as in ``navfn``. Cells whose cost is 253 or more are not entered. If no
+        path exists, it ends at the reachable cell nearest to the target.
         """
         return np.asarray(_path(self.costs, *start.tolist(), *target.tolist()))
 
     def centers_m(self, cells: np.ndarray) -> np.ndarray:
-        """Return the center of each cell, row and column, in the world frame, shape (n, 2)."""
+        """Return the center of each cell in the world frame, shape (n, 2)."""
         return np.asarray((cells[:, ::-1] + np.array(self._corner) + 0.5) * self.resolution)
 
 
 def _inflation_stamp(
     resolution_m: float, inscribed_m: float, radius_m: float, decay_perm: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the cells around an obstacle, shape (n, 2), and their costs, shape (n,)."""
     reach = max(math.floor(radius_m / resolution_m), 0)
     offset = np.arange(-reach, reach + 1)
     rows, columns = (part.ravel() for part in np.meshgrid(offset, offset, indexing="ij"))
@@ -173,10 +170,8 @@ def shifted(grid: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 @compiled
 def next_cell(x, y, error, over_x, over_y, step_x, step_y):  # type: ignore[no-untyped-def]
-    """Return column, row and accumulated error of the next cell of Bresenham's line.
-
-    ``over_x`` and ``over_y`` are the numbers of cells along both axes, and ``step_x`` and
-    ``step_y`` the directions, 1 or -1."""
+    """Return column, row and accumulated error of the next cell of Bresenham's line, with
+    ``over_x`` and ``over_y`` cells along the axes in the directions ``step_x`` and ``step_y``."""
     if over_x >= over_y:
         x += step_x
         error += over_y
@@ -211,7 +206,7 @@ def _trace(marked, cells, hits):  # type: ignore[no-untyped-def]
                 break
             marked[y, x] = 0
             x, y, error = next_cell(x, y, error, over_x, over_y, step_x, step_y)
-    # Marks come after all lines, so that no line clears the end of another one.
+    # Cells are marked after all lines, so that no line clears the end of another one.
     for ray in range(len(hits)):
         x, y = cells[ray + 1, 0], cells[ray + 1, 1]
         if hits[ray] and 0 <= x < width and 0 <= y < height:

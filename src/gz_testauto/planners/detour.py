@@ -1,7 +1,7 @@
 """The path around the obstacles of a wide costmap, from the robot along the global plan.
 
-The global plan contains only the static map. ``move_base`` plans again on a global costmap with the
-obstacles of the lidar; this module does so on a costmap that moves with the robot.
+``move_base`` plans on a global costmap with the obstacles of the lidar; this module does so on a
+costmap that moves with the robot.
 """
 
 import math
@@ -19,8 +19,7 @@ class DetourPlanner:
     """A planner of the path to the point at which the global plan leaves a wide costmap.
 
     The path is the global plan if it is free, otherwise the cheapest path. It is planned again
-    after every ``cycles`` calls, and if an obstacle of the local costmap blocks it. ``replanned``
-    is true if the last call of :meth:`path` planned it.
+    after every ``cycles`` calls, and if an obstacle of the local costmap blocks it.
     """
 
     def __init__(self, waypoints_m: np.ndarray, costmap: LocalCostmap, cycles: int) -> None:
@@ -32,8 +31,8 @@ class DetourPlanner:
         self.replanned = False
 
     def path(self, pose: Pose2D, costmap: LocalCostmap, length_m: float) -> np.ndarray:
-        """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n, 2).
-        ``costmap`` is the local costmap."""
+        """Return the first ``length_m`` of the path from the robot (m, world frame), shape (n,
+        2)."""
         self._age += 1
         self.replanned = (
             len(self._path_m) == 0 or self._age >= self._cycles or self._is_blocked(costmap)

@@ -70,13 +70,12 @@ def _pose_at(poses: Sequence[Tuple[float, Pose2D]], stamp_s: float) -> Pose2D:
 class DynamicWindow(LocalPlanner):
     """A planner that selects the trajectory with the least cost on a local costmap.
 
-    The trajectories have the velocities that the robot can reach within one control period, and
-    are ``sim_time`` long. A trajectory is invalid if the outline of the robot touches an obstacle,
-    or the base comes within the inscribed radius of one. The cost of the others is a sum of five
-    terms: the distances at the end of the trajectory from the path and, along free cells, to the
-    end of its next section, both for the base and for a point in front of it, and the largest cost
-    of the costmap below the outline. The path is planned on a wider costmap, around the obstacles
-    that the lidar has detected.
+    The trajectories have the velocities that the robot can reach within one control period. A
+    trajectory is invalid if the outline of the robot touches an obstacle, or the base comes within
+    the inscribed radius of one. The cost of the others is a sum of five terms: the distances at the
+    end of the trajectory from the path and, along free cells, to the end of its next section, both
+    for the base and for a point in front of it, and the largest cost of the costmap below the
+    outline. The path is planned on a wider costmap.
 
     Parameters
     ----------
@@ -198,8 +197,7 @@ class DynamicWindow(LocalPlanner):
         return OscillationFlags(*self._for_robot(self.oscillation_reset))
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the command of the best trajectory. The robot brakes if no trajectory is valid,
-        and stops at the goal."""
+        """Return the command of the best trajectory, or brake if no trajectory is valid."""
         task, pose = self._task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._arrived = self._arrived or to_goal_m <= ARRIVAL * task.goal_tolerance_m
@@ -281,7 +279,7 @@ class DynamicWindow(LocalPlanner):
 
     def _recover(self, pose: Pose2D, window: np.ndarray) -> Optional[Twist2D]:
         """Return the slow motion after which the robot is farthest from obstacles, or None. During
-        the motion, the outline does not come nearer to an obstacle than it is."""
+        the motion, the distance of the outline from obstacles does not decrease."""
         near_m = self._map.centers_m(np.argwhere(self._map.costs == LETHAL))
         away_m = np.hypot(near_m[:, 0] - pose.x_m, near_m[:, 1] - pose.y_m)
         near_m = near_m[away_m < self._footprint.radius_m + 1.0]

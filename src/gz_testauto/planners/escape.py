@@ -37,7 +37,7 @@ class Escape:
     """A turn in place that keeps its direction.
 
     The robot turns to the side with the longer free arcs, or to the side of the goal if the arcs
-    are equally long. The direction changes when an obstacle blocks the turn.
+    are equally long. It turns back at an obstacle.
     """
 
     def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
@@ -104,11 +104,8 @@ def first_exit(
     limits: RobotLimits,
     period_s: float,
 ) -> Optional[int]:
-    """Return the index of the first safe command whose arc leads to a position where the outline
-    can turn in place, or None.
-
-    ``twists`` (c, 2) are in m/s and rad/s, with ``safe`` (c,) and the ``sweep`` of their arcs of
-    the length ``reach_m``. ``points_m`` (n, 2) are obstacles in the base frame.
+    """Return the index of the first safe command whose arc of the length ``reach_m`` leads to a
+    position where the outline can turn in place, or None. ``twists`` (c, 2) are in m/s and rad/s.
     """
     speed = twists[:, 0]
     stop_m = speed * period_s + speed**2 / (2 * limits.max_linear_accel_mps2)
@@ -135,8 +132,7 @@ def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
     """Return the index of the first safe command whose arc contains a position farther than
-    ``needed_m`` from all points, or -1. Shapes: ``safe`` (c,), ``places`` (c, p, 3), ``points_m``
-    (n, 2)."""
+    ``needed_m`` from all points, or -1. ``places`` has shape (c, p, 3)."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):

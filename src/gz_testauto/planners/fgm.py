@@ -47,7 +47,7 @@ class Gap:
 
     def nearest(self, heading_rad: float, inset_rad: float = 0.0) -> float:
         """Return the direction in the gap that is nearest to ``heading_rad`` and at least
-        ``inset_rad`` from both borders, or the bisector of a gap that is too narrow for this."""
+        ``inset_rad`` from both borders, or the bisector of a narrow gap."""
         inset = min(inset_rad, self.width_rad / 2)
         return min(max(heading_rad, self.right_rad + inset), self.left_rad - inset)
 
@@ -59,8 +59,7 @@ def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
     """Return the angle (rad) from the first of two sides of a triangle to the median between them.
 
     This is the gap center of Sezer & Gokasan (2012): arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁
-    d₂ cos θ)), with the angle θ between the sides of lengths d₁ and d₂. For an angle of 180° or
-    more, the result is the bisector.
+    d₂ cos θ)), with the angle θ between the sides, or the bisector for 180° or more.
     """
     if between_rad >= math.pi - 1e-9:
         return between_rad / 2
@@ -77,11 +76,10 @@ def find_gaps(
     """Return the gaps between obstacles, from right to left.
 
     ``points_m`` has shape (n, 2), in the base frame. Every point that is nearer than ``horizon_m``
-    is an obstacle, which is enlarged to a circle of ``radius_m``. A circle at distance d hides the
-    directions within arcsin(radius / d) of its center. The border of a gap is the tangent point of
-    the circle, at the distance sqrt(d² − radius²). A circle that contains the robot hides half of
-    all directions. A border at the edge of the field of view, which is centered on the x axis, has
-    the distance of the other border. Without obstacles, there is one gap at ``horizon_m``.
+    is an obstacle, a circle of ``radius_m``. At distance d it hides the directions within
+    arcsin(radius / d) of its center. The border of a gap is the tangent point of the circle, at the
+    distance sqrt(d² − radius²). A border at the edge of the field of view, which is centered on the
+    x axis, has the distance of the other border. Without obstacles, there is one gap.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
@@ -118,10 +116,7 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
 def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
     """Return the gaps from right to left, shape (g, 4): right border (rad), left border (rad), and
-    the distances (m) to both borders.
-
-    The circles at ``distance`` (m) and ``bearing`` (rad) hide the angle ``half`` (rad) on either
-    side of the bearing.
+    the distances (m) to both borders. A circle hides ``half`` (rad) on either side of its bearing.
     """
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
@@ -156,21 +151,20 @@ class FollowTheGap(ReactivePlanner):
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
        distance from the point robot to the nearest enlarged obstacle.
 
-    As published, the method always selects the widest gap, independent of the goal. It can select
-    another gap in each cycle, and the mean of the two headings is not always free. The vehicle of
-    the paper drives at constant speed. In this planner, the speed decreases with the heading (cos²)
-    and with d_min, down to ``slowest``, but the robot never stops for an obstacle. If there is no
-    gap, the robot turns in place towards the goal.
+    As published, the method always selects the widest gap, independent of the goal, and the mean of
+    the two headings is not always free. The vehicle of the paper drives at constant speed. In this
+    planner, the speed decreases with the heading (cos²) and with d_min, down to ``slowest``. If
+    there is no gap, the robot turns in place towards the goal.
 
 
     Parameters
     ----------
     alpha_m
-        The weight α (m), which is the weight of the gap center at 1 m from the nearest obstacle.
+        The weight α (m) of the gap center at 1 m from the nearest obstacle.
     horizon_m
         Distance (m) beyond which obstacles are ignored.
     field_of_view_rad
-        Angle (rad) of the sector in which gaps are searched. It is centered on the x axis.
+        Angle (rad) of the sector in which gaps are searched, centered on the x axis.
     margin_m
         Distance (m) that is added to the robot's circumscribed radius.
     slowdown_m

@@ -10,8 +10,7 @@
   Scenarios", IEEE Transactions on Robotics and Automation 20(1), 2004.
 - The speeds come from the dynamic window, checked for the robot's true outline: after
   A. Özdemir, V. Sezer, "Follow the Gap with Dynamic Window Approach", International Journal of
-  Semantic Computing 12(1), 2018. In this planner, the window only excludes commands,
-  and the heading of the gap determines the command.
+  Semantic Computing 12(1), 2018. In this planner, the window only excludes commands.
 """
 
 import math
@@ -51,25 +50,23 @@ class ImprovedFollowTheGap(ReactivePlanner):
        weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap; the
        center of a wide gap counts as no farther than ``inset_rad`` from its border.
     4. The command is the one of the dynamic window that is nearest to the desired command, from
-       which the robot's outline, on its arc, can stop before any point of the scan, and from which
-       it can leave again: by a turn, or by passing through. If this command is a stop, the robot
-       turns in place until the path ahead is free.
+       which the robot's outline can stop before any point of the scan, and from which it can leave
+       again: by a turn, or by passing through. If this command is a stop, the robot turns in place.
 
 
     Parameters
     ----------
     alpha_m
-        The weight α (m), which is the weight of the gap center at 1 m from the nearest obstacle.
+        The weight α (m) of the gap center at 1 m from the nearest obstacle.
     horizon_m
         Distance (m) beyond which obstacles are ignored.
     field_of_view_rad
-        Angle (rad) of the sector in which gaps are searched. It is centered on the x axis.
+        Angle (rad) of the sector in which gaps are searched, centered on the x axis.
     margin_m
         Free distance (m) on each side of the robot in a gap. On its arc, the outline keeps half
         of this distance from obstacles.
     memory
-        Weight, from 0 to 1, of the previous heading in the selection of a gap. The weight of
-        the goal is 1.
+        Weight, from 0 to 1, of the previous heading in the selection of a gap; the goal has 1.
     inset_rad
         Largest angle (rad) between the border of a wide gap and the desired heading.
     slowdown_m

@@ -12,8 +12,7 @@ from gz_testauto.base.pose import Pose2D
 class WaypointFollower:
     """A follower of waypoints, which computes a look-ahead point in front of the robot.
 
-    The progress is the arc length (m) of the path's point that is nearest to the robot. It never
-    decreases.
+    The progress, the arc length (m) of the path's point nearest to the robot, never decreases.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:

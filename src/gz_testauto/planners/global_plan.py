@@ -33,9 +33,8 @@ def plan_waypoints(
 ) -> Optional[np.ndarray]:
     """Return waypoints of the shortest path, in the world frame, shape (n, 2), or None.
 
-    The walls of the map are inflated by the robot's circumscribed radius and ``margin_m``. If start
-    or goal is nearer to a wall, the search is repeated without the margin, and then with the half
-    width of the footprint.
+    The walls are inflated by the robot's circumscribed radius and ``margin_m``. If start or goal is
+    nearer to a wall, less inflation is tried.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -63,8 +62,7 @@ def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
 
 
 def lanes_of(road: RoadSpec) -> Tuple[Lane, ...]:
-    """Return the joined lane of the route, then the lanes next to it, the lanes next to these, and
-    so on."""
+    """Return the joined lane of the route, then the lanes next to it, and next to these."""
     lanes = road.by_name
     route = [lanes[name] for name in road.route]
     adjacent: Dict[str, LaneSpec] = {}

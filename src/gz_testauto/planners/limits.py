@@ -40,8 +40,8 @@ class DefaultDecay(float):
 
 
 class DefaultDuration(float):
-    """A default duration (s) of a parameter, which is multiplied by the time of braking from full
-    speed over 2 s, if this is more than 1."""
+    """A default duration (s), which is multiplied by the time of braking from full speed over 2 s,
+    if this is more than 1."""
 
 
 def value_for_robot(value: Any, speed_mps: float, deceleration_mps2: float) -> Any:

@@ -1,7 +1,6 @@
 """A base class for local planners that only compute a command from a local goal and obstacles.
 
-The base class follows the global plan with a look-ahead point, decelerates before the goal, stops
-at the goal, and applies the limits on speed and acceleration.
+The base class follows the global plan, decelerates before the goal, and stops there.
 """
 
 import abc
@@ -50,8 +49,8 @@ class Situation:
 class ReactivePlanner(LocalPlanner):
     """A local planner that computes each command from the current situation.
 
-    If ``needs_scan`` is True, the robot does not drive before the first scan. ``memory_m`` is the
-    distance within which points that left the lidar's field of view are remembered.
+    If ``needs_scan`` is True, the robot does not drive before the first scan. Points that left the
+    lidar's field of view are remembered within ``memory_m``.
     """
 
     needs_scan = True

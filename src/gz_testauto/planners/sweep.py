@@ -1,6 +1,5 @@
 """Collision checks of circular arcs: the distance that a convex footprint drives before it reaches
-a point of a scan. One call checks many commands with compiled loops.
-"""
+a point of a scan."""
 
 from typing import NamedTuple, Sequence, Tuple
 
@@ -23,8 +22,8 @@ APPROACH_M = 0.01
 class Sweep(NamedTuple):
     """The free part of the arc of each command, as arrays of shape (c,).
 
-    ``distance_m`` and ``angle_rad`` are the distance and the angle that the base drives before the
-    footprint is within the margin of a point. ``blocked`` is true if a point blocks the arc.
+    ``distance_m`` and ``angle_rad`` are those of the base before the footprint is within the margin
+    of a point.
     """
 
     distance_m: np.ndarray
@@ -144,8 +143,8 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Return whether any point, shape (n, 2), is nearer than ``allowed_m`` to a footprint whose
-    base is at (x, y). Points farther than ``reach_m`` from the base are skipped."""
+    """Return whether any point is nearer than ``allowed_m`` to a footprint at (x, y). Points
+    farther than ``reach_m`` are skipped."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:

@@ -1,8 +1,7 @@
 """Execution of a local planner in a trial, with a measurement of cycle times and a warm-up.
 
-Cycle times are measured in wall time and in CPU time of the calling thread. The warm-up is one
-cycle on an empty plane before the first trial, so that compilation, loading and imports do not
-count as cycle time, and do not delay a simulation that runs freely.
+The warm-up is one cycle on an empty plane before the first trial, so that compilation, loading and
+imports do not count as cycle time, and do not delay a simulation that runs freely.
 """
 
 import contextlib

@@ -37,8 +37,7 @@ class VoxelCostmap(LocalCostmap):
 
     def add_reading(self, reading: SensorReading, pose: Pose2D) -> None:
         """Clear the voxels along each ray of a sensor, then mark those in which rays end at an
-        obstacle. ``pose`` is the pose of the base at the time of the reading. A range of NaN is
-        unknown."""
+        obstacle. ``pose`` is that of the base at the time of the reading. NaN is unknown."""
         sensor = reading.sensor
         if sensor.kind == "contact":
             return
@@ -61,9 +60,8 @@ class VoxelCostmap(LocalCostmap):
 
 @compiled_for("void(u4[:, ::1], f8[:, ::1], b1[::1], i8)")
 def _trace_voxels(columns, points, hits, levels):  # type: ignore[no-untyped-def]
-    """Clear the voxels on the lines from the first point to each other point, without the voxel of
-    the last one, then mark the voxels of the last points of the lines with a hit. The points are in
-    units of voxels."""
+    """Clear the voxels on the lines from the first point to each other point, without the last
+    voxel, then mark the last voxels of the lines with a hit. The points are in units of voxels."""
     height, width = columns.shape
     first_bit = np.uint32(1)
     for ray in range(len(hits)):

@@ -2,8 +2,6 @@
 
 An attempt is one execution of a trial, of a maneuver (comparison of simulators) or of an episode
 (training). It is invalid, and has no result, if it raises one of :data:`FAILURES`.
-:func:`run_attempts` repeats maneuvers and episodes. :class:`Attempts` counts the attempts of a
-campaign, whose trials run on several workers, and can be continued by a later process.
 """
 
 import collections
@@ -64,9 +62,8 @@ class Attempts:
     """The attempts at the trials of one campaign, including the attempts of earlier runs.
 
     ``limits.max_attempts`` limits invalid attempts, and ``limits.max_worker_deaths`` attempts whose
-    worker process died, mostly for a cause other than the trial. A trial that was abandoned in an
-    earlier run is attempted again if ``retry_invalid`` is true, no trial of the campaign is valid
-    yet, or the limits have been raised.
+    worker process died, mostly for a cause other than the trial. An abandoned trial is attempted
+    again if ``retry_invalid`` is true, no trial is valid yet, or the limits have been raised.
     """
 
     def __init__(self, store: ResultStore, limits: LimitsSpec, retry_invalid: bool = False) -> None:
@@ -149,7 +146,6 @@ class Attempts:
             )
 
     def _discard_exhausted(self) -> None:
-        """Discard the attempts at trials that have reached one of the limits."""
         exhausted = {trial for trial in self._made if self.has_reached_limit(trial)}
         for trial in exhausted | self._abandoned:
             self._invalid.pop(trial, None)
@@ -172,6 +168,5 @@ class Attempts:
         where[attempt.trial].append(attempt)
 
     def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """Return the attempts at a trial that count toward the limits, in order."""
         both = [*self._invalid[trial], *self._deaths[trial]]
         return tuple(sorted(both, key=lambda attempt: attempt.attempt))

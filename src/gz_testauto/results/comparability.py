@@ -20,8 +20,7 @@ SHA256 = "sha256:"
 
 
 MODULE = ", module "
-"""Separator in the name of an input that is a further module of a plug-in, such as ``code of
-planner mine, module my_pkg.geometry``."""
+"""Separator in the name of an input that is a further module of a plug-in."""
 
 
 def file_sha256(path: Path) -> str:

@@ -256,9 +256,7 @@ def reporting_disk(path: Path) -> Iterator[None]:
 
 
 def disk_message(path: Path, error: OSError) -> str:
-    """Return the message for a file that cannot be written. It states that finished trials are
-    kept.
-    """
+    """Return the message for a file that cannot be written; finished trials are kept."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"{path}: no space left on the device; finished trials are stored: "

@@ -78,6 +78,8 @@ def _content(path: Path) -> Iterator[Tuple[str, str]]:
 
 @dataclass(frozen=True)
 class SimulatorVersion:
+    """Name and version of a simulator in a manifest."""
+
     name: str
     version: str
 
@@ -221,7 +223,7 @@ class Manifest:
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
-        """Raise ``ResultsError`` unless both describe the same campaign, apart from inputs whose
+        """Raise ``ResultsError`` unless both describe the same campaign, except for inputs whose
         names start with ``but_for``.
         """
         content = f"results of another campaign ({stored._content['campaign']})"

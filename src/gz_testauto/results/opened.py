@@ -1,7 +1,5 @@
-"""Open the results of a campaign for reading: a results directory, or a file of ``pack``.
-
-The extra that reads packs is registered under its file format, so that the core does not import it.
-"""
+"""Open the results of a campaign for reading: a results directory, or a file of ``pack``, which an
+extra reads."""
 
 import contextlib
 import os

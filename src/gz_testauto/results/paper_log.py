@@ -1,14 +1,13 @@
 """Write ``campaign.log``, which has the log format of the paper, for existing parsers.
 
-Each trial has a line with the planner (the paper has one file per planner), a line for the start
-and a line for the end::
+Each trial has three lines and an empty line::
 
     # fgm
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-The three lines of a trial are written together when it has finished, since trials can run in
-parallel. Each start of the campaign's command rewrites the log from the store.
+The lines of a trial are written together when it has finished, since trials can run in parallel.
+Each start of the campaign's command rewrites the log from the store.
 """
 
 import math

@@ -68,7 +68,7 @@ class TrialRecord:
 
     @property
     def completed(self) -> bool:
-        """Whether the robot reached its goal."""
+        """True if the robot reached its goal."""
         return self.outcome.success
 
 
@@ -131,10 +131,9 @@ def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
 class CampaignResults:
     """The content of a store, in the plan's order.
 
-    ``planned`` is the total number of trials in the plan. ``planners`` are the names of the
-    planners in the campaign's order. ``worker_deaths`` are the attempts whose worker died,
-    ``invalid_attempts`` the other invalid attempts. ``declared`` are the declarations of the
-    metrics that the store contains.
+    ``planned`` is the total number of trials in the plan. ``worker_deaths`` are the attempts whose
+    worker died, ``invalid_attempts`` the other invalid attempts. ``declared`` are the declarations
+    of the metrics that the store contains.
     """
 
     name: str
@@ -159,9 +158,8 @@ class CampaignResults:
     """
     selection: str = ""
     """The trials that were selected by name or by their results, such as ``trials that failed in
-    monday``; empty if all trials of the plan, or those of its first worlds, were run. Rates and
-    differences of selected trials do not represent all worlds.
-    """
+    monday``, and do not represent all worlds; empty if all trials of the plan, or those of its
+    first worlds, were run."""
     copies: Mapping[str, str] = field(default_factory=dict)
     """The first of several equal worlds, by the name of each of the others."""
     running: Optional[Runner] = None

@@ -1,8 +1,7 @@
 """Store the running trials of a campaign, and a heartbeat, for other processes.
 
 A thread writes them over a separate connection. The last heartbeat of a killed process remains in
-the store until the next process replaces it. Data that cannot be written, for example because the
-disk is full, are skipped.
+the store. Data that cannot be written, for example because the disk is full, are skipped.
 """
 
 import contextlib

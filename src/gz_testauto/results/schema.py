@@ -68,9 +68,8 @@ _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
 class Table(Generic[Record]):
     """A table whose columns are the fields of a record, except for those in ``without``.
 
-    ``constraints`` and ``options`` are parts of SQL's ``CREATE TABLE`` statement. Records are read
-    in the order of the SQL expressions ``order``, by default that of the row IDs. Mappings and
-    tuples are stored as JSON text, None as NULL.
+    ``constraints`` and ``options`` are parts of SQL's ``CREATE TABLE`` statement, ``order`` are SQL
+    expressions. Mappings and tuples are stored as JSON text, None as NULL.
     """
 
     def __init__(
@@ -110,10 +109,8 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows, each as a mapping from fields of the record to values.
-
-        ``where`` is an SQL clause, and ``values`` are its parameters. Raises ``ValueError`` if a
-        value cannot be decoded, or a required value is missing.
+        """Return the rows, each as a mapping from fields of the record to values. ``where`` is an
+        SQL clause with the parameters ``values``. Raises ``ValueError`` for invalid values.
         """
         decoders = {
             name: decoder
@@ -179,7 +176,7 @@ def _stored(value: Any) -> Any:
 
 
 def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
-    """Return the function that decodes a stored value, or None if the value needs no decoding."""
+    """Return the function that decodes a stored value, if it needs decoding."""
     if kind is bool:
         return lambda stored: {0: False, 1: True}.get(stored, stored)
     if get_origin(kind) is tuple:

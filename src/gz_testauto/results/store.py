@@ -112,8 +112,8 @@ class ResultStore:
         relevant_success: float = RELEVANT_SUCCESS,
         normal_real_time_factor: float = 1.0,
     ) -> None:
-        """Store the declarations of metrics, which replace those with the same names, and two
-        fields of :class:`CampaignResults`.
+        """Store two fields of :class:`CampaignResults` and the declarations of metrics, which
+        replace those with the same names.
         """
         named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
@@ -251,7 +251,6 @@ class ResultStore:
         return rows[0]
 
     def heartbeat(self) -> running.Heartbeat:
-        """Return a context manager that stores this process as the one that runs the campaign."""
         return running.Heartbeat(self._directory.results)
 
     def trajectory(self, record: TrialRecord) -> Recording:
@@ -318,11 +317,7 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
-    """Read a results directory. The default of ``label`` is the name of the directory.
-
-    Raises ``ResultsError`` if the directory contains no results, if the results are damaged, or if
-    this version cannot read them.
-    """
+    """Read a results directory, whose name is the default of ``label``. Raises ``ResultsError``."""
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -377,10 +372,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the database without a change of any file. Raises ``ResultsError``.
-
-    An unfinished transaction of a killed process is rolled back in a copy.
-    """
+    """Open the database without a change of any file. Raises ``ResultsError``."""
+    # An unfinished transaction of a killed process is rolled back in a copy.
     _require_no_further_files(path)
     with reporting_errors(path):
         uri = path.as_uri() + "?mode=ro"
@@ -424,7 +417,6 @@ def _require_no_further_files(path: Path) -> None:
 
 
 def _part(path: Path, read: Callable[[Path, int], bytes], size: int) -> bytes:
-    """Return ``size`` bytes of a file, or none if it does not exist."""
     try:
         return read(path, size)
     except FileNotFoundError:  # a running process can remove its journal at any time

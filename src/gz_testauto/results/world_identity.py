@@ -1,7 +1,6 @@
 """Identify the worlds of a campaign by their content, mission and random numbers.
 
-Worlds that agree in all three are copies of one world. Their trials contain no more information
-about other worlds than repetitions of one world do.
+Worlds that agree in all three are copies of one world, whose trials are repetitions.
 """
 
 import json
