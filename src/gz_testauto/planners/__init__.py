@@ -1,9 +1,4 @@
-"""The local planners, each registered under a name.
-
-``fgm`` is the Follow the Gap Method, and ``fgm_improved`` adds published improvements to it.
-``dwa`` is the Dynamic Window Approach of the ROS navigation stack, and ``dwa_fox`` that of the
-paper.
-"""
+"""The local planners, each registered under a name; docs/planners.md describes them."""
 
 from typing import Any
 

@@ -75,45 +75,8 @@ class DynamicWindow(LocalPlanner):
     the inscribed radius of one. The cost of the others is a sum of five terms: the distances at the
     end of the trajectory from the path and, along free cells, to the end of its next section, both
     for the base and for a point in front of it, and the largest cost of the costmap below the
-    outline. The path is planned on a wider costmap.
-
-    Parameters
-    ----------
-    sim_time
-        Duration (s) of a trajectory.
-    sim_granularity, angular_sim_granularity
-        Distance (m) and angle (rad) between two checks of a trajectory.
-    path_distance_bias, goal_distance_bias
-        Cost per meter of distance from the path and to the local goal.
-    occdist_scale
-        Weight of the costmap's cost, which is 0 to 253.
-    forward_point_distance
-        Distance (m) of the point in front of the base.
-    vx_samples, vth_samples
-        Numbers of forward speeds and yaw rates in the window.
-    min_vel_x
-        Least forward speed (m/s). It is negative for a robot that is allowed to reverse.
-    min_vel_trans, min_vel_theta
-        Least speed (m/s) and yaw rate (rad/s). A trajectory needs one of them.
-    oscillation_reset_dist, oscillation_reset_angle
-        Distance (m) or angle (rad) after which a robot that has changed the direction of its motion
-        can change it again.
-    scaling_speed, max_scaling_factor
-        Speed (m/s) above which the outline is enlarged, and the fraction by which it is larger at
-        full speed.
-    width, resolution
-        Width (m) of the costmap and of its cells.
-    global_width, global_resolution
-        Width (m) of the costmap on which the path is planned, and of its cells.
-    footprint_padding
-        Distance (m) by which the outline is enlarged on each side.
-    inflation_radius, cost_scaling_factor
-        Distance (m) from obstacles up to which cells have a cost, and the decay (1/m) of this cost.
-    sensors
-        Names of further sensors of the robot whose returns mark both costmaps: depth cameras, 3-D
-        and planar lidars, sonars and infrared sensors.
-    min_obstacle_height, max_obstacle_height
-        Heights (m) above the base between which the returns of these sensors are obstacles.
+    outline. The parameters, most with the names of ``dwa_local_planner``, are in meters, radians
+    and seconds; docs/planners.md describes them.
     """
 
     def __init__(

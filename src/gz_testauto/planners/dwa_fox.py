@@ -38,21 +38,7 @@ class FoxDynamicWindow(ReactivePlanner):
     the pose at which the robot stops if it brakes after the coming period. The distance term is
     dist / ``reach_m``, and the velocity term is v / v_max. σ smooths over neighbors in the window.
     If no command leads forward, the robot turns in place, as in the paper, until it can drive
-    again.
-
-
-    Parameters
-    ----------
-    heading_weight, clearance_weight, velocity_weight
-        The weights α, β and γ, without a unit.
-    reach_m
-        Length (m) of the arcs. Obstacles at a larger distance are ignored.
-    margin_m
-        Least distance (m) of the footprint from every point of the scan.
-    linear_samples, angular_samples
-        Size of the grid of commands in the window.
-    lookahead_m
-        Distance (m) of the local goal along the waypoints.
+    again. docs/planners.md describes the parameters.
     """
 
     memory_m = DefaultLength(1.5)

@@ -152,29 +152,9 @@ class FollowTheGap(ReactivePlanner):
        distance from the point robot to the nearest enlarged obstacle.
 
     As published, the method always selects the widest gap, independent of the goal, and the mean of
-    the two headings is not always free. The vehicle of the paper drives at constant speed. In this
-    planner, the speed decreases with the heading (cos²) and with d_min, down to ``slowest``. If
-    there is no gap, the robot turns in place towards the goal.
-
-
-    Parameters
-    ----------
-    alpha_m
-        The weight α (m) of the gap center at 1 m from the nearest obstacle.
-    horizon_m
-        Distance (m) beyond which obstacles are ignored.
-    field_of_view_rad
-        Angle (rad) of the sector in which gaps are searched, centered on the x axis.
-    margin_m
-        Distance (m) that is added to the robot's circumscribed radius.
-    slowdown_m
-        Distance d_min (m) below which the robot drives slower.
-    slowest
-        Least fraction of the speed near an obstacle, from 0 to 1.
-    lookahead_m
-        Distance (m) of the local goal along the waypoints.
-    turn_gain_per_s
-        Yaw rate per radian of heading (1/s).
+    the two headings is not always free. Unlike in the paper, the speed decreases with the heading
+    (cos²) and with d_min, and a robot without a gap turns in place. docs/planners.md describes the
+    parameters.
     """
 
     def __init__(

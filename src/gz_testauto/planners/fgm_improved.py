@@ -53,33 +53,7 @@ class ImprovedFollowTheGap(ReactivePlanner):
        which the robot's outline can stop before any point of the scan, and from which it can leave
        again: by a turn, or by passing through. If this command is a stop, the robot turns in place.
 
-
-    Parameters
-    ----------
-    alpha_m
-        The weight α (m) of the gap center at 1 m from the nearest obstacle.
-    horizon_m
-        Distance (m) beyond which obstacles are ignored.
-    field_of_view_rad
-        Angle (rad) of the sector in which gaps are searched, centered on the x axis.
-    margin_m
-        Free distance (m) on each side of the robot in a gap. On its arc, the outline keeps half
-        of this distance from obstacles.
-    memory
-        Weight, from 0 to 1, of the previous heading in the selection of a gap; the goal has 1.
-    inset_rad
-        Largest angle (rad) between the border of a wide gap and the desired heading.
-    slowdown_m
-        Distance (m) to an obstacle below which the robot drives slower.
-    slowest
-        Least fraction of the speed near an obstacle, from 0 to 1.
-    passage_m
-        Distance (m) within which a place for a turn in place must exist before the robot enters a
-        passage in which it cannot turn.
-    lookahead_m
-        Distance (m) of the local goal along the waypoints.
-    turn_gain_per_s
-        Yaw rate per radian of heading (1/s).
+    docs/planners.md describes the parameters.
     """
 
     memory_m = DefaultLength(1.5)

@@ -123,10 +123,10 @@ class Provenance(NamedTuple):
 class LocalPlanner(abc.ABC):
     """The base class of all local planners.
 
-    A subclass declares its parameters as keyword arguments of its constructor, each with a default,
-    a unit suffix and a docstring line. If ``wants_objects`` is True, the planner receives tracked
-    objects. If ``needs_warm_up`` is True, the planner compiles or loads code in its first cycle,
-    and runs one cycle before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
+    A subclass declares its parameters as keyword arguments of its constructor, each with a default
+    and a unit suffix. If ``wants_objects`` is True, the planner receives tracked objects. If
+    ``needs_warm_up`` is True, the planner compiles or loads code in its first cycle, and runs one
+    cycle before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
 
     ``sensors`` contains the names of the sensors that the planner reads in addition to the scan,
     as they are named in the model of the robot. The constructor can set it from a parameter. Only

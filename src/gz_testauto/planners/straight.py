@@ -10,15 +10,7 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 
 
 class StraightPlanner(ReactivePlanner):
-    """A planner that follows the waypoints on the static map and ignores the scan.
-
-    Parameters
-    ----------
-    lookahead_m
-        Distance (m) of the local goal along the waypoints.
-    turn_gain_per_s
-        Yaw rate per radian of heading error (1/s).
-    """
+    """A planner that follows the waypoints on the static map and ignores the scan."""
 
     needs_scan = False
 

@@ -30,12 +30,12 @@ from gz_testauto.spec.randomize import PluginTerm
 from gz_testauto.worlds.source import world_source
 
 PLANNER_CODE = "code of planner "
-"""Prefix of the names of the inputs that are source files of a planner."""
+"""Prefix of inputs that are source files of a planner."""
 CONVERTED = "/SDF of the URDF"
 """Suffix of the name of the SDF into which a URDF was converted, which depends on all files that
 xacro includes and on its environment variables."""
 NOT_FOLLOWED = "not followed: "
-"""Prefix of the name of an input that describes paths whose files are unknown."""
+"""Prefix of an input that describes paths whose files are unknown."""
 SELECTED_LIDAR = "robot.lidar (selected)"
 
 

@@ -217,7 +217,6 @@ class Manifest:
         write_atomically(directory.manifest, text.encode("utf-8"))
 
     def is_same(self, stored: "Manifest") -> bool:
-        """Return whether both manifests describe the same campaign."""
         return not self._differences(stored, but_for="")
 
     def require_same(
@@ -265,7 +264,6 @@ class Manifest:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The complete manifest as a JSON object."""
         return dict(self._content)
 
     @property
@@ -281,7 +279,6 @@ class Manifest:
 
     @property
     def gz_testauto(self) -> str:
-        """The version of this package that ran or imported the trials."""
         return str(self._content["gz_testauto"])
 
     @property

@@ -207,8 +207,6 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """A planner of the campaign."""
-
     name: str
 
 

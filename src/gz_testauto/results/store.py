@@ -205,7 +205,6 @@ class ResultStore:
             return tuple(schema.WORLDS.read(self._connection))
 
     def results(self) -> CampaignResults:
-        """Return all results stored so far."""
         path = self._directory.results
         with _reporting_damage(path), reporting_errors(path):
             results = _checked(self._all_rows(), path)
