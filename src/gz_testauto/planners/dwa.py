@@ -188,7 +188,7 @@ class DynamicWindow(LocalPlanner):
             for costmap in (self._map, self._wide):
                 costmap.add_scan(pose.apply(sensor)[0], pose.apply(ends_m), hits)
         if self.sensors:
-            # The scan is older than the observation: it belongs to the pose at its stamp.
+            # The scan can be older than the observation, and belongs to the pose at its stamp.
             self._add_readings(observation)
         self._map.inflate()
 
