@@ -92,7 +92,7 @@ class MasterError(GzTestautoError):
 
 
 class LostTrialsError(GzTestautoError):
-    """Raised if all trials so far are invalid, and the remaining ones would be for the same cause."""
+    """Raised if all trials so far are invalid, and the others would be for the same cause."""
 
 
 class ResultsError(GzTestautoError):
