@@ -11,14 +11,12 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.localization.odometry import OdometryInputs, OdometryModel
 
-TIME_SLACK_S = 1e-6
-"""Tolerance (s) for comparing times, which are sums of physics steps."""
+TIME_SLACK_S = 1e-6  # times are sums of physics steps
 
 
 class LostPeriods:
-    """The periods in which a localizer is lost. The time between two periods is exponentially
-    distributed with the mean ``every_s``, and ``duration_s`` maps a number in [0, 1) to the
-    duration of a period."""
+    """Periods in which a localizer is lost. The time between two periods is exponentially
+    distributed. ``duration_s`` maps a number in [0, 1) to the duration of a period."""
 
     def __init__(
         self,
@@ -31,7 +29,7 @@ class LostPeriods:
         self._next()
 
     def include(self, time_s: float) -> bool:
-        """Return whether a period includes ``time_s``. Times must not decrease."""
+        """Return whether a period includes ``time_s``, which must not decrease between calls."""
         while time_s >= self._end_s:
             self._next()
         return time_s >= self._start_s
@@ -45,8 +43,8 @@ class LostPeriods:
 class CorrectionErrors:
     """The rate and the errors of corrections.
 
-    ``usual`` and ``outlier`` are the standard deviations of the position (m, along x and along y)
-    and of the heading (rad). ``outlier_share`` is the share of the corrections with the second.
+    ``usual`` and ``outlier`` are standard deviations of the position (m, along x and along y) and
+    of the heading (rad).
     """
 
     rate_hz: float
@@ -59,8 +57,8 @@ class CorrectionErrors:
 class CorrectedOdometry(OdometryModel):
     """An estimator that corrects the odometry by noisy measurements of the pose.
 
-    A correction replaces the transform from the map to the odometry frame. Afterwards, the odometry
-    at the time of the measurement is at the measured pose.
+    A correction replaces the transform from the map to the odometry frame, so that the odometry at
+    the time of the measurement is at the measured pose.
     """
 
     def __init__(
@@ -78,15 +76,14 @@ class CorrectedOdometry(OdometryModel):
         self._map_to_odom: Optional[Pose2D] = None
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add the true pose and the true twist at the simulated time ``time_s``."""
         super().advance(time_s, pose, twist)
         if self._start_s is None:
             self._start_s = time_s
         since_s = time_s - self._start_s
         due = math.floor((since_s + TIME_SLACK_S) * self._corrections.rate_hz)
         if due > self._count:
-            # Draw also those that a long period has skipped, so that a correction has the same
-            # error with each control period.
+            # Skipped corrections are drawn, too, so that the error of a correction does not depend
+            # on the control period.
             drawn = [self._drawn() for _ in range(due - self._count)][-1]
             self._count = due
             if self._lost is None or not self._lost.include(since_s):
@@ -96,13 +93,12 @@ class CorrectedOdometry(OdometryModel):
 
     @property
     def pose(self) -> Pose2D:
-        """Return the corrected pose of the odometry."""
         if self._map_to_odom is None:
             return self.odometry
         return compose(self._map_to_odom, self.odometry)
 
     def _drawn(self) -> Tuple[float, float, float]:
-        """Return the errors of a correction: x, y (m) and heading (rad)."""
+        """Draw the errors of a correction: x, y (m) and heading (rad)."""
         normal = self._correction_random.standard_normal(3).tolist()
         is_outlier = self._correction_random.random() < self._corrections.outlier_share
         position_m, yaw_rad = self._corrections.outlier if is_outlier else self._corrections.usual

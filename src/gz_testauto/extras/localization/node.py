@@ -24,10 +24,7 @@ QUEUE_SIZE = 100
 
 
 class RelayNode:
-    """The connection of an :class:`OdometryRelay` with the ROS graph."""
-
     def __init__(self, parameters: interface.RelayParameters) -> None:
-        """Register the topics. Raises ``SpecError`` for invalid errors of the odometry."""
         name = rospy.resolve_name("~odometry")
         text = yaml.safe_dump(parameters.odometry)
         spec = parse(text, OdometryErrorSpec, Path(name), f"parameter {name}")
@@ -40,35 +37,32 @@ class RelayNode:
         subscribe(interface.TRUE_ODOM, self._on_odometry)
 
     def _on_odometry(self, message: Odometry) -> None:
-        """Publish the odometry with errors. The height, the tilt and the lateral speed of the
-        message are not published, since wheels do not measure them."""
+        # Wheels measure neither height nor tilt nor lateral speed, so these are not published.
         model = self._relay.add(
             message.header.stamp.to_sec(),
             ros_messages.pose_of(message.pose.pose).planar,
             ros_messages.command_of(message.twist.twist),
         )
         pose = model.pose.to_pose(message.pose.pose.position.z)
-        found = Odometry(header=message.header, child_frame_id=message.child_frame_id)
-        found.pose.pose = ros_messages.pose_message(pose)
-        found.pose.covariance = as_message_covariance(model.covariance)
-        found.twist.twist = ros_messages.command_message(model.twist)
-        found.twist.covariance = as_message_covariance(model.twist_covariance)
+        odometry = Odometry(header=message.header, child_frame_id=message.child_frame_id)
+        odometry.pose.pose = ros_messages.pose_message(pose)
+        odometry.pose.covariance = as_message_covariance(model.covariance)
+        odometry.twist.twist = ros_messages.command_message(model.twist)
+        odometry.twist.covariance = as_message_covariance(model.twist_covariance)
         if self._publish_tf:
             transform = ros_messages.transform_message(pose)
-            moved = TransformStamped(message.header, message.child_frame_id, transform)
-            self._transforms.publish(TFMessage([moved]))
-        self._odom.publish(found)
+            stamped = TransformStamped(message.header, message.child_frame_id, transform)
+            self._transforms.publish(TFMessage([stamped]))
+        self._odom.publish(odometry)
 
 
 def start() -> int:
-    """Relay odometry until shutdown."""
     RelayNode(read_parameters(interface.RelayParameters))
     rospy.spin()
     return 0
 
 
 def main() -> int:
-    """Run the ``localization_relay`` node. This function is the entry point of the script."""
     return run_node("localization_relay", start)
 
 

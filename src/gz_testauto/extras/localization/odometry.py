@@ -1,16 +1,15 @@
 """Wheel odometry with systematic and random errors, computed from the true motion of a robot.
 
-The random errors are those of the odometry motion model of Thrun, Burgard and Fox, *Probabilistic
-Robotics* (2005), section 5.4. A motion is a rotation, a translation and another rotation. Their
-errors are independent and normally distributed, with these variances for one interval::
+The random errors follow the odometry motion model of Thrun, Burgard and Fox, *Probabilistic
+Robotics* (2005), section 5.4. A motion is a rotation, a translation and another rotation, with
+independent normal errors. Their variances for one interval are::
 
     rotation:     alpha1 rotation^2 + alpha2 translation^2
     translation:  alpha3 translation^2 + alpha4 (first rotation^2 + second rotation^2)
 
-The book applies the model to the motion between two updates of a filter. A filter such as amcl is
-updated after :data:`INTERVAL_M` or :data:`INTERVAL_RAD`. Here, the squares of a motion are replaced
-by its product with these lengths. The variances of an interval are then those of the book, and the
-variances of a longer motion do not depend on the control period.
+The book applies the model once per update of a filter such as amcl, after :data:`INTERVAL_M` or
+:data:`INTERVAL_RAD`. Here, the squares of a motion are replaced by its product with these lengths,
+so that the variances do not depend on the control period.
 
 The systematic errors of wheel radii and track width are those of Borenstein and Feng (1996).
 """
@@ -27,13 +26,12 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D, wrap_angle
 
 INTERVAL_M, INTERVAL_RAD = 0.2, math.pi / 6
-"""Motion between two updates of a particle filter: ``update_min_d`` and ``update_min_a`` of
-amcl."""
+"""Motion between two updates of amcl (``update_min_d`` and ``update_min_a``)."""
 
 
 @dataclass(frozen=True)
 class GyroErrors:
-    """The bias (rad/s) and the noise density (rad/s per square root of Hz) of a gyroscope."""
+    """The bias and the noise density (rad/s per square root of Hz) of a gyroscope."""
 
     bias_radps: float
     noise_radps: float
@@ -43,9 +41,8 @@ class GyroErrors:
 class OdometryErrors:
     """The errors of the odometry in one trial.
 
-    ``alpha`` are the coefficients of the motion model. The errors of the radii and of the track
-    width are relative. ``wheel_separation_m`` is the true track width. With ``gyro``, the yaw rate
-    is that of a gyroscope, and the errors of the wheels affect only the translation.
+    ``alpha`` are the coefficients of the motion model. The errors of radii and track width are
+    relative. With ``gyro``, the errors of the wheels affect only the translation.
     """
 
     alpha: Tuple[float, float, float, float]
@@ -57,10 +54,10 @@ class OdometryErrors:
 
 
 class SlipErrors:
-    """The patches of ground on which one wheel slips.
+    """Patches of ground on which one wheel slips, with exponentially distributed distances.
 
     ``draw`` maps two numbers in [0, 1) to the length (m) of a patch and the share of the wheel's
-    turning that is lost. The distance between patches is exponentially distributed.
+    turning that is lost.
     """
 
     def __init__(
@@ -77,19 +74,18 @@ class SlipErrors:
     def factors(self, distance_m: float) -> Tuple[float, float]:
         """Return the factors by which the left and the right wheels turn more in the next
         ``distance_m`` of driving."""
-        rest_m, turned = distance_m, [0.0, 0.0]
-        while rest_m > self._left_m:
+        remaining_m, turned = distance_m, [0.0, 0.0]
+        while remaining_m > self._left_m:
             turned = [sum_ + self._left_m * f for sum_, f in zip(turned, self._patch)]
-            rest_m -= self._left_m
+            remaining_m -= self._left_m
             self._next()
-        self._left_m -= rest_m
-        left, right = (sum_ + rest_m * f for sum_, f in zip(turned, self._patch))
+        self._left_m -= remaining_m
+        left, right = (sum_ + remaining_m * f for sum_, f in zip(turned, self._patch))
         if distance_m <= 0.0:
             return (1.0, 1.0)
         return (1.0 + left / distance_m, 1.0 + right / distance_m)
 
     def _next(self) -> None:
-        """Start the next section: a patch, or the distance between two patches."""
         self._is_patch = not self._is_patch
         if not self._is_patch:
             self._left_m, self._patch = float(self._random.exponential(self._every_m)), (0.0, 0.0)
@@ -101,18 +97,13 @@ class SlipErrors:
 
 
 class OdometryInputs(NamedTuple):
-    """The drawn errors of an :class:`OdometryModel`, and its random numbers."""
-
     errors: OdometryErrors
     random: np.random.Generator
     slip: Optional[SlipErrors]
 
 
 class OdometryModel(PoseEstimator):
-    """The odometry of one robot in one trial. The estimated pose is that of the odometry.
-
-    ``covariance`` is the covariance of its random errors, by linear propagation.
-    """
+    """The odometry of one robot in one trial, and the covariance of its random errors."""
 
     odometry = Pose2D(0.0, 0.0)
     twist = Twist2D()
@@ -125,11 +116,10 @@ class OdometryModel(PoseEstimator):
 
     @property
     def pose(self) -> Pose2D:
-        """Return the pose of the odometry."""
         return self.odometry
 
     def advance(self, time_s: float, pose: Pose2D, twist: Twist2D) -> None:
-        """Add the true pose and the true twist at ``time_s``. The first pose is the start."""
+        """Add the true pose and twist at ``time_s``. The first pose is the start."""
         before, self._before = self._before, (time_s, pose)
         if before is None:
             self.odometry, self.twist = pose, twist
@@ -184,16 +174,17 @@ class OdometryModel(PoseEstimator):
     ) -> Tuple[float, float]:
         """Return the variances of each of the two rotations, and of the translation."""
         alpha1, alpha2, alpha3, alpha4 = self._errors.alpha
-        driven, turned = INTERVAL_M * abs(forward_m), INTERVAL_RAD * abs(turn_rad)
-        translation = alpha3 * driven + alpha4 * turned
+        scaled_m2, scaled_rad2 = INTERVAL_M * abs(forward_m), INTERVAL_RAD * abs(turn_rad)
+        translation = alpha3 * scaled_m2 + alpha4 * scaled_rad2
         if self._errors.gyro is not None:
             return 0.5 * self._errors.gyro.noise_radps**2 * elapsed_s, translation
-        return 0.5 * alpha1 * turned + alpha2 * driven, translation
+        return 0.5 * alpha1 * scaled_rad2 + alpha2 * scaled_m2, translation
 
     def _propagate(
         self, forward_m: float, first_rad: float, rotation: float, translation: float
     ) -> None:
         direction = self.odometry.yaw_rad + first_rad
+        # Jacobians with respect to the pose and to the motion (rotation, translation, rotation)
         cos, sin = math.cos(direction), math.sin(direction)
         of_pose = np.array([[1.0, 0.0, -forward_m * sin], [0.0, 1.0, forward_m * cos], [0, 0, 1]])
         of_motion = np.array([[-forward_m * sin, cos, 0.0], [forward_m * cos, sin, 0.0], [1, 0, 1]])
@@ -202,8 +193,7 @@ class OdometryModel(PoseEstimator):
 
 
 def _motion(before: Pose2D, after: Pose2D) -> Tuple[float, float]:
-    """Return the forward translation (m) and the rotation (rad) of a differential drive. A lateral
-    displacement, which wheels do not measure, is ignored."""
+    """Return the forward translation (m) and the rotation (rad), without lateral displacement."""
     turn_rad = wrap_angle(after.yaw_rad - before.yaw_rad)
     middle_rad = before.yaw_rad + 0.5 * turn_rad
     x_m, y_m = after.x_m - before.x_m, after.y_m - before.y_m

@@ -10,12 +10,11 @@ from gz_testauto.extras.localization.spec import OdometryErrorSpec
 from gz_testauto.spec.worlds import RandomNumbers
 
 JUMP_M, JUMP_MPS = 0.5, 10.0
-"""A motion (m) between two messages of more than the first number, and of more than the second
-number times the elapsed seconds, is not driven."""
+"""Motion (m) and speed (m/s) between two messages above which the robot was moved, not driven."""
 
 
 class OdometryRelay:
-    """A relay of odometry that adds errors.
+    """A relay that adds errors to odometry.
 
     After each restart, the errors are those of the next repetition with the same seed.
     """
@@ -30,8 +29,8 @@ class OdometryRelay:
         self._model: Optional[OdometryModel] = None
 
     def add(self, time_s: float, pose: Pose2D, twist: Twist2D) -> OdometryModel:
-        """Add a true pose and a true twist at ``time_s``, and return the odometry with errors. It
-        starts at ``pose`` at the first call, and if the robot was moved or time decreased."""
+        """Add a true pose and twist at ``time_s``, and return the odometry with errors. It restarts
+        at ``pose`` if the robot was moved or time decreased."""
         model = self._model
         if model is None or self._is_restart(time_s, pose):
             self._restarts += 1

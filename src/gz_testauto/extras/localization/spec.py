@@ -1,13 +1,5 @@
-"""The keys of the estimates ``drift`` and ``corrected`` in ``localization:`` of a campaign.
-
-``drift`` is the odometry alone. ``corrected`` is the odometry with a localizer, which regularly
-measures the robot's pose in the map::
-
-    localization:
-      estimate: corrected
-      odometry: {alpha: [0.002, 0.002, 0.002, 0.002], left_wheel_radius: [-0.01, 0.01]}
-      corrections: {rate_hz: 1, position_m: 0.05, yaw_rad: 0.02, delay_s: 0.2}
-"""
+"""The keys of the estimates ``drift`` (odometry) and ``corrected`` (odometry with a localizer) in
+``localization:`` of a campaign."""
 
 from typing import Optional, Tuple
 
@@ -39,7 +31,7 @@ from gz_testauto.spec.localization import LocalizationSpec
 from gz_testauto.spec.model import NotNegative, Positive, Spec, as_tuple, fault
 
 MOST_RELATIVE = 0.5
-"""Largest relative error of a wheel radius or of the track width."""
+"""Limit of the relative error of a wheel radius or of the track width."""
 MOST_SLIP = 0.9
 
 
@@ -47,23 +39,22 @@ def _small(distribution: Distribution) -> Distribution:
     low, high = distribution.support
     for bound in (low, high):
         if abs(bound) > MOST_RELATIVE:
-            found = f"is {bound:g}" if low == high else f"can be {bound:g}"
-            raise fault(f"{found}; it must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
+            problem = f"is {bound:g}" if low == high else f"can be {bound:g}"
+            raise fault(f"{problem}; it must be from {-MOST_RELATIVE:g} to {MOST_RELATIVE:g}")
     return distribution
 
 
 Relative = Annotated[Distribution, AfterValidator(_small)]
-"""A relative error: 0.01 is a nominal value that is 1 % too large."""
+"""A relative error: 0.01 means 1 % too large."""
 Alpha = Annotated[
     Tuple[NotNegative, NotNegative, NotNegative, NotNegative], BeforeValidator(as_tuple)
 ]
-"""The four coefficients of the odometry motion model."""
 NONE = Fixed(value=0.0)
 
 
 class SlipSpec(Spec):
-    """Patches of ground on which one wheel slips. The wheel is drawn for each patch. On a patch,
-    the wheel turns more than it moves forward."""
+    """Patches of ground on which one wheel slips: it turns more than it moves forward. The wheel is
+    drawn for each patch."""
 
     every_m: Positive
     """Mean distance (m) that the robot drives between two patches."""
@@ -88,8 +79,7 @@ class OdometryErrorSpec(Spec):
 
     The random errors are those of the odometry motion model of Thrun, Burgard and Fox
     (Probabilistic Robotics, 2005, table 5.6) with intervals of 0.2 m and 30 degrees, as by default
-    in amcl. In shorter periods, the variances are proportional to the motion. So they do not depend
-    on the control period.
+    in amcl. The variances are proportional to the motion, and do not depend on the control period.
     """
 
     alpha: Alpha = (0.002, 0.002, 0.002, 0.002)
@@ -108,21 +98,20 @@ class OdometryErrorSpec(Spec):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all errors are zero."""
         fixed = [self.left_wheel_radius, self.right_wheel_radius, self.track_width]
         gyro = self.gyro
         if gyro is not None:
             fixed.append(gyro.bias_radps)
         return (
             not any(self.alpha)
-            and all(one.support == (0.0, 0.0) for one in fixed)
+            and all(error.support == (0.0, 0.0) for error in fixed)
             and (self.slip is None or self.slip.share.support == (0.0, 0.0))
             and (gyro is None or not gyro.noise_radps)
         )
 
     def draw(self, inputs: EstimatorInputs) -> OdometryInputs:
-        """Draw the errors of the odometry of one trial. Raises ``SpecError`` if the robot
-        has no drive controller or, for ``gyro``, no IMU."""
+        """Draw the errors of one trial. Raises ``SpecError`` if the robot has no drive controller
+        or, for ``gyro``, no IMU."""
         if inputs.wheel_separation_m is None:
             raise SpecError(
                 f"localization.odometry: the robot {inputs.robot!r} has no drive controller, so "
@@ -150,13 +139,13 @@ class OdometryErrorSpec(Spec):
             gyro = GyroErrors(drawn(self.gyro.bias_radps), scale * self.gyro.noise_radps)
         slip: Optional[SlipErrors] = None
         if self.slip is not None:
-            own = self.slip
+            spec = self.slip
 
             def patch(length: float, share: float) -> Tuple[float, float]:
-                lost = scale * float(own.share.quantile(share))
-                return float(own.length_m.quantile(length)), min(MOST_SLIP, lost)
+                lost = scale * float(spec.share.quantile(share))
+                return float(spec.length_m.quantile(length)), min(MOST_SLIP, lost)
 
-            slip = SlipErrors(own.every_m, patch, child_generator(numbers.seed, *path, "slip"))
+            slip = SlipErrors(spec.every_m, patch, child_generator(numbers.seed, *path, "slip"))
         return OdometryInputs(
             OdometryErrors(
                 alpha=(scale**2 * a1, scale**2 * a2, scale**2 * a3, scale**2 * a4),
@@ -183,8 +172,7 @@ class OutlierSpec(Spec):
 
 
 class LostSpec(Spec):
-    """Periods in which the localizer is lost: it reports no correction. It recovers with the first
-    correction afterwards."""
+    """Periods in which the localizer is lost and reports no correction."""
 
     every_s: Positive
     """Mean simulated time (s) between two periods."""
@@ -193,9 +181,8 @@ class LostSpec(Spec):
 
 
 class CorrectionsSpec(Spec):
-    """The localizer of ``corrected``: it measures the robot's pose in the map. Each correction
-    moves the odometry frame so that the odometry at the time of the measurement is at the measured
-    pose, as amcl does."""
+    """The localizer of ``corrected``. Each correction moves the odometry frame in the map, so that
+    the odometry at the time of the measurement is at the measured pose, as in amcl."""
 
     rate_hz: Positive = 1.0
     """Rate (Hz) of corrections in simulated time. Each control period has at most one
@@ -213,7 +200,6 @@ class CorrectionsSpec(Spec):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all errors are zero."""
         outliers = self.outliers
         return not (self.position_m or self.yaw_rad) and (
             outliers is None or not outliers.share or not (outliers.position_m or outliers.yaw_rad)
@@ -230,11 +216,9 @@ class DriftSpec(LocalizationSpec):
 
     @property
     def is_true(self) -> bool:
-        """Return whether all errors are zero."""
         return self.scale == 0.0 or self.odometry.is_exact
 
     def estimator(self, inputs: EstimatorInputs) -> OdometryModel:
-        """Return the odometry of one robot in one trial."""
         return OdometryModel(self.odometry.draw(inputs))
 
 
@@ -247,23 +231,21 @@ class CorrectedSpec(DriftSpec):
 
     @property
     def is_true(self) -> bool:
-        """Return whether all errors are zero."""
         return super().is_true and (self.scale == 0.0 or self.corrections.is_exact)
 
     def estimator(self, inputs: EstimatorInputs) -> CorrectedOdometry:
-        """Return the corrected odometry of one robot in one trial."""
-        own, numbers, scale = self.corrections, inputs.random_numbers, inputs.scale
+        spec, numbers, scale = self.corrections, inputs.random_numbers, inputs.scale
         path = (LOCALIZATION, inputs.robot, numbers.world, numbers.repetition)
-        usual = (scale * own.position_m, scale * own.yaw_rad)
+        usual = (scale * spec.position_m, scale * spec.yaw_rad)
         share, outlier = 0.0, usual
-        if own.outliers is not None:
-            share = own.outliers.share
-            outlier = (scale * own.outliers.position_m, scale * own.outliers.yaw_rad)
+        if spec.outliers is not None:
+            share = spec.outliers.share
+            outlier = (scale * spec.outliers.position_m, scale * spec.outliers.yaw_rad)
         lost: Optional[LostPeriods] = None
-        if own.lost is not None:
-            duration_s = own.lost.duration_s.quantile
+        if spec.lost is not None:
+            duration_s = spec.lost.duration_s.quantile
             generator = child_generator(numbers.seed, *path, "lost")
-            lost = LostPeriods(own.lost.every_s, duration_s, generator)
-        errors = CorrectionErrors(own.rate_hz, own.delay_s, usual, share, outlier)
+            lost = LostPeriods(spec.lost.every_s, duration_s, generator)
+        errors = CorrectionErrors(spec.rate_hz, spec.delay_s, usual, share, outlier)
         generator = child_generator(numbers.seed, *path, "corrections")
         return CorrectedOdometry(self.odometry.draw(inputs), errors, generator, lost)
