@@ -1,9 +1,7 @@
 """Lanes from an OpenDRIVE file (``.xodr``), which is read by pyxodr.
 
-This module converts each lane of the file to a :class:`~gz_testauto.spec.road.LaneSpec` in the
-direction of its traffic. The name of a lane is ``<road>.<section>.<lane>``: the ID of the road, the
-index of the lane section (counted from 0), and the ID of the lane. Heights are ignored. The lanes
-on both sides of the center lane are neighbors, unless its road marks forbid the lane change.
+Each lane becomes a :class:`~gz_testauto.spec.road.LaneSpec` in the direction of its traffic, with
+the name ``<road>.<section>.<lane>``. Sections are counted from 0. Heights are ignored.
 """
 
 from pathlib import Path
@@ -18,21 +16,19 @@ from gz_testauto.base.installation import install_command
 from gz_testauto.base.xml_file import read_xml
 
 SPACING_M = 0.1
-"""Distance (m) between neighboring points at which pyxodr samples a lane."""
+"""Distance (m) between the points at which pyxodr samples a lane."""
 
 TOLERANCE_M = 0.01
-"""Largest deviation (m) of a simplified center line from the sampled points."""
 
 LEAST_M = 0.1
 """Length and width (m) below which a piece of a lane is ignored."""
 
 MOST_M = 100_000.0
-"""Longest total length (m) of the roads of a file. pyxodr needs about 8 MB per kilometer of a road
-with five lanes."""
+"""Longest total length (m) of the roads of a file."""
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
-    """Return the lanes of the given types, such as ``driving``, as fields of ``LaneSpec``.
+    """Return the lanes of the types ``kinds``, such as ``driving``, as fields of ``LaneSpec``.
 
     Raises ``SpecError`` for a file that cannot be read or contains no lane of these types, and
     ``MissingDependencyError`` if pyxodr is not installed.
@@ -63,17 +59,16 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
         name: lane for name, lane in every.items() if lane["kind"] in kinds and lane["is_lane"]
     }
     if not lanes:
-        found = sorted({lane["kind"] for lane in read})
+        found_kinds = sorted({lane["kind"] for lane in read})
         raise SpecError(
             f"{file}: no lane has one of the types {', '.join(kinds)}"
-            + (f"; the types in the file are {', '.join(found)}" if found else "")
+            + (f"; the types in the file are {', '.join(found_kinds)}" if found_kinds else "")
         )
     return [_among(lane, lanes, every) for lane in lanes.values()]
 
 
 def _require_length(file: Path) -> None:
-    """Raise ``SpecError`` with the longest geometry if the roads are longer than ``MOST_M``, since
-    pyxodr would need more memory than most machines have."""
+    # pyxodr needs about 8 MB per kilometer of a road with five lanes
     geometries = read_xml(file).findall("road/planView/geometry")
     lengths_m = [float(geometry.get("length")) for geometry in geometries]
     if sum(lengths_m) > MOST_M:
@@ -90,38 +85,34 @@ def _name(lane: Any) -> str:
 
 
 def _can_cross(section_xml: Any, lane: int) -> bool:
-    """Return whether the road marks of the center lane of a section allow a lane change across it
-    from the lane with the ID ``lane``.
-
-    This is the attribute ``laneChange`` of OpenDRIVE: an increase is a change to a lane with a
-    larger ID, and a mark without this attribute allows both. A lane change is allowed if one of the
-    marks along the section allows it, or if the center lane has no marks.
-    """
+    """Return whether the road marks of the center lane allow a lane change across it from the lane
+    with the ID ``lane``. One of several marks along the section is enough."""
+    # ``laneChange``: an increase is a change to a larger ID; the default allows both
     marks = section_xml.findall("center/lane/roadMark")
     allowed = ("both", "increase" if lane < 0 else "decrease")
     return not marks or any(mark.get("laneChange", "both") in allowed for mark in marks)
 
 
 def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
-    """Return a lane with the names of all its neighbors and successors, of any type. If the lane is
-    too short or too narrow, ``is_lane`` is False and the lane has no shape. With ``can_cross``, a
-    lane next to the center lane has the lane on the other side as a neighbor."""
-    found = {
+    """Return a lane with its neighbors and successors of any type. If it is too short or too
+    narrow, ``is_lane`` is False and it has no shape."""
+    fields = {
         "name": _name(lane),
         "kind": str(lane.type),
         "is_lane": False,
         "successors": sorted(_name(after) for after in lane.traffic_flow_successors),
     }
     if len(lane.lane_section_reference_line) < 2:
-        return found
+        return fields
     center = np.asarray(lane.traffic_flow_line)[:, :2]
     widths = np.hypot(*(np.asarray(lane.lane_reference_line) - np.asarray(lane.boundary_line)).T)
+    # traffic opposite to the road's direction starts where the center line ends
     against = bool(np.allclose(center[0], np.asarray(lane.centre_line)[-1, :2]))
     if against:
         widths = widths[::-1]
     line = shapely.LineString(center)
     if line.length < LEAST_M or widths.max() < LEAST_M or not np.isfinite(center).all():
-        return found
+        return fields
     kept = shapely.get_coordinates(line.simplify(TOLERANCE_M))
     arcs = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(center, axis=0).T))])
     wide = np.interp(shapely.line_locate_point(line, shapely.points(kept)), arcs, widths)
@@ -132,7 +123,7 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
     left, right = (inward, outward) if (lane.id > 0) == against else (outward, inward)
     prefix = f"{lane.road_id}.{lane.lane_section_id}."
     return {
-        **found,
+        **fields,
         "is_lane": True,
         "center_m": [tuple(point) for point in kept.tolist()],
         "width_m": np.maximum(wide, LEAST_M).tolist(),
@@ -144,19 +135,19 @@ def _read(lane: Any, can_cross: bool) -> Dict[str, Any]:
 def _among(
     lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """Return a lane that refers only to existing lanes. The successors of an ignored lane become
+    """Return a lane that refers only to ``lanes``. The successors of an ignored lane become
     successors of its predecessor."""
     kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
     for side in ("left", "right"):
         kept[side] = kept[side] if kept[side] in lanes else None
     after: List[str] = []
-    asked, seen = list(lane["successors"]), set()
-    while asked:
-        name = asked.pop(0)
+    pending, seen = list(lane["successors"]), set()
+    while pending:
+        name = pending.pop(0)
         if name in lanes:
             after.append(name)
         elif name in every and name not in seen and not every[name]["is_lane"]:
-            asked.extend(every[name]["successors"])
+            pending.extend(every[name]["successors"])
         seen.add(name)
     kept["successors"] = list(dict.fromkeys(after))
     return kept
