@@ -1,12 +1,10 @@
-"""The longitudinal motion of a vehicle: the Intelligent Driver Model (IDM), and other models as
-seen along the path of the vehicle.
+"""The Intelligent Driver Model (IDM), and other models as seen along the path of a vehicle.
 
-M. Treiber, A. Hennecke, D. Helbing, "Congested traffic states in empirical observations and
-microscopic simulations", *Physical Review E* 62(2), 2000, 1805–1824. A vehicle does not brake to
-increase its gap beyond the desired one while it is slower than its leader (M. Treiber, A. Kesting,
-*Traffic Flow Dynamics*, 2013, equation 11.15). Speed and position are integrated with a constant
-acceleration in each step (M. Treiber, V. Kanagaraj, "Comparing numerical integration schemes for
-time-continuous car-following models", *Physica A* 419, 2015, 183–195).
+IDM: M. Treiber, A. Hennecke, D. Helbing, "Congested traffic states in empirical observations and
+microscopic simulations", *Physical Review E* 62(2), 2000, 1805–1824, with equation 11.15 of
+M. Treiber, A. Kesting, *Traffic Flow Dynamics*, 2013: a vehicle that is slower than its leader does
+not brake to increase its gap. Integration: M. Treiber, V. Kanagaraj, "Comparing numerical
+integration schemes for time-continuous car-following models", *Physica A* 419, 2015, 183–195.
 """
 
 import math
@@ -18,18 +16,16 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.roads.center_line import CenterLine
 
 EXPONENT = 4
-"""Exponent δ of the IDM: it determines how the acceleration decreases near the desired speed."""
+"""Exponent δ of the IDM."""
 
 MOST_BRAKING_MPS2 = 8.0
-"""Largest deceleration (m/s²) of a vehicle: full braking on a dry road."""
+"""Full braking on a dry road."""
 
-LEAST_GAP_M = 1e-3
-"""Smallest gap (m) for which the acceleration is computed."""
+LEAST_GAP_M = 1e-3  # avoids a division by zero
 
 
 class IntelligentDriver(NamedTuple):
-    """The parameters of the IDM: desired speed (m/s), time headway (s), gap at standstill (m),
-    largest acceleration and comfortable deceleration (m/s²)."""
+    """The parameters of the IDM."""
 
     desired_speed_mps: float
     headway_s: float
@@ -40,22 +36,21 @@ class IntelligentDriver(NamedTuple):
     def acceleration(
         self, speed_mps: float, gap_m: float = math.inf, leader_speed_mps: float = 0.0
     ) -> float:
-        """Return the acceleration (m/s²) at a speed behind a leader. ``gap_m`` is the distance
-        between the front of the vehicle and the rear of the leader. The result is at least
-        −:data:`MOST_BRAKING_MPS2`."""
-        found = 1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT
+        """Return the acceleration (m/s²), at least −:data:`MOST_BRAKING_MPS2`. ``gap_m`` is the
+        distance from the front of the vehicle to the rear of the leader."""
+        share = 1.0 - (speed_mps / self.desired_speed_mps) ** EXPONENT
         if math.isfinite(gap_m):
             closing = speed_mps * (speed_mps - leader_speed_mps)
             both = 2.0 * math.sqrt(self.acceleration_mps2 * self.deceleration_mps2)
             dynamic_m = speed_mps * self.headway_s + closing / both
             desired_m = self.standstill_gap_m + max(0.0, dynamic_m)
-            found -= (desired_m / max(gap_m, LEAST_GAP_M)) ** 2
-        return max(self.acceleration_mps2 * found, -MOST_BRAKING_MPS2)
+            share -= (desired_m / max(gap_m, LEAST_GAP_M)) ** 2
+        return max(self.acceleration_mps2 * share, -MOST_BRAKING_MPS2)
 
 
 def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[float, float]:
-    """Return the driven distance (m) and the speed (m/s) after a time with a constant acceleration.
-    A vehicle that stops stays at rest."""
+    """Return the distance (m) and the speed (m/s) after a time. A vehicle that stops stays at
+    rest."""
     after = speed_mps + accel_mps2 * duration_s
     if after < 0.0:
         return speed_mps * speed_mps / (-2.0 * accel_mps2), 0.0
@@ -63,11 +58,10 @@ def advance(speed_mps: float, accel_mps2: float, duration_s: float) -> Tuple[flo
 
 
 class Occupancy(NamedTuple):
-    """The part of a line that a model occupies, and its motion along the line.
+    """The part of a line that a model occupies, and its speed along the line.
 
-    ``rear_m`` and ``front_m`` are arc lengths. ``right_m`` and ``left_m`` are lateral offsets from
-    the line, positive to the left. ``speed_mps`` is the speed along the line. It is negative if the
-    model moves against the line.
+    ``rear_m`` and ``front_m`` are arc lengths. ``right_m`` and ``left_m`` are lateral offsets,
+    positive to the left. The speed is negative against the direction of the line.
     """
 
     rear_m: float
@@ -78,11 +72,9 @@ class Occupancy(NamedTuple):
 
     @property
     def center_m(self) -> float:
-        """Return the arc length (m) of the center of the model."""
         return 0.5 * (self.rear_m + self.front_m)
 
     def is_within(self, half_width_m: float) -> bool:
-        """Return whether a part of the model is within a lateral distance from the line."""
         return self.right_m < half_width_m and self.left_m > -half_width_m
 
 
@@ -94,9 +86,9 @@ def occupancy(
     lowest_m: float = 0.0,
     reach_m: float = math.inf,
 ) -> Occupancy:
-    """Return the occupancy of a line by a model. ``outline_m`` (n, 2) is the outline in the frame
-    of the model. The nearest point of the line is searched from the arc length ``lowest_m`` to
-    ``lowest_m`` + ``reach_m``, and the line counts as straight there."""
+    """Return the occupancy of a line by a model with an outline (n, 2) in its frame. The nearest
+    point of the line is searched from ``lowest_m`` to ``lowest_m`` + ``reach_m``, and the line
+    counts as straight there."""
     arc_m = line.arc_of(pose.x_m, pose.y_m, lowest_m, reach_m)
     points, headings = line.at(np.array([arc_m]))
     (x_m, y_m), heading = points[0].tolist(), float(headings[0])

@@ -50,12 +50,8 @@ RETRY_S = 0.5
 
 
 class Flow(Actor):
-    """An actor that passes through the world repeatedly.
-
-    It is absent for a random time, and is then spawned at the first waypoint as soon as no model is
-    within ``spec.min_clearance_m`` of that waypoint. It moves to the last waypoint and is deleted
-    there.
-    """
+    """An actor that is spawned as soon as no model is near its first waypoint, moves to the last
+    waypoint, and is deleted there for a random time."""
 
     spawn_later = True
 
@@ -71,23 +67,19 @@ class Flow(Actor):
         return f"flow, to waypoint {self._next + 1} of {len(self._spec.waypoints_m)}"
 
     def reset(self) -> None:
-        """Draw the time until the model is spawned for the first time."""
         self._draw_next(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Spawn the model if the drawn time has passed and no other model is near the first
-        waypoint."""
         if context.time_s < self._spawn_s - 1e-9:
             return
         (x_m, y_m), (to_x_m, to_y_m) = self._spec.waypoints_m[:2]
-        if self._is_taken(x_m, y_m, context):
+        if self._is_occupied(x_m, y_m, context):
             self._spawn_s = context.time_s + RETRY_S
             return
         yaw_rad = math.atan2(to_y_m - y_m, to_x_m - x_m)
         self.spawn(Pose.from_rpy(x_m, y_m, self._spec.height_above_ground_m, 0.0, 0.0, yaw_rad))
 
     def act(self, context: StepContext) -> None:
-        """Move along the waypoints, and delete the model at the last waypoint."""
         if self._next == len(self._spec.waypoints_m):
             self.delete()
             self._draw_next(context.time_s)
@@ -100,7 +92,7 @@ class Flow(Actor):
         self._spawn_s = now_s + max(0.0, absence_s)
         self._next = 1
 
-    def _is_taken(self, x_m: float, y_m: float, context: StepContext) -> bool:
+    def _is_occupied(self, x_m: float, y_m: float, context: StepContext) -> bool:
         states = [context.state(name) for name in context.moving_models]
         poses = [state.pose for state in states if state is not None]
         poses.extend(model.pose for model in context.to_spawn)

@@ -1,11 +1,5 @@
 """The behavior ``follow_lane``: a vehicle follows the lanes of a route, keeps its distance from the
-models ahead, and gives way.
-
-The vehicle moves along the center line of its route. Its speed follows from the models and
-obstacles that are ahead within its width (:mod:`gz_testauto.extras.roads.car_following`), and from
-the lanes to which it gives way (:mod:`gz_testauto.extras.roads.right_of_way`). A parked vehicle
-next to the lane pulls out after it has checked the traffic on the lane.
-"""
+models ahead (:mod:`.car_following`), and gives way (:mod:`.right_of_way`)."""
 
 import math
 from typing import ClassVar, Iterator, List, Optional, Tuple
@@ -43,16 +37,15 @@ from gz_testauto.spec.model import LocatedSpec, Positive, as_tuple
 from gz_testauto.spec.road import LaneSpec, RoadSpec, check_route
 
 CAR = BodySpec(size_m=(4.5, 1.8, 1.4), mass_kg=1200.0)
-"""The default body of a vehicle."""
 
 LOOK_AHEAD_M = 150.0
 """Distance (m) along the path within which a vehicle reacts to other models."""
 
 SIDE_M = 0.3
-"""Lateral distance (m) from the vehicle within which another model counts as ahead."""
+"""Lateral distance (m) from the vehicle within which another model is ahead."""
 
 SPACING_M = 0.25
-"""Distance (m) between the points of the path on which a vehicle pulls out."""
+"""Distance (m) between the points of the path of a vehicle that pulls out."""
 
 
 class FollowLaneSpec(ActorSpec, LocatedSpec):
@@ -110,13 +103,12 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
             assert road is not None, "checked with the route"
             for name in self.give_way_to:
                 if name not in road.by_name:
-                    found = unknown_name("lane", name, road.by_name)
-                    raise SpecError(f"actor {self.name!r}: {found}")
+                    problem = unknown_name("lane", name, road.by_name)
+                    raise SpecError(f"actor {self.name!r}: {problem}")
 
     @override
     def create(self, new: NewActor) -> Tuple["FollowLane", Pose2D]:
-        """Return the vehicle and its start. Raises ``PlacementError`` if the vehicle would start
-        outside its route."""
+        """Raise ``PlacementError`` if the vehicle would start outside its route."""
         start_m, gap_m = new.draw(self.start_m), new.draw(self.gap_m)
         offset_m, initial_mps = new.draw(self.offset_m), new.draw(self.initial_speed_mps)
         driver = IntelligentDriver(
@@ -141,11 +133,14 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
                 f"{length_m:.1f} m; change 'start_m' or 'gap_m', or extend the route"
             )
         path = pull_out_path(lane, start_m, offset_m, self.pull_out_m)
-        priority = [*self._priority_lanes(new.ground.road), *([lane] if offset_m else [])]
+        priority_lanes = [*self._priority_lanes(new.ground.road), *([lane] if offset_m else [])]
         front_m, width_m = float(outline_m[:, 0].max()), 2 * float(np.abs(outline_m[:, 1]).max())
         needed_m = float(np.ptp(outline_m[:, 0])) + self.standstill_gap_m
-        conflicts = [Conflict.between(path, width_m, one, needed_m) for one in priority]
-        met = [one for one in conflicts if one is not None]
+        conflicts = [
+            Conflict.between(path, width_m, yielding_lane, needed_m)
+            for yielding_lane in priority_lanes
+        ]
+        met = [conflict for conflict in conflicts if conflict is not None]
         if len(met) < len(conflicts):
             raise PlacementError(
                 f"actor {new.name!r}: its path does not meet a lane in 'give_way_to'; remove the "
@@ -176,34 +171,31 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
 
 
 def _outline(spec: ActorSpec) -> np.ndarray:
-    """Return the outline (n, 2) (m) of the model of a specification, in its frame."""
+    """Return the outline (n, 2) (m) of the model of an actor, in its frame."""
     shape = placed_model(sdf_of(spec), spec.name, Pose()).footprint(-math.inf, math.inf)
     return shapely.get_coordinates(shape)
 
 
 def pull_out_path(lane: Lane, start_m: float, offset_m: float, pull_out_m: float) -> CenterLine:
-    """Return the path along a lane from the arc length ``start_m``. It starts at the lateral offset
-    ``offset_m`` from the center of the lane, and reaches the center after ``pull_out_m``. The
-    offset is a polynomial of degree 5, so that the curvature is continuous."""
+    """Return the path along a lane from ``start_m``. It starts ``offset_m`` to the left of the
+    center of the lane, and reaches the center after ``pull_out_m``."""
     line = CenterLine(lane.center_m)
     corners = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line.points_m, axis=0).T))])
     arcs = [[start_m], corners[corners > start_m]]
     if offset_m:
         arcs.append(np.arange(start_m, min(start_m + pull_out_m, line.length_m), SPACING_M))
-    places = np.unique(np.concatenate(arcs))
-    share = np.clip((places - start_m) / pull_out_m, 0.0, 1.0)
+    arcs_m = np.unique(np.concatenate(arcs))
+    # a polynomial of degree 5 has a continuous curvature at both ends
+    share = np.clip((arcs_m - start_m) / pull_out_m, 0.0, 1.0)
     beside_m = offset_m * (1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2))
-    points, headings = line.at(places)
+    points, headings = line.at(arcs_m)
     normals = np.column_stack([-np.sin(headings), np.cos(headings)])
     return CenterLine(points + beside_m[:, None] * normals)
 
 
 class FollowLane(Actor):
-    """A vehicle on a path, with a driver and the right of way of other lanes.
-
-    ``start_m`` is the arc length of the route at which it starts. Arc lengths of the path start at
-    0 there.
-    """
+    """A vehicle on a path. ``start_m`` is the arc length of its start on the route, where the arc
+    lengths of the path start at 0."""
 
     def __init__(
         self,
@@ -235,21 +227,18 @@ class FollowLane(Actor):
         return f"follow_lane, {self._activity}"
 
     def reset(self) -> None:
-        """Return to the start of the path."""
         self.arc_m, self.speed_mps = 0.0, 0.0
         self._start_s: Optional[float] = None
         self._activity = "waits"
         self._right_of_way.reset()
 
     def pose_at(self, arc_m: float) -> Pose2D:
-        """Return the pose of the vehicle at an arc length (m). Its front and its rear are on the
-        path, so that its heading is continuous at the corners of the path."""
-        places = np.array([arc_m + self._rear_m, arc_m, arc_m + self._front_m])
-        rear, (x_m, y_m), front = self.path.at(places)[0].tolist()
+        # Front and rear are on the path, so that the heading is continuous at corners.
+        arcs_m = np.array([arc_m + self._rear_m, arc_m, arc_m + self._front_m])
+        rear, (x_m, y_m), front = self.path.at(arcs_m)[0].tolist()
         return Pose2D(x_m, y_m, math.atan2(front[1] - rear[1], front[0] - rear[0]))
 
     def act(self, context: StepContext) -> None:
-        """Accelerate or brake, and move along the path for one step."""
         if not self._is_started(context):
             self.stop()
             return
@@ -279,13 +268,12 @@ class FollowLane(Actor):
         return True
 
     def _acceleration(self, context: StepContext) -> float:
-        """Return the acceleration (m/s²): the smallest one that the road and the models ahead
-        allow."""
+        """Return the smallest acceleration (m/s²) that the road and the models ahead require."""
         driver, speed_mps, front_m = self.driver, self.speed_mps, self.arc_m + self._front_m
-        others = list(self._others(context))
+        models = list(self._other_models(context))
         are_velocities_known = context.before is not None
         accel, self._activity = driver.acceleration(speed_mps), "drives"
-        for gap_m, leader_mps in self._leaders(others, are_velocities_known):
+        for gap_m, leader_mps in self._leaders(models, are_velocities_known):
             behind = driver.acceleration(speed_mps, gap_m, leader_mps)
             if behind < accel:
                 accel, self._activity = behind, "follows"
@@ -294,29 +282,29 @@ class FollowLane(Actor):
             still_m.append(self.path.length_m - self.arc_m + driver.standstill_gap_m)
         braking = (driver.deceleration_mps2, MOST_BRAKING_MPS2)
         right_of_way = self._right_of_way
-        if not are_velocities_known or right_of_way.waits(others, front_m, speed_mps, braking):
+        if not are_velocities_known or right_of_way.waits(models, front_m, speed_mps, braking):
             still_m.append(right_of_way.stop_m - front_m + driver.standstill_gap_m)
             self._activity = "gives way"
         return min([accel, *(driver.acceleration(speed_mps, gap_m) for gap_m in still_m)])
 
-    def _others(self, context: StepContext) -> Iterator[OtherModel]:
+    def _other_models(self, context: StepContext) -> Iterator[OtherModel]:
         for name, outline_m in self._outlines.items():
             state = context.state(name)
             if name != self.name and state is not None:
                 yield outline_m, state.pose.planar, context.velocity_mps(name)[:2]
 
     def _leaders(
-        self, others: List[OtherModel], are_velocities_known: bool
+        self, models: List[OtherModel], are_velocities_known: bool
     ) -> Iterator[Tuple[float, float]]:
-        """Yield the gap (m) and the speed (m/s) of each model that is ahead within the width of the
-        vehicle. If velocities are not known, the models have the speed of the vehicle."""
+        """Yield the gap (m) and the speed (m/s) of each model ahead. Without velocities, the models
+        have the speed of the vehicle."""
         lowest_m = max(0.0, self.arc_m + self._rear_m)
-        for outline_m, pose, velocity in others:
+        for outline_m, pose, velocity in models:
             if self.planar.distance_to(pose.x_m, pose.y_m) > LOOK_AHEAD_M:
                 continue
             seen = occupancy(self.path, outline_m, pose, velocity, lowest_m, LOOK_AHEAD_M)
-            own_m = self.arc_m + 0.5 * (self._front_m + self._rear_m)
-            if seen.center_m > own_m and seen.is_within(self._half_width_m + SIDE_M):
+            center_m = self.arc_m + 0.5 * (self._front_m + self._rear_m)
+            if seen.center_m > center_m and seen.is_within(self._half_width_m + SIDE_M):
                 speed_mps = seen.speed_mps if are_velocities_known else self.speed_mps
                 yield seen.rear_m - self.arc_m - self._front_m, speed_mps
 
@@ -324,8 +312,8 @@ class FollowLane(Actor):
 def _obstacles_on(
     path: CenterLine, width_m: float, front_m: float, surroundings: ObstacleOutlines
 ) -> Tuple[float, ...]:
-    """Return the arc lengths (m) at which obstacles start on the strip along a path, ahead of a
-    vehicle whose front is at ``front_m``."""
+    """Return the arc lengths (m) at which obstacles start on the strip along a path, beyond
+    ``front_m``."""
     strip = shapely.LineString(path.points_m).buffer(width_m / 2, cap_style="flat")
     starts = [
         min(path.arc_of(x_m, y_m) for x_m, y_m in shapely.get_coordinates(part).tolist())

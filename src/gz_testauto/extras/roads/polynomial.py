@@ -1,9 +1,5 @@
-"""The behavior ``polynomial``: an actor follows a random polynomial, like the obstacles of
-DynaBARN.
-
-The method of DynaBARN (Nair, Jiang, Hou, Xu, Li, Xiao 2022) derives a timetable from a random
-polynomial. The actor does not react to obstacles, the robot or other actors.
-"""
+"""The behavior ``polynomial``: an actor follows a random polynomial, as in DynaBARN (Nair, Jiang,
+Hou, Xu, Li, Xiao 2022). It does not react to obstacles, the robot or other actors."""
 
 from typing import ClassVar, Sequence, Tuple
 
@@ -22,7 +18,6 @@ from gz_testauto.spec.distributions import PositiveDistribution, Uniform
 from gz_testauto.spec.model import Interval, NotNegative, Point, as_tuple
 
 MOST_ORDER = 9
-"""Largest order of a polynomial."""
 
 
 class PolynomialSpec(ActorSpec):
@@ -52,7 +47,6 @@ class PolynomialSpec(ActorSpec):
 
     @property
     def ground(self) -> BaseGeometry:
-        """Return the square field in which the actor moves."""
         x_m, y_m = self.center_m
         return shapely.box(
             x_m - self.half_size_m,
@@ -88,7 +82,6 @@ class PolynomialSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
-        """Return the actor and its start. The polynomial is drawn again until its start is free."""
         mean = new.draw(self.mean_speed_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)
@@ -109,23 +102,20 @@ class PolynomialSpec(ActorSpec):
 
 
 HALF_M, LEGS = 10, 10
-"""Half the side length (m) of DynaBARN's field, and the number of inner waypoints of DynaBARN's
-paths."""
+"""Half the side length (m) of DynaBARN's field, and the number of inner waypoints of its paths."""
 
 TRIES = 1000
-"""Largest number of draws, both of a polynomial and of the speed of a leg."""
+"""Largest number of draws of a polynomial, and of the speed of a leg."""
 
 LEAST_SHARE = 0.1
-"""Smallest length of a path along x, as a share of half the side length of the field. A shorter
-path is drawn again."""
+"""Smallest length of a path along x, as a share of half the side length of the field."""
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
     """Return the waypoints (n, 2) of a random path through a square field around the origin.
 
-    The waypoints are on a polynomial through ``order + 1`` random points, between the borders of
-    the field, in a random direction. If no drawn polynomial is long enough, the waypoints are on a
-    straight line. Raises ``ValueError`` if the field is too small for the order.
+    They are on a polynomial through ``order + 1`` random points, or on a straight line if no drawn
+    polynomial is long enough. Raises ``ValueError`` if the field is too small for the order.
     """
     reach = int(half_m)
     low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
@@ -143,7 +133,7 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """Return the range of x (m) of the longest part of a curve that is inside the field."""
+    """Return the range of x (m) of the longest part of a curve inside the field."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
@@ -162,11 +152,8 @@ def dynabarn_speeds(
     speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """Return the speed (m/s) of each leg, shape (legs,).
-
-    The speeds are normally distributed around the mean and within the bounds. If no draw is within
-    the bounds, a speed is uniformly distributed between them.
-    """
+    """Return the speed (m/s) of each leg, normally distributed within the bounds. If no draw is
+    within the bounds, a speed is uniformly distributed."""
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

@@ -1,7 +1,7 @@
 """Right of way: a vehicle waits until the lanes to which it gives way have a sufficient gap.
 
-The critical gap is the smallest time between the vehicle and the next vehicle on the other lane
-that a driver accepts (Transportation Research Board, *Highway Capacity Manual*, 2000, chapter 17).
+The critical gap is the smallest time until the next vehicle on the other lane that a driver accepts
+(Transportation Research Board, *Highway Capacity Manual*, 2000, chapter 17).
 """
 
 import math
@@ -19,8 +19,8 @@ STOP_M = 0.5
 """Distance (m) before the other lane at which the front of a vehicle stops."""
 
 SLOWEST_MPS = 1.0
-"""Lower bound (m/s) of the speed from which the time until the vehicle enters the other lane is
-estimated."""
+"""Lower bound (m/s) of the speed for the estimate of the time until the vehicle enters the other
+lane."""
 
 AT_REST_MPS = 0.1
 """Speed (m/s) below which a vehicle can always stop."""
@@ -30,12 +30,8 @@ OtherModel = Tuple[np.ndarray, Pose2D, Tuple[float, float]]
 
 
 class Conflict:
-    """The area in which the path of a vehicle meets another lane.
-
-    ``entry_m`` is the arc length of the path at which the area starts. Models on the other lane
-    have right of way if they are in the area, or reach it within the critical gap. If the paths
-    merge, the area contains only the length that the vehicle needs.
-    """
+    """The area in which the path of a vehicle meets another lane. It starts at the arc length
+    ``entry_m`` of the path."""
 
     def __init__(self, lane: Lane, entry_m: float, start_m: float, end_m: float) -> None:
         self.entry_m = entry_m
@@ -46,28 +42,28 @@ class Conflict:
     def between(
         cls, path: CenterLine, width_m: float, lane: Lane, needed_m: float
     ) -> Optional["Conflict"]:
-        """Return the first area in which a vehicle of a width on ``path`` is on ``lane``, or None
-        if it is never there. ``needed_m`` is the length that the vehicle needs on the lane."""
+        """Return the first area in which a vehicle on ``path`` is on ``lane``, or None. If the
+        paths merge, it has the length ``needed_m`` that the vehicle needs on the lane."""
         swept = _strip(path.points_m, width_m)
         common = swept.intersection(_strip(lane.center_m, float(lane.width_m.max())))
-        line, found = CenterLine(lane.center_m), None
+        line, first = CenterLine(lane.center_m), None
         for part in getattr(common, "geoms", [common]):
             if part.area <= 0.0:
                 continue
             corners = shapely.get_coordinates(part).tolist()
             entry_m = min(path.arc_of(x_m, y_m) for x_m, y_m in corners)
             arcs = [line.arc_of(x_m, y_m) for x_m, y_m in corners]
-            if found is None or entry_m < found.entry_m:
+            if first is None or entry_m < first.entry_m:
                 end_m = min(max(arcs), min(arcs) + needed_m)
-                found = cls(lane, entry_m, min(arcs), end_m)
-        return found
+                first = cls(lane, entry_m, min(arcs), end_m)
+        return first
 
-    def is_taken(self, others: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
-        """Return whether a model on the other lane has right of way over a vehicle that reaches the
-        area in ``entry_s`` and accepts a gap of ``gap_s``."""
+    def is_reserved(self, models: Iterable[OtherModel], entry_s: float, gap_s: float) -> bool:
+        """Return whether a model on the other lane is in the area, or reaches it less than the
+        accepted gap after the vehicle, which reaches it in ``entry_s``."""
         return any(
-            self._has_right_of_way(occupancy(self._line, *other), entry_s + gap_s)
-            for other in others
+            self._has_right_of_way(occupancy(self._line, *model), entry_s + gap_s)
+            for model in models
         )
 
     def _has_right_of_way(self, other: Occupancy, within_s: float) -> bool:
@@ -88,8 +84,8 @@ def _strip(center_m: np.ndarray, width_m: float) -> shapely.Geometry:
 class RightOfWay:
     """The decision of a vehicle to wait before one or more lanes, or to enter them.
 
-    ``front_m`` is the arc length of the vehicle's front at its start. A vehicle waits before the
-    first lane, or at its start if ``waits_at_start``, or if it already covers a part of the lane.
+    A vehicle whose front starts at ``front_m`` waits before the first lane. It waits at its start
+    if ``waits_at_start``, or if it already covers a part of the lane.
     """
 
     def __init__(
@@ -100,35 +96,31 @@ class RightOfWay:
         waits_at_start: bool = False,
     ) -> None:
         self._conflicts, self._gap_s = conflicts, gap_s
-        entry_m = min((one.entry_m for one in conflicts), default=math.inf)
+        entry_m = min((conflict.entry_m for conflict in conflicts), default=math.inf)
         self.stop_m = front_m if waits_at_start else max(entry_m - STOP_M, front_m)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the decision to enter."""
         self._enters = not self._conflicts
 
     def waits(
         self,
-        others: Sequence[OtherModel],
+        models: Sequence[OtherModel],
         front_m: float,
         speed_mps: float,
         braking_mps2: Tuple[float, float],
     ) -> bool:
         """Return whether the vehicle must stop at ``stop_m``. ``braking_mps2`` is its comfortable
-        and its largest deceleration.
-
-        The vehicle enters if the gap is sufficient where it can still stop comfortably. It also
-        enters if it can no longer stop.
-        """
+        and its largest deceleration. It enters if the gap is sufficient where it can still stop
+        comfortably, or if it can no longer stop."""
         if self._enters:
             return False
-        left_m = self.stop_m - front_m
+        remaining_m = self.stop_m - front_m
         comfortable, largest = braking_mps2
         needed_m = 0.5 * speed_mps * speed_mps
-        entry_s = max(left_m, 0.0) / max(speed_mps, SLOWEST_MPS)
-        if any(one.is_taken(others, entry_s, self._gap_s) for one in self._conflicts):
-            self._enters = speed_mps > AT_REST_MPS and needed_m > largest * left_m
+        entry_s = max(remaining_m, 0.0) / max(speed_mps, SLOWEST_MPS)
+        if any(conflict.is_reserved(models, entry_s, self._gap_s) for conflict in self._conflicts):
+            self._enters = speed_mps > AT_REST_MPS and needed_m > largest * remaining_m
             return not self._enters
-        self._enters = needed_m >= comfortable * left_m
+        self._enters = needed_m >= comfortable * remaining_m
         return False

@@ -1,10 +1,8 @@
-"""Data types of the trajectory search: the vehicle, the costs of trajectories, and the parameters
-of the search tree.
+"""Data types of the trajectory search: vehicle, costs, parameters of the tree, and trajectory.
 
-The default values are those of Smit et al. 2022. Values that are not stated in the paper and its
-data are those of a mid-size car in a 30 km/h zone. Arrays of states have one state per row: x and y
-of the rear axle (m), heading (rad) and speed (m/s). A control is an acceleration (m/s²) and a
-steering angle (rad).
+The default values are those of Smit et al. 2022. Values that the paper and its data do not state
+are those of a mid-size car in a 30 km/h zone. A state is x and y of the rear axle (m), heading
+(rad) and speed (m/s). A control is an acceleration (m/s²) and a steering angle (rad).
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +14,9 @@ from gz_testauto.base.observation import TrackedObject
 
 
 class Vehicle(NamedTuple):
-    """A bicycle model with a rectangular body.
+    """A bicycle model with a rectangular body, whose center is ``center_m`` ahead of the rear axle.
 
-    The equations are x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The center of the body
-    is ``center_m`` ahead of the rear axle. The vehicle cannot drive backward.
+    The equations are x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a, with v >= 0.
     """
 
     wheelbase_m: float = 2.7
@@ -33,13 +30,11 @@ class Vehicle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Weights of the costs of a trajectory per meter.
+    """Weights of the costs of a trajectory per meter: its length, the deviation from the desired
+    speed, the penalty of the position on the road, and the proximity of objects.
 
-    The costs are the length of the trajectory, the deviation from the desired speed, the penalty of
-    the position on the road, and the proximity of objects. The proximity of an object is
-    ``clearance_height`` times a Gaussian of the offsets along and across the heading of the object.
-    The proximity of the nearest static point is the same function of the distance, with the width
-    ``clearance_across_m``.
+    The proximity of an object is ``clearance_height`` times a Gaussian of the offsets along and
+    across its heading. That of the nearest static point has the width ``clearance_across_m``.
     """
 
     path: float = 0.05
@@ -55,10 +50,10 @@ class Costs(NamedTuple):
 class Growth(NamedTuple):
     """Parameters that control the growth of the search tree.
 
-    The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. Of all nodes within
-    the distance ``selection`` of a random state, the cheapest is extended. Of all nodes within the
-    distance ``pruning`` of a witness, only one is kept. An edge lasts ``edge_steps`` steps of
-    ``step_s``. The section of road starts ``behind_m`` before the start of the plan.
+    The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. The cheapest node
+    within the distance ``selection`` of a random state is extended. One node is kept within the
+    distance ``pruning`` of a witness. An edge lasts ``edge_steps`` steps. The section of road
+    starts ``behind_m`` before the start of the plan.
     """
 
     step_s: float = 0.04
@@ -78,20 +73,17 @@ class Growth(NamedTuple):
 
 
 HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
-"""Weights of the heading (per rad) and of the speed (per m/s) in the distance between two states,
-in which 1 m has the weight 1."""
+"""Weights of the heading (per rad) and of the speed (per m/s) in a distance between states."""
 
 INVALID_PENALTY = 99.0
-"""Smallest penalty of an invalid position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
     """Moving and static objects on the road, as rectangles with predicted poses.
 
-    ``sizes_m`` (n, 2) contains lengths and widths. ``poses`` (n, k, 3) contains the predicted poses
-    of the centers, one per ``Growth.step_s`` from the start of the plan. After the last predicted
-    pose, objects are at rest.
+    ``sizes_m`` (n, 2) are lengths and widths. ``poses`` (n, k, 3) are those of the centers, one per
+    ``Growth.step_s`` from the start of the plan. Afterwards, objects are at rest.
     """
 
     sizes_m: np.ndarray
@@ -99,27 +91,26 @@ class Objects:
 
 
 NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
-"""The objects on an empty road."""
 
 
 def predict_objects(
     tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Return tracked objects as rectangles, with lengths in units of ``unit_m``. The predicted
-    poses start ``ahead_s`` after the observation of the objects."""
+    """Return tracked objects as rectangles, with lengths in units of ``unit_m``, from ``ahead_s``
+    after their observation."""
     if not tracked:
         return NO_OBJECTS
-    lasts = [(len(one.path) - 1) * one.path_step_s for one in tracked]
+    lasts = [(len(moving.path) - 1) * moving.path_step_s for moving in tracked]
     times = ahead_s + step_s * np.arange(max(0, round((max(lasts) - ahead_s) / step_s)) + 1)
     sizes, paths = [], []
-    for one in tracked:
-        low, high = one.outline_m.min(axis=0), one.outline_m.max(axis=0)
-        told = one.path_step_s * np.arange(len(one.path))
-        yaws = np.interp(times, told, np.unwrap(one.path[:, 2]))
+    for moving in tracked:
+        low, high = moving.outline_m.min(axis=0), moving.outline_m.max(axis=0)
+        path_times = moving.path_step_s * np.arange(len(moving.path))
+        yaws = np.interp(times, path_times, np.unwrap(moving.path[:, 2]))
         middle = 0.5 * (low + high)
         cos, sin = np.cos(yaws), np.sin(yaws)
-        x = np.interp(times, told, one.path[:, 0]) + cos * middle[0] - sin * middle[1]
-        y = np.interp(times, told, one.path[:, 1]) + sin * middle[0] + cos * middle[1]
+        x = np.interp(times, path_times, moving.path[:, 0]) + cos * middle[0] - sin * middle[1]
+        y = np.interp(times, path_times, moving.path[:, 1]) + sin * middle[0] + cos * middle[1]
         sizes.append(high - low)
         paths.append(np.column_stack([x / unit_m, y / unit_m, yaws]))
     return Objects(np.array(sizes) / unit_m, np.array(paths))
@@ -129,9 +120,8 @@ def predict_objects(
 class Trajectory:
     """A planned trajectory.
 
-    ``controls`` (e, 2) contains the controls, each of which is held for the number of steps in
-    ``steps`` (e,). ``states`` (s, 4) contains the resulting states, one per ``step_s`` from the
-    start of the plan. ``cost`` is the total cost.
+    Each of the controls (e, 2) is held for the number of steps in ``steps`` (e,). ``states`` (s, 4)
+    are one per ``step_s`` from the start of the plan.
     """
 
     controls: np.ndarray
@@ -142,12 +132,10 @@ class Trajectory:
 
     @property
     def duration_s(self) -> float:
-        """Return the duration (s) from the first state to the last state."""
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
-        """Return the state (4,) at ``time_s`` after the start of the trajectory, or the last state
-        after its end."""
+        """Return the state (4,) at ``time_s`` after the start, or the last state after the end."""
         place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
         first = min(int(place), max(len(self.states) - 2, 0))
         share = place - first
@@ -157,22 +145,25 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Return the remaining length (m) of the trajectory ``time_s`` after its start."""
+        """Return the remaining length (m) ``time_s`` after the start."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
     def control_at(self, time_s: float) -> np.ndarray:
-        """Return the control (2,) that is held at ``time_s`` after the start of the trajectory, or
-        the last control after its end."""
+        """Return the control (2,) that is held at ``time_s`` after the start, or the last one after
+        the end."""
         ends = np.cumsum(self.steps)
         edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """Return the rest of the trajectory after its first ``steps`` steps."""
-        left = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
-        keep = left > 0
+        """Return the trajectory without its first ``steps`` steps."""
+        remaining_steps = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
+        keep = remaining_steps > 0
         first = min(steps, len(self.states) - 1)
         return replace(
-            self, controls=self.controls[keep], steps=left[keep], states=self.states[first:]
+            self,
+            controls=self.controls[keep],
+            steps=remaining_steps[keep],
+            states=self.states[first:],
         )

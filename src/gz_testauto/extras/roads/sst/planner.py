@@ -1,10 +1,4 @@
-"""The planners ``sst`` and ``dki_sst``: trajectories from a sampling-based search, and the control
-that follows them.
-
-The planners request a plan twice per second. This module determines the time and the start state of
-each request, and handles failed plans. It computes commands that follow a planned trajectory: the
-steering depends on the lateral and heading errors, and the speed depends on the longitudinal error.
-It also computes the measures of plans in the table of Smit et al. 2022.
+"""The planners ``sst`` and ``dki_sst``: requests of plans, and the control that follows them.
 
 The paper plans for a car at 5 m/s, so all lengths are scaled. The plan of a robot at a tenth of
 that speed is computed for the car on a map that is ten times as large.
@@ -34,14 +28,14 @@ PAPER_SPEED_MPS = 5.0
 """Desired speed (m/s) of the car in Smit et al. 2022."""
 
 UP_TO_SPEED = 0.97
-"""Share of the desired speed above which the robot counts as driving at the desired speed."""
+"""Share of the desired speed above which the robot drives at the desired speed."""
 
 AHEAD_M = 1.0
-"""Length (m) of the section of the lane from which its curvature is computed."""
+"""Length (m) of the section of the lane for its curvature."""
 
 LATERAL_GAIN = 0.1
-"""Steering angle (rad) per meter of lateral error. Together with :data:`HEADING_GAIN`, the control
-is nearly critically damped at 5 m/s and a wheelbase of 2.7 m."""
+"""Steering angle (rad) per meter of lateral error. With :data:`HEADING_GAIN`, the control is nearly
+critically damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
 """Steering angle (rad) per radian of heading error."""
@@ -55,35 +49,28 @@ WHEELBASE_SHARE = 0.6
 """Wheelbase of a mid-size car, as a share of its length."""
 
 DIRECT_M = 3.0
-"""Distance (m, scaled to the car of the paper) to the goal below which the robot drives straight to
-the goal without a plan."""
+"""Distance (m, scaled) to the goal below which the robot drives straight to the goal."""
 
 LEAST_M = 3.0
-"""Smallest progress (m, scaled to the car of the paper) along the waypoints of a valid
-trajectory."""
+"""Smallest progress (m, scaled) of a trajectory along the waypoints."""
 
 BEHIND_M = 10.0
-"""Length (m, scaled to the car of the paper) of the passed waypoints that still belong to the road.
-The robot might have to drive back along them to pass an obstacle."""
+"""Length (m, scaled) of the passed waypoints that still belong to the road, since the robot might
+have to drive back to pass an obstacle."""
 
 LOOK_S = 1.5
-"""Duration (s) of the part of the trajectory ahead of the robot that is checked for new obstacles
-in every control period."""
+"""Duration (s) of the part of the trajectory that is checked for new obstacles in every period."""
 
 AHEAD_S = 2.0
-"""Time (s) that defines the range in which the progress along the waypoints is searched. The range
-is the distance that the robot drives in this time at the desired speed."""
+"""Time (s) at the desired speed that limits the search for the progress along the waypoints."""
 
 GROWN_M = 0.3
-"""Largest distance (m) between a tracked object and the end of a lidar ray at which the end counts
-as a point on the object."""
+"""Largest distance (m) between a tracked object and the end of a ray that is on the object."""
 
 
 class PlanQuality:
-    """The measures of all plans in a trial, including plans that the robot did not follow.
-
-    They are means over all states of all plans after the robot first reached the desired speed.
-    """
+    """The measures of all plans in a trial (table of Smit et al. 2022), including plans that the
+    robot did not follow, after it first reached the desired speed."""
 
     def __init__(self) -> None:
         self._requested = self._failed = 0
@@ -94,8 +81,7 @@ class PlanQuality:
     def add(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """Add a plan that was computed at ``speed_mps``, or None for a failed request. Lengths in
-        the plan are in units of ``unit_m``."""
+        """Add a plan that was computed at ``speed_mps``, or None for a failed request."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -115,13 +101,11 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """Return the number of requested plans (``plans``) and of failed requests
-        (``plans_failed``).
+        """Return the numbers of requested plans and of failed requests, and means over the states
+        of all plans.
 
-        If a plan was found, the result also contains means over the states of all plans: the
-        absolute acceleration (m/s²), the deviation from the desired speed (m/s), the deviation from
-        the center of the nearest lane (m), and the cost. The result is empty if the robot never
-        reached the desired speed.
+        The means are those of the absolute acceleration (m/s²), the deviation from the desired
+        speed (m/s), the deviation from the center of the nearest lane (m), and the cost.
         """
         if not self._requested:
             return {}
@@ -203,7 +187,6 @@ class StableSparseRrt(ReactivePlanner):
         self._quality = PlanQuality()
 
     def begin(self, task: Task) -> None:
-        """Reset the planner and start a new task."""
         super().begin(task)
         limits = task.limits
         self._unit_m = self.speed_share * limits.max_linear_mps / PAPER_SPEED_MPS
@@ -238,8 +221,6 @@ class StableSparseRrt(ReactivePlanner):
         self._coming: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the velocity command for an observation. It is zero at the goal and before the
-        first scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
         if observation.scan is not None:
@@ -248,7 +229,6 @@ class StableSparseRrt(ReactivePlanner):
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Follow the current trajectory. If a new plan is due, request it first."""
         unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
         if self._line is None:
             return self._drive_to_goal(situation)
@@ -275,14 +255,13 @@ class StableSparseRrt(ReactivePlanner):
                 return Twist2D(0.0, 0.0)  # brake
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
         speed, rate = track(trajectory, now_s - self._began_s, period_s, pose, vehicle)
-        rest_m = trajectory.left_m(now_s - self._began_s)  # the road after it is unknown
-        limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(rest_m, braking))
+        remaining_m = trajectory.left_m(now_s - self._began_s)  # the road after it is unknown
+        limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(remaining_m, braking))
         slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
         return Twist2D(speed * slower * unit, rate * slower)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
-        """Request a plan that starts in the predicted state of the robot at the time at which the
-        plan becomes active."""
+        # A plan starts in the state that the robot will have when the plan becomes active.
         pose, trajectory = self._in_units(self._pose), self._trajectory
         begins_s = self._now_s
         moving = max(0.0, situation.command.linear_mps / self._unit_m)
@@ -295,7 +274,7 @@ class StableSparseRrt(ReactivePlanner):
         growth, distance_m = self._search.growth, self._search.growth.goal_distance_m
         if not self.task.lanes:
             distance_m = min(distance_m, left_m)  # the road after the goal is unknown
-        found = self._search.plan(
+        plan = self._search.plan(
             root,
             self._lanes,
             self._arc_m,
@@ -308,15 +287,14 @@ class StableSparseRrt(ReactivePlanner):
             distance_m=distance_m,
             least_m=LEAST_M,
         )
-        self._quality.add(found, moving, self._lanes, self._unit_m)
-        if found is not None:
-            self._coming = (begins_s, found)
+        self._quality.add(plan, moving, self._lanes, self._unit_m)
+        if plan is not None:
+            self._coming = (begins_s, plan)
         elif trajectory is not None and not self._still_free(trajectory, points_m):
             self._trajectory = None
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the measures of the plans of this trial; see :class:`PlanQuality`."""
         return self._quality.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
@@ -339,8 +317,7 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
-        """Drive straight to the goal, more slowly for a larger bearing of the goal. Turn in place
-        if the goal is to the side of the robot."""
+        """Drive straight to the goal, or turn in place if it is to the side of the robot."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps
@@ -386,30 +363,28 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Return a scan in which all rays that end at a tracked object have an infinite range. ``base``
-    is the pose of the robot."""
+    """Return a scan in which the rays that end at a tracked object have an infinite range."""
     if not objects:
         return scan
     met = np.flatnonzero(np.isfinite(scan.ranges_m))
     angles, ranges = scan.angles_rad[met], scan.ranges_m[met]
     local = np.column_stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(met))])
-    places = base.apply(scan.mount.apply(local)[:, :2])
-    theirs = np.zeros(len(met), dtype=bool)
-    for one in objects:
-        now = Pose2D(*one.path[0].tolist()) if len(one.path) else one.pose
-        around = shapely.Polygon(now.apply(one.outline_m)).buffer(GROWN_M)
-        theirs |= shapely.contains_xy(around, *places.T)
+    points_m = base.apply(scan.mount.apply(local)[:, :2])
+    on_object = np.zeros(len(met), dtype=bool)
+    for tracked in objects:
+        now = Pose2D(*tracked.path[0].tolist()) if len(tracked.path) else tracked.pose
+        around = shapely.Polygon(now.apply(tracked.outline_m)).buffer(GROWN_M)
+        on_object |= shapely.contains_xy(around, *points_m.T)
     ranges_m = scan.ranges_m.copy()
-    ranges_m[met[theirs]] = np.inf
+    ranges_m[met[on_object]] = np.inf
     return replace(scan, ranges_m=ranges_m)
 
 
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot reaches the trajectory
-    in ``ahead_s``. The robot is at ``pose``, and ``time_s`` has passed since the start of the
-    trajectory."""
+    """Return the speed (m/s) and the yaw rate (rad/s) with which a robot at ``pose`` reaches the
+    trajectory in ``ahead_s``, at ``time_s`` after its start."""
     now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -425,7 +400,7 @@ def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
     """Return the speed (m/s) and the yaw rate (rad/s) with which a robot at ``pose`` follows a
-    line. ``arc_m`` is the arc length of the point of the line that is nearest to the robot."""
+    line, near its arc length ``arc_m``."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

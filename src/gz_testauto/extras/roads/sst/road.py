@@ -1,9 +1,4 @@
-"""The section of road that is used for one plan, as grids.
-
-This module converts lanes, which are center lines with widths, to grids. The grids contain three
-values for each cell: the penalty, the arc length along the lane, and the distance to the nearest
-static point.
-"""
+"""The section of road that is used for one plan, as grids that are computed from lanes."""
 
 import math
 from typing import NamedTuple, Optional, Sequence, Tuple
@@ -17,30 +12,26 @@ from gz_testauto.extras.roads.center_line import CenterLine
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Distance (m) between neighboring points of the center line of a lane."""
+"""Distance (m) between the points of the center line of a lane."""
 
 BLOCK = 16
-"""Side length (cells) of a square block of cells that are processed together."""
+"""Side length (cells) of the blocks that are processed together."""
 
 BEYOND_M = 3.0
 """Length (m) of the lane after the goal that belongs to the section of road."""
 
 INSIDE, OFF_ROAD = 98.0, 100.0
-"""Largest penalty of a position on a lane, and penalty of a position off the road.
-
-Positions on a lane are valid, so that a vehicle can drive between two lanes. Positions off the road
-are invalid.
-"""
+"""Largest penalty of a position on a lane, which is valid, and penalty off the road, which is not.
+A vehicle can drive between two lanes."""
 
 
 class RoadSection(NamedTuple):
     """A section of road as grids, in the format of the compiled search.
 
-    Each grid has one row per step of ``cell_m`` along y, starting at ``origin_m``. The grids are
-    the ``penalty``, the arc length along the lane (``arc_m``), and the distance to the nearest
-    static point (``free_distance_m``). ``line_m`` (k, 2) and ``headings_rad`` (k,) are points of
-    the lane's center line, every ``SPACING_M`` from the arc length ``line_arc_m``. ``aside_m`` (2,)
-    contains the offsets from the center line to the right and to the left edge of the road.
+    The grids have one row per step of ``cell_m`` along y from ``origin_m``. ``arc_m`` is the arc
+    length along the lane, ``free_distance_m`` the distance to the nearest static point. The points
+    ``line_m`` (k, 2) of the center line follow every ``SPACING_M`` from ``line_arc_m``.
+    ``aside_m`` (2,) are the offsets of the right and the left edge of the road.
     """
 
     origin_m: np.ndarray
@@ -62,12 +53,8 @@ def road_section(
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
 ) -> RoadSection:
-    """Return the section of road that starts ``behind_m`` before the arc length ``start_m`` of the
-    first of ``lanes``, and ends ``BEYOND_M`` after ``goal_m``.
-
-    Positions outside all lanes are off the road. ``points_m`` (n, 2) contains static points on the
-    road.
-    """
+    """Return the section of road from ``behind_m`` before ``start_m`` to ``BEYOND_M`` after
+    ``goal_m``, which are arc lengths of the first lane. ``points_m`` (n, 2) are static points."""
     lane = lanes[0]
     center = CenterLine(lane.center_m)
     count = int(np.ceil((goal_m + BEYOND_M - (start_m - behind_m)) / SPACING_M)) + 1
@@ -85,8 +72,8 @@ def road_section(
         places = np.arange(0.0, center.length_m + SPACING_M, SPACING_M)
         points, turns = center.at(places)
         widths = center.between(other.width_m, places)
-        found = _lane_grids(points, np.cos(turns), np.sin(turns), widths, *grid)
-        penalty = np.minimum(penalty, found[0])
+        other_grids = _lane_grids(points, np.cos(turns), np.sin(turns), widths, *grid)
+        penalty = np.minimum(penalty, other_grids[0])
     ends = (nearest == 0) | (nearest == count - 1)
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
     room = np.full((rows, columns), np.inf)
@@ -127,18 +114,16 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 @compiled
 def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
-    """Return the penalty, the arc offset and the nearest center point of each cell for one lane,
-    each of shape (rows, columns).
+    """Return the penalty, the arc offset and the index of the nearest center point of each cell for
+    one lane, each of shape (rows, columns).
 
-    ``line`` (k, 2) contains points of the lane's center line, with the ``cosines`` and ``sines`` of
-    the headings and the widths ``widths_m``, (k,) each. The penalty is 0 at the center, 98 at the
-    edge of the lane and 100 outside the lane. The arc offset (m) is relative to the nearest center
-    point, which is returned as an index. Each block of cells is compared only with the points that
-    can be nearest to a cell of the block.
+    ``line`` (k, 2), ``cosines``, ``sines`` and ``widths_m`` (k,) describe the center line. The
+    penalty is 0 at the center, 98 at the edge of the lane and 100 outside. The arc offset (m) is
+    relative to the nearest center point.
     """
     penalty, along = np.empty((rows, columns)), np.empty((rows, columns))
     nearest = np.empty((rows, columns), dtype=np.int64)
-    asked, far = np.empty(len(line), dtype=np.int64), np.empty(len(line))
+    candidates, far = np.empty(len(line), dtype=np.int64), np.empty(len(line))
     around_m = math.sqrt(2.0) * BLOCK * cell_m
     for top in range(0, rows, BLOCK):
         for left in range(0, columns, BLOCK):
@@ -146,17 +131,18 @@ def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns)
             y = origin_m[1] + cell_m * (top + 0.5 * (BLOCK - 1))
             for number in range(len(line)):
                 far[number] = math.hypot(line[number, 0] - x, line[number, 1] - y)
+            # only these points can be nearest to a cell of the block
             most, count = far.min() + around_m, 0
             for number in range(len(line)):
                 if far[number] <= most:
-                    asked[count] = number
+                    candidates[count] = number
                     count += 1
             for row in range(top, min(top + BLOCK, rows)):
                 for column in range(left, min(left + BLOCK, columns)):
                     x, y = origin_m[0] + cell_m * column, origin_m[1] + cell_m * row
                     best, least = 0, np.inf
                     for place in range(count):
-                        number = asked[place]
+                        number = candidates[place]
                         dx, dy = x - line[number, 0], y - line[number, 1]
                         if dx * dx + dy * dy < least:
                             best, least = number, dx * dx + dy * dy

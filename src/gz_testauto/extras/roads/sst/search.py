@@ -1,8 +1,4 @@
-"""The search for one plan: random draws, growth of the search tree, and the resulting trajectory.
-
-This module defines the order in which the tree grows: along the last trajectory, along the lane,
-and then randomly. The first two are optional.
-"""
+"""The search for one plan: random draws, growth of the tree, and the resulting trajectory."""
 
 from dataclasses import dataclass, field
 from typing import Optional, Sequence
@@ -45,9 +41,8 @@ DISCS = 3
 class Search:
     """A search for trajectories by stable sparse RRT (SST).
 
-    If ``lane_branch`` is True, a branch along the lane is added to the tree before its random
-    growth. If ``previous_branch`` is True, the last trajectory is added, too. If both are False,
-    the search is plain SST.
+    ``lane_branch`` and ``previous_branch`` add a branch along the lane and the last trajectory to
+    the tree before its random growth.
     """
 
     vehicle: Vehicle = field(default_factory=Vehicle)
@@ -70,21 +65,18 @@ class Search:
         distance_m: Optional[float] = None,
         least_m: Optional[float] = None,
     ) -> Optional[Trajectory]:
-        """Return the cheapest trajectory to the goal, or None if no trajectory reaches the goal.
+        """Return the cheapest trajectory to the goal, or None if no trajectory reaches it.
 
         The trajectory starts in the state ``root`` (4,), at the arc length ``start_m`` of the first
-        of ``lanes``. The goal is ``distance_m`` farther along that lane, by default
-        ``growth.goal_distance_m``. If ``least_m`` is specified and no trajectory reaches the goal,
-        return the trajectory with the largest progress, if this is at least ``least_m``.
-        ``objects`` are predicted from the start of the plan. The states of the ``previous``
-        trajectory after the state nearest to ``root`` are added to the tree. ``points_m`` (n, 2)
-        contains static points on the road.
+        lane. The goal is ``distance_m`` farther along that lane, by default
+        ``growth.goal_distance_m``. With ``least_m``, a trajectory with at least this progress is
+        sufficient. ``points_m`` (n, 2) are static points on the road.
         """
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
         scene = self._scene(lanes, start_m, goal_m, points_m, objects)
         scene = scene._replace(disc_m=min(scene.disc_m, free_distance_at(scene, root) - TOUCH_M))
         edges = int(np.ceil(4 * self.growth.lane_length_m / self.growth.lane_lookahead_m))
-        last = None if previous is None else self._rest_of(previous, root)
+        last = None if previous is None else self._remainder_of(previous, root)
         most = 1 + self.iterations + edges + (0 if last is None else len(last.steps))
         tree = new_tree(root, scene, most)
         if self.previous_branch and last is not None:
@@ -111,8 +103,7 @@ class Search:
         objects: Objects = NO_OBJECTS,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """Return the cost of a trajectory among the current objects, or None if the trajectory is
-        invalid. The arguments are those of :meth:`plan`."""
+        """Return the cost of a trajectory among the current objects, or None if it is invalid."""
         goal_m = start_m + self.growth.goal_distance_m
         scene = self._scene(lanes, start_m, goal_m, points_m, objects)
         tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
@@ -137,9 +128,9 @@ class Search:
         sizes = np.ascontiguousarray(objects.sizes_m, dtype=float)
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
-    def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the part of the last trajectory after the state nearest to the root. Returns None
-        if that state is too far from the root."""
+    def _remainder_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
+        """Return the last trajectory after the state nearest to the root, or None if that state is
+        too far from the root."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])
@@ -147,12 +138,12 @@ class Search:
         nearest = int(np.argmin(away))
         if away[nearest] > self.growth.previous_within:
             return None
-        rest = previous.later(nearest)
-        return rest if len(rest.steps) else None
+        remainder = previous.later(nearest)
+        return remainder if len(remainder.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Return random controls of shape ``(*shape, 2)`` from a normal distribution around zero
-        that is truncated at the limits of the vehicle."""
+        """Return random controls of shape ``(*shape, 2)`` from a normal distribution that is
+        truncated at the limits of the vehicle."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
@@ -162,8 +153,7 @@ class Search:
     def _samples(
         self, random: np.random.Generator, road: RoadSection, start_m: float, goal_m: float
     ) -> np.ndarray:
-        """Return random states (n, 4). Most of them are distributed over the section of road, and a
-        share is at the goal."""
+        """Return random states (n, 4) on the section of road. A share of them is at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
         drawn = random.random((count, 5))
         at_goal = drawn[:, 0] < self.growth.goal_share

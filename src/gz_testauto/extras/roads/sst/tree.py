@@ -1,8 +1,7 @@
-"""The compiled part of the search: integration of edges, and growth of the tree along the last
-trajectory, along the lane, and at random.
+"""The compiled part of the search: integration of edges, and growth of the tree.
 
-The tree is stored in arrays. The caller draws all random numbers, so that the same seed results in
-the same tree on every machine. A state is x, y, heading and speed; see :mod:`.model`.
+The caller draws all random numbers, so that the same seed results in the same tree on every
+machine. A state is x, y, heading and speed; see :mod:`.model`.
 """
 
 import math
@@ -31,9 +30,8 @@ NODES, WITNESSES = 0, 1
 class SearchScene(NamedTuple):
     """The input of a search tree.
 
-    ``sizes_m`` and ``poses`` are the sizes and the predicted poses of the objects. The vehicle is
-    represented by discs of radius ``disc_m`` with centers ``discs_m`` ahead of the rear axle. These
-    discs must contain no static points.
+    ``sizes_m`` and ``poses`` are those of the objects. Discs of radius ``disc_m``, centered
+    ``discs_m`` ahead of the rear axle, represent the vehicle and must contain no static points.
     """
 
     vehicle: Vehicle
@@ -49,11 +47,10 @@ class SearchScene(NamedTuple):
 class SearchTree(NamedTuple):
     """The nodes and witnesses of a search tree, in arrays of fixed size.
 
-    ``counts`` contains the numbers of nodes and of witnesses. Each square of the spatial index has
-    a linked list of nodes and a linked list of witnesses: ``heads`` contains the first node of each
-    square, and ``following`` contains the next node after each node. ``begins`` is the first step
-    of the edge that leads to a node, and ``steps`` is the duration of that edge in steps.
-    ``keeper`` is the node that a witness keeps.
+    Each square of the spatial index has linked lists of nodes and witnesses: ``heads`` is the first
+    node of each square, ``following`` the next node after each node. ``begins`` is the first step
+    of the edge that leads to a node, ``steps`` its duration. ``keeper`` is the node that a witness
+    keeps.
     """
 
     states: np.ndarray
@@ -74,7 +71,7 @@ class SearchTree(NamedTuple):
 
 
 def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
-    """Return a tree that contains only the root state (4,), with space for ``most`` nodes."""
+    """Return a tree with the root state (4,) and space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
     tree = SearchTree(
@@ -100,7 +97,7 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance between two states (see ``Growth`` in the module ``model``)."""
+    """Return the distance between two states; see ``Growth``."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (
@@ -112,8 +109,7 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 @compiled
 def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
-    """Return whether a rectangle at (x, y) and the rectangle of an object are disjoint, by the
-    separating axis theorem."""
+    """Return whether a rectangle and that of an object are disjoint (separating axis theorem)."""
     dx, dy = pose[0] - x, pose[1] - y
     other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
     along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
@@ -147,8 +143,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
-    """Return the smallest distance (m) between the centers of the vehicle's discs and a static
-    point."""
+    """Return the smallest distance (m) of the centers of the vehicle's discs to a static point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
     for ahead in scene.discs_m:
@@ -160,12 +155,8 @@ def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
-    """Return the cost per meter in a state, ``step`` steps after the start of the plan, or -1 if
-    the state is invalid.
-
-    A state is invalid if the vehicle is too fast, drives backward, is off the road, or is in
-    collision.
-    """
+    """Return the cost per meter in a state, ``step`` steps after the start of the plan. It is -1 if
+    the vehicle is too fast, drives backward, is off the road, or is in collision."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
@@ -201,7 +192,7 @@ def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
-    """Integrate the bicycle model over one step in place. ``rate`` is tan δ / L."""
+    """Integrate the bicycle model in place. ``rate`` is tan δ / L."""
     speed = state[3]
     state[0] += speed * math.cos(state[2]) * step_s
     state[1] += speed * math.sin(state[2]) * step_s
@@ -211,12 +202,8 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Apply a control to a state for ``steps`` steps, starting with step number ``first`` of the
-    plan.
-
-    Returns the final state and the cost. The cost is -1 if a state is invalid. It is integrated
-    over the driven distance by the trapezoidal rule.
-    """
+    """Apply a control from step number ``first`` of the plan. Return the final state and the cost,
+    which is -1 if a state is invalid."""
     here = state.copy()
     price = _cost_per_m(scene, here, first)
     if price < 0.0:
@@ -229,6 +216,7 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
         after = _cost_per_m(scene, here, step)
         if after < 0.0:
             return here, -1.0
+        # trapezoidal rule over the distance
         cost += 0.5 * (price + after) * driven_m
         price = after
     return here, cost
@@ -237,27 +225,24 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
     """Return the states (s, 4) that result from controls (e, 2), each of which is held for a number
-    of steps (e,). The states are identical to those of :func:`integrate_edge`."""
-    found = np.empty((1 + steps.sum(), 4))
+    of steps (e,). They are identical to those of :func:`integrate_edge`."""
+    states = np.empty((1 + steps.sum(), 4))
     here = state.copy()
-    found[0] = here
-    place = 0
+    states[0] = here
+    index = 0
     for edge in range(len(steps)):
         rate = math.tan(controls[edge, 1]) / wheelbase_m
         for _ in range(steps[edge]):
             _advance(here, controls[edge, 0], rate, step_s)
-            place += 1
-            found[place] = here
-    return found
+            index += 1
+            states[index] = here
+    return states
 
 
 @compiled
 def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Add a node to the tree, unless the witness of the node already keeps a node that is not more
-    expensive. An ``informed`` node is always added.
-
-    Returns the index of the node, or -1 if it was not added.
-    """
+    """Return the index of a new node, or -1 if its witness keeps a node that is not more expensive.
+    An ``informed`` node is always added."""
     total, begin = cost, 0
     if parent >= 0:
         total += tree.costs[parent]
@@ -306,14 +291,12 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance of a state. If no node is that near, return
-    the nearest active node, or -1 if no node is active.
-
-    The squares of the spatial index are searched in rings around the state.
-    """
+    """Return the cheapest active node within a distance of a state, or else the nearest active
+    node, or -1 without active nodes."""
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
+    # the squares of the spatial index in rings around the state
     for ring in range(max(rows, columns)):
         for i in range(max(row - ring, 0), min(row + ring, rows - 1) + 1):
             whole = ring == 0 or i == row - ring or i == row + ring
@@ -336,8 +319,7 @@ def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
-    """Apply the controls (e, 2) of the last trajectory, starting at the root, until a state is
-    invalid."""
+    """Apply the controls (e, 2) of the last trajectory from the root until a state is invalid."""
     node = 0
     for edge in range(len(steps)):
         begin = tree.begins[node] + tree.steps[node]
@@ -350,11 +332,8 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Grow the tree along the lane.
-
-    ``draws`` (n, k, 2) contains k random controls for each of n edges. The control that is applied
-    is the one that ends nearest to a point ahead on the center of the lane, at the desired speed.
-    """
+    """Grow the tree along the lane by edges, each of which ends nearest to a point ahead on the
+    lane at the desired speed. ``draws`` (n, k, 2) are k random controls for each of n edges."""
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
@@ -385,7 +364,7 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
-    """Grow the tree towards random states (n, 4) by random controls (n, 2)."""
+    """Grow the tree toward random states (n, 4) by random controls (n, 2)."""
     steps = scene.growth.edge_steps
     for number in range(len(samples)):
         node = _select_node(tree, scene.road, samples[number], scene.growth.selection)
@@ -399,10 +378,10 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 @compiled
 def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
     """Return the controls (e, 2), the steps (e,) and the cost of the cheapest trajectory to the
-    goal, which is at the arc length ``goal_m`` of the lane.
+    goal at the arc length ``goal_m``.
 
-    If no trajectory reaches the goal, return the trajectory with the largest progress if it passes
-    ``least_m``. Otherwise, the cost is -1.
+    If none reaches the goal, return that with the largest progress beyond ``least_m``, or the cost
+    -1.
     """
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
