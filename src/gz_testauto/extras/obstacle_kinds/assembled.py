@@ -1,8 +1,5 @@
-"""The base class of obstacle kinds that consist of several boxes, such as walls and furniture.
-
-The boxes are computed for each size, in contrast to the models of
-:mod:`~gz_testauto.sampling.kinds`, which are stretched.
-"""
+"""The base class of obstacle kinds that consist of several boxes, such as walls and furniture. The
+boxes are computed for each size, not stretched."""
 
 import functools
 from typing import Any, ClassVar, List, NamedTuple, Optional, Sequence, Tuple, Type
@@ -23,7 +20,7 @@ from gz_testauto.sdf.shapes import Box
 from gz_testauto.sdf.values import format_number
 
 NEGLIGIBLE_M = 1e-6
-"""Length (m) up to which a box is omitted."""
+"""Size (m) up to which a box is omitted."""
 _UNIT_NAME = "assembled"
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _TRIANGLES = np.array(
@@ -32,12 +29,11 @@ _TRIANGLES = np.array(
         [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
     ]
 )  # fmt: skip
-"""Indices of the corners in the twelve triangles of a box, counter-clockwise as seen from
-outside."""
+"""Corners of the triangles of a box, counter-clockwise as seen from outside."""
 
 
 class BoxPart(NamedTuple):
-    """A box of an obstacle, in the model frame: its center and its sizes (m) along x, y and z."""
+    """A box in the model frame, with its center and its sizes along x, y and z."""
 
     x_m: float
     y_m: float
@@ -50,13 +46,12 @@ class BoxPart(NamedTuple):
     def between(
         cls, low: Tuple[float, float, float], high: Tuple[float, float, float]
     ) -> "BoxPart":
-        """Return the box between two opposite corners (m)."""
+        """Return the box between two opposite corners."""
         (x0, y0, z0), (x1, y1, z1) = low, high
         return cls((x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2, x1 - x0, y1 - y0, z1 - z0)
 
     @property
     def box(self) -> Box:
-        """Return the shape of the box."""
         return Box(self[3:])
 
 
@@ -67,14 +62,14 @@ class AssembledKind(ObstacleKind):
     color: ClassVar[str]
     """Red, green, blue and opacity."""
     part_name: ClassVar[str] = "part"
-    """Start of the names of the collisions and visuals."""
+    """Prefix of the names of the collisions and visuals."""
     can_be_pushed: ClassVar[bool] = True
-    """False if the models have no mass, so that they must be static."""
+    """False if the models have no mass and must be static."""
     density_default_kgpm3: ClassVar[float] = 600.0
-    """Density (kg/m³) of an entry without ``density_kgpm3``: that of wood."""
+    """Density of an entry without ``density_kgpm3``: that of wood."""
     fits: ClassVar[Tuple[Tuple[float, str, str], ...]] = ()
-    """Conditions on the sizes: a factor, the name of a size, and the name of another size that
-    must be greater than their product."""
+    """Conditions on the sizes: a factor, a name, and the name of a size that must be greater than
+    the product of both."""
     marker: ClassVar[str] = "TRIANGLE_LIST"
 
     @model_validator(mode="after")
@@ -94,7 +89,7 @@ class AssembledKind(ObstacleKind):
         return self
 
     def bound(self, name: str, which: int) -> float:
-        """Return the smallest (``which`` 0) or largest (1) value of a size."""
+        """Return the smallest (``which`` is 0) or largest (1) value of a size."""
         drawn: Any = getattr(self, name)
         if drawn is None:
             return self.default_size[self.size_names.index(name)]
@@ -102,12 +97,11 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the boxes of an obstacle of the given size. The lowest box is on z = 0."""
+        """Return the boxes of an obstacle, with the lowest box on z = 0."""
         raise NotImplementedError
 
     @classmethod
     def unit_model(cls) -> str:
-        """Return the SDF of a model of the default size."""
         return (
             f'<sdf version="1.6"><model name="{_UNIT_NAME}"><static>true</static>'
             f'<pose>0 0 0 0 0 0</pose><link name="link">{cls._link(cls.default_size, None)}</link>'
@@ -116,8 +110,7 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the default size and its outline. Raises ``SdfError`` for a model of a world,
-        whose size cannot be determined."""
+        """Raise ``SdfError`` for a model of a world, whose size cannot be determined."""
         if model.name != _UNIT_NAME:
             raise SdfError(
                 f"{where}: the size of {model.name!r} cannot be changed after it was written; set "
@@ -127,26 +120,22 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def outline_of_size(cls, model: ObstacleModel, size: Size) -> Outline:
-        """Return the outline of all boxes, as seen from above."""
         return _outline_of(cls, size)
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return the ratio of the heights as the factor for z."""
         return 1.0, 1.0, _height_m(cls, size) / _height_m(cls, own)
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline of the boxes between two heights."""
-        found = [
+        outlines = [
             part.box.footprint(Pose(part[:3]), heights.low_m, heights.high_m)
             for part in _parts_of(cls, size)
         ]
-        return Outline(shapely.union_all(found))
+        return Outline(shapely.union_all(outlines))
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg): the volume of the boxes times the density."""
         density = cls.density_default_kgpm3 if density_kgpm3 is None else density_kgpm3
         return density * sum(part.box.volume_m3() for part in _parts_of(cls, size))
 
@@ -154,7 +143,6 @@ class AssembledKind(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """Replace the boxes and the mass of the model by those of the given size."""
         link = element.find("link")
         for child in list(link):
             link.remove(child)
@@ -162,14 +150,12 @@ class AssembledKind(ObstacleKind):
 
     @classmethod
     def triangles(cls, size: Size) -> np.ndarray:
-        """Return the corners of the triangles of all boxes."""
         parts = np.array(_parts_of(cls, size))
         corners = parts[:, None, :3] + _CORNERS * parts[:, None, 3:]
         return corners[:, _TRIANGLES].reshape(-1, 3, 3)
 
     @classmethod
     def _link(cls, size: Size, mass_kg: Optional[float]) -> str:
-        """Return the elements of the link. Without a mass, it is computed from the volume."""
         texts = []
         if cls.can_be_pushed:
             mass_kg = cls.mass_kg(size, 0.0, size, None) if mass_kg is None else mass_kg
@@ -202,13 +188,11 @@ def _height_m(kind: Type[AssembledKind], size: Size) -> float:
 
 
 def outline_of_boxes(parts: Sequence[BoxPart]) -> Outline:
-    """Return the outline of boxes, as seen from above."""
     x, y, _, dx, dy, _ = np.array(parts).T
     return Outline(shapely.union_all(shapely.box(x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2)))
 
 
 def _inertial(parts: Tuple[BoxPart, ...], mass_kg: float) -> str:
-    """Return the ``<inertial>`` of boxes of one density that do not overlap."""
     volumes = np.array([part.box.volume_m3() for part in parts])
     masses = mass_kg * volumes / volumes.sum()
     centers = np.array([part[:3] for part in parts])

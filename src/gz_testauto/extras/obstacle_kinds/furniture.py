@@ -1,8 +1,5 @@
 """Obstacle kinds with parametric shapes of boxes: furniture, pallets, frames and concave shapes.
-
-A planar lidar detects only the boxes at its height, such as the legs of a table. All sizes are in
-meters. :mod:`~gz_testauto.extras.obstacle_kinds.assembled` defines the common parts.
-"""
+A planar lidar detects only the boxes at its height, such as the legs of a table."""
 
 import math
 from typing import ClassVar, List, Optional, Tuple
@@ -57,7 +54,6 @@ class TableObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the top and the four legs."""
         size_x, size_y, height, top, leg = size
         under = height - top
         return [_slab(size_x, size_y, under, height), *_legs(size_x, size_y, leg, under)]
@@ -91,7 +87,6 @@ class ChairObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the seat, the four legs and the back."""
         size_x, size_y, seat, height, thickness, leg = size
         under = seat - thickness
         x, y = -size_x / 2, size_y / 2
@@ -130,7 +125,6 @@ class ShelfObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the boards and the four posts."""
         size_x, size_y, height, lowest, distance, board, post = size
         span = height - board - lowest
         if span < board:
@@ -162,7 +156,6 @@ class DoorFrameObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the two posts and the lintel."""
         door, height, frame, thickness = size
         inner, outer, y = door / 2, door / 2 + frame, thickness / 2
         return [
@@ -172,8 +165,6 @@ class DoorFrameObstacles(FurnitureKind):
         ]
 
     def passages(self, size: Size) -> Optional[Outline]:
-        """Return the opening and the areas within ``door_clear_m`` of it, or None if obstacles can
-        be in front of the opening."""
         if self.door_clear_m == 0.0:
             return None
         x, y = size[0] / 2, size[3] / 2 + self.door_clear_m
@@ -201,7 +192,6 @@ class UShapeObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the closed side and the two arms."""
         size_x, size_y, thickness, height = size
         x, y, inner = size_x / 2, size_y / 2, size_y / 2 - thickness
         return [
@@ -233,7 +223,6 @@ class LBoxObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the two arms."""
         size_x, size_y, thickness, height = size
         x, y = -size_x / 2, -size_y / 2
         return [
@@ -269,7 +258,6 @@ class PalletObstacles(FurnitureKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the runners, the blocks, the deck and the load."""
         size_x, size_y, height, board, block, load = size
         deck = height - board
         columns, rows = ((-side / 2, -block / 2, side / 2 - block) for side in (size_x, size_y))
@@ -284,12 +272,10 @@ class PalletObstacles(FurnitureKind):
 
 
 def _slab(size_x_m: float, size_y_m: float, low_m: float, high_m: float) -> BoxPart:
-    """Return a centered box between two heights."""
     return BoxPart(0.0, 0.0, (low_m + high_m) / 2, size_x_m, size_y_m, high_m - low_m)
 
 
 def _legs(size_x_m: float, size_y_m: float, width_m: float, height_m: float) -> List[BoxPart]:
-    """Return four square legs in the corners of a centered rectangle."""
     x, y = (size_x_m - width_m) / 2, (size_y_m - width_m) / 2
     return [
         BoxPart(sign_x * x, sign_y * y, height_m / 2, width_m, width_m, height_m)

@@ -1,9 +1,5 @@
-"""Obstacle kinds with a random layout of cells: ``maze`` and ``cave``.
-
-A layout is one static obstacle. The number ``layout`` is one of its sizes, and determines all
-random choices, so that the same size always results in the same boxes. Neighboring cells and walls
-are merged into few boxes, so that simulators remain fast.
-"""
+"""The obstacle kinds ``maze`` and ``cave``, whose cells are random. The size ``layout`` determines
+all random choices, so that the same size always results in the same boxes."""
 
 from typing import Any, ClassVar, List, Optional, Tuple
 
@@ -24,15 +20,14 @@ from gz_testauto.spec.model import fault
 from gz_testauto.spec.obstacles import size_key
 
 MOST_CELLS = 100
-"""Largest number of cells of a layout along x and along y."""
+"""Largest number of cells along x and along y."""
 MOST_PASSES = 20
 """Largest number of smoothing passes of a cave."""
 LAYOUTS = 1_000_000
-"""Number of different layouts of one size."""
 _FILLING = 5
-"""Number of occupied neighbors from which a cell of a cave becomes occupied."""
+"""Occupied neighbors from which a cell of a cave becomes occupied."""
 _CLEARING = 1
-"""Number of occupied neighbors up to which a cell of a cave becomes free."""
+"""Occupied neighbors up to which a cell of a cave becomes free."""
 
 
 def _within(low: float, high: float) -> Any:
@@ -46,11 +41,11 @@ def _within(low: float, high: float) -> Any:
 
 
 CellCount = Annotated[Distribution, _within(2, MOST_CELLS)]
-"""A number of cells; a drawn value is rounded."""
+"""A number of cells, which is rounded."""
 PassCount = Annotated[Distribution, _within(0, MOST_PASSES)]
-"""A number of smoothing passes; a drawn value is rounded."""
+"""A number of smoothing passes, which is rounded."""
 LayoutNumber = Annotated[Distribution, _within(0, LAYOUTS)]
-"""The number of a layout; the fraction of a drawn value is ignored."""
+"""The number of a layout, without its fraction."""
 
 ANY_LAYOUT = Uniform(min=0, max=LAYOUTS)
 
@@ -103,7 +98,7 @@ class MazeObstacles(LayoutKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the walls, each as long as possible."""
+        # Each wall is as long as possible, since simulators are slow with many boxes.
         columns, rows = _counts(size)
         _, _, cell, thickness, height, loops, layout = size
         along_x, along_y = _maze(columns, rows, loops, layout)
@@ -154,7 +149,6 @@ class CaveObstacles(LayoutKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return rectangles of occupied cells."""
         columns, rows = _counts(size)
         _, _, cell, height, fill, passes, layout = size
         generator = child_generator(int(layout), LAYOUT)
@@ -170,15 +164,12 @@ class CaveObstacles(LayoutKind):
 
 
 def cave(numbers: np.ndarray, fill: float, passes: int) -> np.ndarray:
-    """Return the occupied cells of a cave, shape (rows, columns), bool.
-
-    ``numbers`` are random numbers in [0, 1), one for each cell. Cells beyond the first and last row
-    count as occupied, and those beyond the first and last column as free.
-    """
+    """Return the occupied cells of a cave from random numbers in [0, 1), shape (rows, columns)."""
     occupied = numbers < fill
     occupied[[0, -1]] = True
     for _ in range(passes):
         padded = np.pad(occupied.astype(int), 1)
+        # cells beyond the first and last row count as occupied, those beyond the columns as free
         padded[[0, -1]] = 1
         of_three = padded[:-2] + padded[1:-1] + padded[2:]
         neighbors = of_three[:, :-2] + of_three[:, 1:-1] + of_three[:, 2:] - occupied
@@ -187,8 +178,8 @@ def cave(numbers: np.ndarray, fill: float, passes: int) -> np.ndarray:
 
 
 def _maze(columns: int, rows: int, loops: float, layout: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the walls of a maze: those along x, shape (rows + 1, columns), and those along y,
-    shape (columns + 1, rows), bool."""
+    """Return the walls along x, shape (rows + 1, columns), and along y, shape (columns + 1, rows),
+    as bool arrays."""
     draw = child_generator(int(layout), LAYOUT).random
     along_x = np.ones((rows + 1, columns), dtype=bool)
     along_y = np.ones((columns + 1, rows), dtype=bool)
@@ -228,29 +219,29 @@ def _counts(size: Size) -> Tuple[int, int]:
 
 
 def _runs(lines: np.ndarray) -> List[Tuple[int, int, int]]:
-    """Return the runs of True in each row: its index, the first element, and the end."""
+    """Return the runs of True: the index of the row, the first element, and the end."""
     change = np.diff(np.pad(lines.astype(int), ((0, 0), (1, 1))), axis=1)
     (row, first), (_, last) = np.nonzero(change == 1), np.nonzero(change == -1)
     return [(int(r), int(a), int(b)) for r, a, b in zip(row, first, last)]
 
 
 def _rectangles(occupied: np.ndarray) -> List[Tuple[int, int, int, int]]:
-    """Return disjoint rectangles that cover the occupied cells, as rows from ``low`` to ``high``
-    and columns from ``left`` to ``right``, without the end. A run of a row continues in the next
-    row if this row has the same run."""
+    """Return disjoint rectangles that cover the occupied cells: ``low``, ``high`` (rows), ``left``
+    and ``right`` (columns). The ends are exclusive."""
     done: List[Tuple[int, int, int, int]] = []
     growing: List[Tuple[int, int, int]] = []
     runs = _runs(occupied)
     for row in range(len(occupied) + 1):
+        # a run continues in the next row if this row has the same run
         here = [(left, right) for at, left, right in runs if at == row]
         done += [
             (low, row, left, right) for low, left, right in growing if (left, right) not in here
         ]
-        kept = [one for one in growing if one[1:] in here]
-        new = [(row, *run) for run in here if all(run != one[1:] for one in kept)]
+        kept = [rectangle for rectangle in growing if rectangle[1:] in here]
+        new = [(row, *run) for run in here if all(run != rectangle[1:] for rectangle in kept)]
         growing = kept + new
     return done
 
 
 def _is_constant(*distributions: Any) -> bool:
-    return all(one.support[0] == one.support[1] for one in distributions)
+    return all(distribution.support[0] == distribution.support[1] for distribution in distributions)

@@ -1,8 +1,5 @@
-"""Obstacle kinds that consist of walls with doors: ``wall`` and ``room``.
-
-The walls of an obstacle are one static model. Other obstacles can be placed inside a room.
-:mod:`~gz_testauto.extras.obstacle_kinds.assembled` defines the common parts.
-"""
+"""The obstacle kinds ``wall`` and ``room``: walls with doors, as one static model. Other obstacles
+can be placed inside a room."""
 
 from typing import ClassVar, List, NamedTuple, Optional, Tuple
 
@@ -27,8 +24,8 @@ from gz_testauto.spec.obstacles import size_key
 
 
 class Wall(NamedTuple):
-    """A wall in the model frame, in meters: its length, the width of its door, the length that is
-    added at both ends, its distance from the origin, and whether it is along y."""
+    """A wall in the model frame. ``corner_m`` is added at both ends, and ``offset_m`` is the
+    distance from the origin."""
 
     length_m: float
     door_m: float
@@ -37,8 +34,7 @@ class Wall(NamedTuple):
     is_along_y: bool = False
 
     def part(self, center_m: float, length_m: float, depth_m: float, height_m: float) -> BoxPart:
-        """Return a box in the middle of the wall, with its center at ``center_m`` along the
-        wall."""
+        """Return a box in the wall, with its center at ``center_m`` along the wall."""
         if self.is_along_y:
             return BoxPart(self.offset_m, center_m, height_m / 2, depth_m, length_m, height_m)
         return BoxPart(center_m, self.offset_m, height_m / 2, length_m, depth_m, height_m)
@@ -70,17 +66,14 @@ class WallKind(AssembledKind):
 
     @classmethod
     def walls_of(cls, size: Size) -> List[Wall]:
-        """Return the walls of an obstacle of the given size."""
         raise NotImplementedError
 
     @classmethod
     def value(cls, size: Size, name: str) -> float:
-        """Return one value of a size (m)."""
         return size[cls.size_names.index(name)]
 
     def passages(self, size: Size) -> Optional[Outline]:
-        """Return the doors and the areas within ``door_clear_m`` of them, or None if the walls
-        have no doors, or if obstacles can be in the doors."""
+        """Return None if the walls have no doors, or if obstacles can be in the doors."""
         if self.door_clear_m == 0.0:
             return None
         depth_m = self.value(size, "thickness_m") + 2 * self.door_clear_m
@@ -94,7 +87,6 @@ class WallKind(AssembledKind):
 
     @classmethod
     def parts_of(cls, size: Size) -> List[BoxPart]:
-        """Return the boxes of the walls."""
         thickness_m, height_m = (cls.value(size, name) for name in ("thickness_m", "height_m"))
         return [
             wall.part(center_m, length_m, thickness_m, height_m)
@@ -104,12 +96,11 @@ class WallKind(AssembledKind):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return None, since walls have the same outline at each height."""
+        # walls have the same outline at each height
         return None
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) of the walls."""
         area_m2 = outline_of_boxes(cls.parts_of(size)).area_m2
         return cls.density_default_kgpm3 * area_m2 * cls.value(size, "height_m")
 
@@ -135,7 +126,6 @@ class WallObstacles(WallKind):
 
     @classmethod
     def walls_of(cls, size: Size) -> List[Wall]:
-        """Return the wall."""
         return [Wall(cls.value(size, "length_m"), cls.value(size, "door_m"))]
 
 
@@ -172,7 +162,7 @@ class RoomObstacles(WallKind):
 
     @classmethod
     def walls_of(cls, size: Size) -> List[Wall]:
-        """Return the four walls. Those at the smallest and largest y include the corners."""
+        # the walls along x include the corners
         size_x, size_y, thickness, _, south, north, west, east, _ = size
         x, y = (size_x + thickness) / 2, (size_y + thickness) / 2
         return [
