@@ -1,2 +1,1 @@
-"""Geometric queries about flat and solid colliders: intersections, distances, rays, half spaces and
-camera views."""
+"""Geometric queries about flat and solid colliders, rays, half spaces and camera views."""

@@ -1,11 +1,4 @@
-"""Solid colliders on the models and links of a world: intersections, distances, rays and events.
-
-This module contains the set of colliders of a scene, whose poses are updated from every snapshot.
-FCL computes intersections, and the distances of boxes, spheres and surfaces to a triangulated
-surface. MuJoCo computes rays and all other distances, because the distances of FCL are not exact
-for the other shapes. FCL does not support tests of whether a point is inside a surface, so this
-module implements them.
-"""
+"""Solid colliders on the models and links of a world: intersections, distances, rays and events."""
 
 import functools
 from dataclasses import dataclass
@@ -41,18 +34,17 @@ except ImportError as error:
     ) from error
 
 Pair = Tuple[str, str]
-"""Names of two colliders, in the order in which the colliders are defined."""
 
 _AT_ORIGIN = Pose()
 
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """A solid shape that is attached to a model, to a link, or to the world.
+    """A solid shape on a model, on a link, or in the world.
 
     ``shape`` is a shape of SDF or of :mod:`~gz_testauto.extras.colliders.solids`. ``on`` is the
-    name of a model or the scoped name of a link (``model::link``); an empty name means the world.
-    ``offset`` is the pose of the shape in the frame of that model or link.
+    name of a model, ``model::link``, or empty for the world. ``offset`` is the pose of the shape in
+    that frame.
     """
 
     name: str
@@ -62,8 +54,8 @@ class Collider:
 
 
 class Bodies:
-    """The colliders of a scene. Until the first call of :meth:`place`, the frames of all models and
-    links are at the origin of the world.
+    """The colliders of a scene. Until the first call of :meth:`place`, all frames are at the
+    origin.
 
     Raises ``SpecError`` if two colliders have the same name, or if a shape cannot be a collider.
     """
@@ -76,12 +68,15 @@ class Bodies:
             raise SpecError(f"the collider name {twice[0]!r} appears twice; rename one collider")
         self._index = {name: number for number, name in enumerate(self.names)}
         self._shapes = [_shape_of(collider) for collider in self.colliders]
-        self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])
-        self._mujoco_tells = distances_are_exact()
+        self._offsets_m, self._offset_turns = _stacked(
+            [collider.offset for collider in self.colliders]
+        )
+        self._is_mujoco_exact = distances_are_exact()
+        # Distances to surfaces: FCL has errors of centimeters for these shapes.
         self._gaps = {
             number: TriangleGap(shape)
             for number, shape in enumerate(self._shapes)
-            if self._mujoco_tells and isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
+            if self._is_mujoco_exact and isinstance(shape, (Cylinder, Capsule, Ellipsoid, Convex))
         }
         self._objects = [fcl.CollisionObject(_fcl_of(shape)) for shape in self._shapes]
         balls = [_ball_around(shape) for shape in self._shapes]
@@ -90,9 +85,8 @@ class Bodies:
         self._move([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
-        """Move every collider to the pose that its model or link has in a snapshot. Raises
-        ``UnknownNameError`` if a model or link does not exist; all colliders then keep their
-        poses."""
+        """Move the colliders to the poses of their models and links. Raises ``UnknownNameError`` if
+        a model or link does not exist; all colliders then keep their poses."""
         poses: List[Pose] = []
         for collider in self.colliders:
             if not collider.on:
@@ -109,44 +103,39 @@ class Bodies:
         self._move(poses)
 
     def pose(self, name: str) -> Pose:
-        """Return the pose of a collider in the world frame."""
+        """Return the pose in the world frame."""
         number = self._at(name)
         turn = Rotation.from_matrix(self._turns[number])
         return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
 
-    def intersects(self, one: str, other: str) -> bool:
-        """Return whether two colliders intersect or touch."""
-        return self._meet(self._at(one), self._at(other))
+    def intersects(self, name: str, other_name: str) -> bool:
+        return self._meet(self._at(name), self._at(other_name))
 
-    def distance_m(self, one: str, other: str) -> float:
-        """Return the distance (m) between two colliders. It is 0 if they intersect or touch.
-
-        Raises ``MissingDependencyError`` if the distance between these shapes requires a newer
-        version of MuJoCo than the installed version.
-        """
-        first, second = self._at(one), self._at(other)
+    def distance_m(self, name: str, other_name: str) -> float:
+        """Return the distance (m), which is 0 if the colliders intersect or touch. Raises
+        ``MissingDependencyError`` if it requires a newer version of MuJoCo."""
+        first, second = self._at(name), self._at(other_name)
         if self._meet(first, second):
             return 0.0
-        if not (self._mujoco_tells or self._fcl_tells(first, second)):
+        if not (self._is_mujoco_exact or self._is_fcl_exact(first, second)):
             raise MissingDependencyError(
-                f"the distance between {one!r} and {other!r} needs MuJoCo 3.3 or later, since "
-                f"MuJoCo {mujoco.__version__} computes it with errors of decimeters; install a "
-                "newer version of MuJoCo, which needs Python 3.9 or later"
+                f"the distance between {name!r} and {other_name!r} needs MuJoCo 3.3 or later, "
+                f"since MuJoCo {mujoco.__version__} computes it with errors of decimeters; install "
+                "a newer version of MuJoCo, which needs Python 3.9 or later"
             )
         beside = self._beside_surface(first, second)
         if beside is not None:
             gap, triangles = beside
             return gap.distance_m(triangles)
-        if self._fcl_tells(first, second):
+        if self._is_fcl_exact(first, second):
             request = fcl.DistanceRequest(gjk_solver_type=fcl.GJKSolverType.GST_INDEP)
             result = fcl.DistanceResult()
             return float(fcl.distance(self._object(first), self._object(second), request, result))
         model, data = self._scene
-        found = mujoco.mj_geomDistance(model, data, first, second, 2 * FARTHEST_M, None)
-        return max(0.0, float(found))
+        gap_m = mujoco.mj_geomDistance(model, data, first, second, 2 * FARTHEST_M, None)
+        return max(0.0, float(gap_m))
 
     def touching(self) -> FrozenSet[Pair]:
-        """Return all pairs of colliders that intersect or touch."""
         centers = self._places_m + np.einsum("nij,nj->ni", self._turns, self._middles)
         away_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
         near = np.triu(away_m <= self._radii_m[:, None] + self._radii_m[None], 1)
@@ -157,35 +146,33 @@ class Bodies:
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return a bool array (n,) that states for each of ``points`` (n, 3), in the world frame,
-        whether it is inside a collider. Surfaces with gaps contain no points."""
+        """Return for ``points`` (n, 3) in the world frame whether each is inside a collider, shape
+        (n,). Surfaces with gaps contain no points."""
         return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
 
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> Tuple[np.ndarray, np.ndarray]:
         """Return the distance (m) along each ray to the first surface (n,), and the index in
-        ``names`` of the collider that is hit (n,). If no surface is in range, the distance is inf
-        and the index is -1.
+        ``names`` of its collider (n,), or inf and -1 without a surface in range.
 
-        ``origins`` and ``directions`` have shape (n, 3) or (3,). Directions can have any length
-        except 0. A ray that starts inside a solid hits the surface of that solid from inside.
-        Raises ``ValueError`` for a direction of length 0.
+        ``origins`` and ``directions`` have shape (n, 3) or (3,). A ray that starts inside a solid
+        hits its surface from inside. Raises ``ValueError`` for a direction of length 0.
         """
         start, towards = rays(origins, directions, 3)
         if not self._shapes or not len(start):
             return np.full(len(start), np.inf), np.full(len(start), -1, dtype=np.int32)
         if (start == start[0]).all():
-            found, met = cast_fan(*self._scene, np.array(start[0]), towards, range_max_m)
+            away_m, hits = cast_fan(*self._scene, np.array(start[0]), towards, range_max_m)
         else:
             model, data = self._scene
-            found, met = np.empty(len(start)), np.empty(len(start), np.int32)
+            away_m, hits = np.empty(len(start)), np.empty(len(start), np.int32)
             geom = np.empty((1, 1), np.int32)
             for ray, (origin, direction) in enumerate(zip(start, towards)):
-                found[ray] = mujoco.mj_ray(model, data, origin, direction, None, 1, -1, geom)
-                met[ray] = geom[0, 0]
-        missed = (met < 0) | (found > range_max_m)
-        return np.where(missed, np.inf, found), np.where(missed, -1, met)
+                away_m[ray] = mujoco.mj_ray(model, data, origin, direction, None, 1, -1, geom)
+                hits[ray] = geom[0, 0]
+        missed = (hits < 0) | (away_m > range_max_m)
+        return np.where(missed, np.inf, away_m), np.where(missed, -1, hits)
 
     def _meet(self, first: int, second: int) -> bool:
         if fcl.collide(self._object(first), self._object(second)):
@@ -196,22 +183,19 @@ class Bodies:
         # In FCL a surface has no inside: a solid that is completely in it intersects no triangle.
         return self._holds(first, second) or self._holds(second, first)
 
-    def _fcl_tells(self, first: int, second: int) -> bool:
-        """Return whether FCL computes the exact distance between two colliders. This is the case if
-        one is a surface, and the other is a box, a sphere or a surface."""
+    def _is_fcl_exact(self, first: int, second: int) -> bool:
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return the distance computation for a pair of a surface and a shape whose distance FCL
-        does not compute exactly, and the triangles (n, 3, 3) of the surface in the frame of that
-        shape. Returns None for all other pairs."""
+        """Return the shape whose distance FCL does not compute exactly, and the triangles (n, 3, 3)
+        of the surface in its frame. Return None for a pair of other types."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
                 corners = shape.corners @ self._turns[surface].T + self._places_m[surface]
-                seen = (corners - self._places_m[other]) @ self._turns[other]
-                return self._gaps[other], seen[shape.faces]
+                local = (corners - self._places_m[other]) @ self._turns[other]
+                return self._gaps[other], local[shape.faces]
         return None
 
     def _holds(self, outer: int, inner: int) -> bool:
@@ -268,8 +252,7 @@ class Bodies:
 
 @dataclass(frozen=True)
 class Crossing:
-    """An event in which two colliders start to touch (``entered`` is True) or stop touching
-    (``entered`` is False), at a simulated time (s)."""
+    """The time (s) at which two colliders start to touch (``entered``) or stop touching."""
 
     time_s: float
     pair: Pair
@@ -278,14 +261,14 @@ class Crossing:
 
 class Crossings:
     """A detector of the pairs of colliders that start or stop touching between two updates. Pairs
-    that touch in the first update are reported as started."""
+    that touch in the first update are started."""
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """Return the events since the last update. The pairs that stopped touching precede the
-        pairs that started touching, and each group is sorted by name."""
+        """Return the events since the last update: those that stopped, then those that started,
+        each sorted by name."""
         now = frozenset(touching)
         left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
         entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]
@@ -294,12 +277,8 @@ class Crossings:
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:
-    """Return the collision shapes of a model, except ground, as colliders that are attached to the
-    model.
-
-    The names of the colliders are those in Gazebo's contacts. The links of the model must not move
-    relative to the model.
-    """
+    """Return the collision shapes of a model, except ground, with their names in Gazebo's contacts.
+    The links of the model must not move relative to the model."""
     return [
         Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
         for shape in model.collisions
@@ -328,8 +307,8 @@ def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
-    """Return the center (3,), in the frame of the shape, and the radius (m) of a sphere that
-    contains a shape."""
+    """Return the center (3,), in the frame of the shape, and the radius (m) of a sphere around a
+    shape."""
     if isinstance(shape, (Convex, Triangles)):
         middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
         radius_m = float(np.linalg.norm(shape.corners - middle, axis=1).max())

@@ -1,10 +1,7 @@
 """Flat colliders: boxes, circles and polygons on the ground, which is the xy plane of the world.
 
-This module computes intersections, distances and rays, and tests which points are inside a
-collider, for arrays of points and rays. Polygons are computed exactly by shapely, and circles are
-computed exactly from their center and radius. Each shape is defined in its own frame and rotates
-about the origin of that frame, which can differ from its center. Solid colliders are in
-:mod:`gz_testauto.extras.colliders.bodies`.
+A shape rotates about the origin of its frame, which can differ from its center. Solid colliders are
+in :mod:`gz_testauto.extras.colliders.bodies`.
 """
 
 import math
@@ -19,29 +16,28 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.outline import Outline
 
 FARTHEST_M = 1e4
-"""Default range of a ray (m)."""
+"""Default range (m) of a ray."""
 
 ORIGIN = Pose2D(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class FlatCollider:
-    """A flat collider that consists of all points inside ``outline`` and on its edge (m, world
-    frame)."""
+    """A flat collider: all points inside ``outline`` (m, world frame) and on its edge."""
 
     outline: Outline
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
-        """Return a rectangle with its center at ``pose``. Raises ``SpecError`` for a size that is
-        not greater than 0."""
+        """Return a rectangle with its center at ``pose``. Raises ``SpecError`` for a size of 0 or
+        less."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
-        """Return a circular disc. Raises ``SpecError`` for a radius that is not greater than 0."""
+        """Raise ``SpecError`` for a radius of 0 or less."""
         check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
@@ -49,9 +45,8 @@ class FlatCollider:
     def polygon(
         cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
     ) -> "FlatCollider":
-        """Return a polygon without holes. ``corners`` (n, 2) are in the frame of ``pose``,
-        clockwise or counter-clockwise. Raises ``SpecError`` if the outline of the polygon crosses
-        itself or has no area."""
+        """Return a polygon without holes. The corners (n, 2) are in the frame of ``pose``. Raises
+        ``SpecError`` if the outline crosses itself or has no area."""
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
             raise SpecError(f"a polygon must have at least 3 vertices (x, y), not {len(points)}")
@@ -66,23 +61,21 @@ class FlatCollider:
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
-        """Return a copy of the collider, rotated and translated so that the origin of its frame
-        moves to ``pose``. Raises ``SpecError`` for a pose that is not finite."""
+        """Return a copy whose frame is moved to ``pose``. Raises ``SpecError`` for a pose that is
+        not finite."""
         if not all(map(math.isfinite, pose)):
             raise SpecError("the coordinates and the yaw of a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
 
     def intersects(self, other: "FlatCollider") -> bool:
-        """Return whether two colliders intersect or touch."""
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Return the distance (m) between two colliders. It is 0 if they intersect or touch."""
+        """Return the distance (m), which is 0 if the colliders intersect or touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return a bool array (n,) that states for each of ``points`` (n, 2) whether it is inside
-        the collider or on its edge."""
+        """Return for ``points`` (n, 2) whether each is inside or on the edge, shape (n,)."""
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         if self.outline.radius_m == 0.0:
             return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
@@ -92,33 +85,28 @@ class FlatCollider:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> np.ndarray:
-        """Return the distance (m) along each ray to the edge of the collider (n,). It is inf if the
-        ray does not hit the edge in range.
+        """Return the distance (m) along each ray to the edge (n,), or inf without a hit in range.
 
-        ``origins`` and ``directions`` have shape (n, 2) or (2,). Directions can have any length
-        except 0. A ray that starts inside the collider hits the edge from inside. Raises
-        ``ValueError`` for a direction of length 0.
+        ``origins`` and ``directions`` have shape (n, 2) or (2,). A ray that starts inside hits the
+        edge from inside. Raises ``ValueError`` for a direction of length 0.
         """
         start, towards = rays(origins, directions, 2)
         if self.outline.is_disc:
             (center,) = shapely.get_coordinates(self.outline.core)
-            found = to_ball(start - center, towards, self.outline.radius_m)
+            hit_m = to_ball(start - center, towards, self.outline.radius_m)
         else:
             edge = shapely.boundary(self.outline.polygon)
             lines = shapely.linestrings(np.stack([start, start + range_max_m * towards], axis=1))
-            found = shapely.distance(shapely.intersection(lines, edge), shapely.points(start))
-            found = np.where(np.isnan(found), np.inf, found)
-        return np.where(found <= range_max_m, found, np.inf)
+            hit_m = shapely.distance(shapely.intersection(lines, edge), shapely.points(start))
+            hit_m = np.where(np.isnan(hit_m), np.inf, hit_m)
+        return np.where(hit_m <= range_max_m, hit_m, np.inf)
 
 
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the origins and the normalized directions of rays, each with shape (n,
-    ``dimensions``).
-
-    Raises ``ValueError`` for a direction of length 0, or for numbers that are not finite.
-    """
+    """Return the origins and the normalized directions of rays, each (n, ``dimensions``). Raises
+    ``ValueError`` for a direction of length 0, or for numbers that are not finite."""
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -130,18 +118,17 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the distance (m) along each ray, with unit directions (n, d), to a sphere around the
-    origin, shape (n,). It is inf if the ray does not hit the sphere."""
+    """Return the distance (m) along each ray, with a unit direction (n, d), to a sphere around the
+    origin, shape (n,), or inf without a hit."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)
     half = np.sqrt(np.maximum(under, 0.0))
-    found = np.where(middle - half >= 0, middle - half, middle + half)
-    return np.where((under >= 0) & (found >= 0), found, np.inf)
+    hit_m = np.where(middle - half >= 0, middle - half, middle + half)
+    return np.where((under >= 0) & (hit_m >= 0), hit_m, np.inf)
 
 
 def check_positive(name: str, *values: float) -> None:
-    """Raise ``SpecError`` unless all values of a parameter are finite and greater than 0."""
     for value in values:
         if not (math.isfinite(value) and value > 0):
             raise SpecError(f"{name} is {value:g}; it must be > 0")

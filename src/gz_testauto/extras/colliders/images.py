@@ -1,8 +1,7 @@
 """Depth, segmentation and color images by ray casting, without a display or a renderer.
 
-The same inputs result in identical images, bit by bit. Color images show the visuals in their
-current colors. They are lit by ambient light and all lights of the world according to Lambert's
-law, without shadows, highlights and textures. The poses are those of a snapshot of any simulator.
+The same inputs result in identical images, bit by bit. Ambient light and all lights of the world
+light the visuals according to Lambert's law, without shadows, highlights and textures.
 """
 
 from typing import Dict, List, NamedTuple, Tuple
@@ -24,21 +23,18 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
 AMBIENT = 0.4
-"""Brightness of the ambient light, from 0 to 1. It is Gazebo's default for a world that does not
-specify ambient light."""
+"""Brightness of the ambient light from 0 to 1: Gazebo's default."""
 BACKGROUND = (0.7, 0.7, 0.7)
 BESIDE = 1.0 / 16.0
-"""Offset (pixels) of the two additional rays per pixel from which the slope of the surface is
+"""Offset (pixels) of two additional rays per pixel, from which the slope of the surface is
 computed."""
 
 
 class DepthImage(NamedTuple):
-    """A depth and segmentation image of colliders. Rows are counted from the top, and columns from
-    the left.
+    """A depth and segmentation image, with the top row first.
 
-    ``depth_m`` (height, width) contains the depth (m) along the camera's x axis, or inf if no
-    collider is in range. ``labels`` (height, width) contains indices in ``Bodies.names``, or -1 if
-    no collider is in range.
+    ``depth_m`` (height, width) is along the camera's x axis, or inf without a collider in range.
+    ``labels`` (height, width) are indices in ``Bodies.names``, or -1.
     """
 
     depth_m: np.ndarray
@@ -48,9 +44,8 @@ class DepthImage(NamedTuple):
 def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> DepthImage:
     """Return a depth image with one ray through the center of each pixel.
 
-    The aspect of ``view`` should be equal to that of the image. Surfaces nearer than
-    ``view.near_m`` do not hide other surfaces. A camera inside a solid sees the surface of the
-    solid from inside. Raises ``SpecError`` for an image without pixels.
+    The aspect of ``view`` should be that of the image. Surfaces nearer than ``view.near_m`` do not
+    hide other surfaces. Raises ``SpecError`` for an image without pixels.
     """
     directions = view.rays(_pixel_centers(width, height))
     # A ray has the length s for each meter of depth: the distance d is at the depth d / s.
@@ -71,7 +66,7 @@ def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> Depth
 
 
 def _pixel_centers(width: int, height: int) -> np.ndarray:
-    """Return the image positions (u, v) of the centers of all pixels, row by row: shape (n, 2)."""
+    """Return the image positions (u, v) of all pixels, row by row, shape (n, 2)."""
     if width < 1 or height < 1:
         raise SpecError(
             f"the image has {width} x {height} pixels; width and height must be at least 1"
@@ -81,20 +76,18 @@ def _pixel_centers(width: int, height: int) -> np.ndarray:
 
 
 class Painter:
-    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, each
-    with the reason.
-
-    Raises ``SdfError`` for a world that cannot be read.
-    """
+    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, with
+    reasons. Raises ``SdfError`` for a world that cannot be read."""
 
     def __init__(self, scene: Scene) -> None:
         notes: List[str] = []
         colliders: List[Collider] = []
         self._planes: List[Tuple[str, str, Pose, Plane]] = []
         models = list(read_scene(scene.world).models.values())
-        models += [placed_model(one.sdf, one.name, one.pose) for one in scene.models]
+        models += [placed_model(added.sdf, added.name, added.pose) for added in scene.models]
         models += [
-            placed_model(one.robot.sdf, one.robot.name, one.start.to_pose()) for one in scene.robots
+            placed_model(placed.robot.sdf, placed.robot.name, placed.start.to_pose())
+            for placed in scene.robots
         ]
         for model in models:
             self._add(model, colliders, notes)
@@ -105,8 +98,7 @@ class Painter:
     def image(
         self, snapshot: Snapshot, now: Description, view: Frustum, width: int, height: int
     ) -> np.ndarray:
-        """Return a color image of shape (height, width, 3): red, green and blue from 0 to 255, with
-        the top row first.
+        """Return a color image of shape (height, width, 3), uint8, with the top row first.
 
         ``now`` is the result of ``Simulation.describe``. Raises ``SpecError`` for an image without
         pixels.
@@ -146,20 +138,21 @@ class Painter:
                         if isinstance(shape, Plane):
                             self._planes.append((name, on, offset, shape))
                         elif shape is not None:
-                            Bodies([Collider(name, shape)])
+                            Bodies([Collider(name, shape)])  # raises for an unusable shape
                             colliders.append(Collider(name, shape, on, offset))
                     except (SdfError, SpecError) as error:
                         notes.append(f"{name} is not drawn: {error}")
 
     def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
-        there = tuple(
-            one
-            for one in self._colliders
-            if (one.on in snapshot.models or one.on in snapshot.links) and _shown(one.name, now)
+        visible = tuple(
+            collider
+            for collider in self._colliders
+            if (collider.on in snapshot.models or collider.on in snapshot.links)
+            and _shown(collider.name, now)
         )
-        key = tuple(one.name for one in there)
+        key = tuple(collider.name for collider in visible)
         if key not in self._drawn:
-            self._drawn = {key: Bodies(there)}
+            self._drawn = {key: Bodies(visible)}
         bodies = self._drawn[key]
         bodies.place(snapshot)
         return bodies
@@ -168,7 +161,7 @@ class Painter:
         self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
     ) -> Tuple[np.ndarray, List[object]]:
         """Return the points (n, 3) that rays through image positions (n, 2) hit, and the names of
-        the visuals at these points. The name is None for a ray that hits no visual in the view."""
+        the visuals there, or None."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -181,10 +174,10 @@ class Painter:
                 continue
             pose = state.pose * offset
             normal = pose.rotation @ np.asarray(plane.normal)
-            found = HalfSpace.through(pose.position, tuple(normal.tolist())).raycast(eye, towards)
-            found = found / length
-            for ray in np.nonzero(found < away_m)[0].tolist():
-                away_m[ray], names[ray] = found[ray], name
+            plane_m = HalfSpace.through(pose.position, tuple(normal.tolist())).raycast(eye, towards)
+            plane_m = plane_m / length
+            for ray in np.nonzero(plane_m < away_m)[0].tolist():
+                away_m[ray], names[ray] = plane_m[ray], name
         depth = away_m * ahead
         for ray in np.nonzero(~((depth >= view.near_m) & (depth <= view.far_m)))[0].tolist():
             names[ray] = None
@@ -203,15 +196,13 @@ def _normals(
     beside: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Return unit normals (n, 3) of the surfaces at the hit points, oriented towards the camera.
-
-    They are computed from the hits of two neighboring rays. At an edge, where a neighboring ray
-    hits another visual, the normal is the direction to the camera.
-    """
+    """Return unit normals (n, 3) of the surfaces at the hit points, oriented toward the camera,
+    from the hits of two neighboring rays."""
     (right, of_right), (under, of_under) = beside
     towards = eye - points
     normals = np.cross(under - points, right - points)
     length = np.linalg.norm(normals, axis=1)
+    # at an edge, a neighboring ray hits another visual; the normal is then that to the camera
     alike = np.array([a == b == c for a, b, c in zip(names, of_right, of_under)]) & (length > 0)
     normals = np.where(
         alike[:, None], normals / np.where(length > 0, length, 1.0)[:, None], towards
@@ -236,8 +227,7 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the share of a light's color that surfaces reflect at given points, shape (n,), from 0
-    to 1."""
+    """Return the share (n,) of a light's color that surfaces reflect at points (n, 3)."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

@@ -1,9 +1,5 @@
-"""Shapes of solid colliders, and the test of which points are inside a shape.
-
-This module defines convex bodies and triangulated surfaces, which are validated once. The other
-shapes are those of SDF (:mod:`gz_testauto.sdf.shapes`): box, sphere, cylinder, capsule, ellipsoid
-and mesh. Models of a world can therefore be colliders.
-"""
+"""Shapes of solid colliders, and the test of which points are inside. Convex bodies and
+triangulated surfaces are defined here, the other shapes in :mod:`gz_testauto.sdf.shapes`."""
 
 from dataclasses import fields
 from typing import Any, Union
@@ -17,85 +13,81 @@ from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
-_FLAT_M = 1e-4
-"""Thickness (m) below which a surface counts as flat. MuJoCo rejects flat meshes."""
+_FLAT_M = 1e-4  # MuJoCo rejects flat meshes
 
 _CHUNK = 2_000_000
-"""Largest number of pairs of a point and a triangle that are processed in one array."""
+"""Largest number of pairs of a point and a triangle in one array."""
 
 
 class Convex:
-    """The convex hull of ``points`` (n, 3), in meters.
-
-    Raises ``SpecError`` if the points enclose no volume.
-    """
+    """The convex hull of ``points`` (n, 3), in meters. Raises ``SpecError`` if they enclose no
+    volume."""
 
     def __init__(self, points: np.ndarray) -> None:
-        given = np.array(points, dtype=float)
-        if given.ndim != 2 or given.shape[1] != 3 or len(given) < 4 or not np.isfinite(given).all():
+        points_m = np.array(points, dtype=float)
+        if (
+            points_m.ndim != 2
+            or points_m.shape[1] != 3
+            or len(points_m) < 4
+            or not np.isfinite(points_m).all()
+        ):
             raise SpecError(
                 "a convex body must have at least 4 points (x, y, z) with finite coordinates"
             )
         try:
-            hull = ConvexHull(given)
+            hull = ConvexHull(points_m)
         except QhullError as error:
             raise SpecError("the points of a convex body must not be in one plane") from error
-        self.corners = given[hull.vertices]
-        """Vertices (m) of the hull, shape (m, 3)."""
-        index = np.full(len(given), -1)
+        self.corners = points_m[hull.vertices]
+        """Vertices (m), shape (m, 3)."""
+        index = np.full(len(points_m), -1)
         index[hull.vertices] = np.arange(len(hull.vertices))
-        outwards = np.cross(*np.diff(given[hull.simplices], axis=1).swapaxes(0, 1))
+        outwards = np.cross(*np.diff(points_m[hull.simplices], axis=1).swapaxes(0, 1))
         turned = np.sum(outwards * hull.equations[:, :3], axis=1) < 0
         faces = index[hull.simplices]
         faces[turned] = faces[turned][:, ::-1]
         self.faces = faces
-        """Triangles of the hull as indices of rows of ``corners``, shape (k, 3), counter-clockwise
-        as seen from outside."""
+        """Triangles (k, 3) of indices of ``corners``, counter-clockwise as seen from outside."""
         self.planes = hull.equations
-        """Outward unit normals and offsets of the planes that bound the hull, shape (k, 4).
-        ``normal · p + offset`` is at most 0 for a point p inside."""
+        """Outward unit normals and offsets (k, 4): ``normal · p + offset`` is at most 0 for a point
+        p inside."""
 
 
 class Triangles:
-    """A surface of ``triangles`` (n, 3, 3), in meters.
-
-    A surface that encloses a volume without gaps is a solid. Any other surface is a sheet without
-    an interior. Raises ``SpecError`` for an invalid surface.
-    """
+    """A surface of ``triangles`` (n, 3, 3), in meters. It is a solid if it encloses a volume
+    without gaps. Raises ``SpecError`` for an invalid surface."""
 
     def __init__(self, triangles: np.ndarray) -> None:
-        given = np.array(triangles, dtype=float)
-        if given.ndim != 3 or given.shape[1:] != (3, 3) or not len(given):
+        triangles_m = np.array(triangles, dtype=float)
+        if triangles_m.ndim != 3 or triangles_m.shape[1:] != (3, 3) or not len(triangles_m):
             raise SpecError("a surface must have triangles with three vertices (x, y, z)")
-        if not np.isfinite(given).all():
+        if not np.isfinite(triangles_m).all():
             raise SpecError("the vertices of a surface must have finite coordinates")
-        corners = given.reshape(-1, 3)
+        corners = triangles_m.reshape(-1, 3)
         middle = corners.mean(axis=0)
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
         if np.ptp((corners - middle) @ across) < _FLAT_M:
             raise SpecError(
                 "the triangles of a surface must not all be in one plane; use a thin box instead"
             )
-        triangles, closed = find_solids(given)
+        triangles, closed = find_solids(triangles_m)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
-        """Distinct vertices (m) of the triangles, shape (m, 3)."""
+        """Distinct vertices (m), shape (m, 3)."""
         self.faces = index.reshape(-1, 3)
-        """Triangles as indices of rows of ``corners``, shape (k, 3)."""
+        """Triangles (k, 3) of indices of ``corners``."""
         self.solid = triangles[closed]
-        """The triangles that enclose a volume, shape (l, 3, 3)."""
+        """The triangles (l, 3, 3) that enclose a volume."""
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
-"""The types of all shapes of solid colliders. A mesh file is converted to :class:`Triangles`."""
 
 
 def solid_of(shape: Any) -> Shape:
-    """Convert a shape of SDF to a shape of a collider. A convex body or a triangulated surface is
-    returned unchanged.
+    """Return the collider of a shape of SDF. Colliders are returned unchanged.
 
-    Raises ``SpecError`` for a shape that cannot be a collider or has a size that is not greater
-    than 0, and ``SdfError`` for a mesh file that cannot be read.
+    Raises ``SpecError`` for a shape that cannot be a collider or has a size of 0 or less, and
+    ``SdfError`` for a mesh file that cannot be read.
     """
     if isinstance(shape, Mesh):
         return Triangles(shape.surface.triangles)
@@ -115,8 +107,8 @@ def solid_of(shape: Any) -> Shape:
 
 
 def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Return a bool array (n,) that states for each of ``points`` (n, 3), in the frame of the
-    shape, whether it is inside the shape or, within rounding errors, on its surface."""
+    """Return for ``points`` (n, 3) in the frame of the shape whether each is inside or, within
+    rounding errors, on the surface, shape (n,)."""
     if isinstance(shape, Box):
         return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
     if isinstance(shape, Sphere):
@@ -137,11 +129,11 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return for each point whether closed surfaces enclose the point. The test sums the solid
-    angles of the triangles as seen from the point (Van Oosterom and Strackee, 1983)."""
-    found = np.zeros(len(points), dtype=bool)
+    """Return for each point whether closed surfaces enclose it: the sum of the solid angles of the
+    triangles is not 0 (Van Oosterom and Strackee, 1983)."""
+    enclosed = np.zeros(len(points), dtype=bool)
     if not len(triangles):
-        return found
+        return enclosed
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     (near,) = np.nonzero(((points >= low) & (points <= high)).all(axis=1))
     for some in np.array_split(near, max(1, len(near) * len(triangles) // _CHUNK)):
@@ -149,8 +141,8 @@ def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
         lengths = [np.linalg.norm(corner, axis=-1) for corner in (a, b, c)]
         volume = np.sum(a * np.cross(b, c), axis=-1)
         under = lengths[0] * lengths[1] * lengths[2]
-        for length, one, other in zip(lengths, (b, c, a), (c, a, b)):
-            under = under + np.sum(one * other, axis=-1) * length
+        for length, edge_start, edge_end in zip(lengths, (b, c, a), (c, a, b)):
+            under = under + np.sum(edge_start * edge_end, axis=-1) * length
         turns = np.arctan2(volume, under).sum(axis=1) / (2 * np.pi)
-        found[some] = np.abs(turns) > 0.5
-    return found
+        enclosed[some] = np.abs(turns) > 0.5
+    return enclosed

@@ -1,10 +1,5 @@
-"""Distances between convex bodies and triangulated surfaces.
-
-This module handles the shapes for which the distances of FCL can have errors of centimeters:
-cylinders, capsules, ellipsoids and convex bodies next to triangles. MuJoCo computes the exact
-distance between two convex bodies, and each triangle is a convex body. The triangles that can be
-nearest are therefore tested one after the other, in a MuJoCo scene with the body and one triangle.
-"""
+"""Distances between convex bodies and triangulated surfaces for shapes whose distances in FCL have
+errors of centimeters. MuJoCo computes them for the triangles that can be nearest."""
 
 import functools
 from typing import Any, Tuple, Union
@@ -27,7 +22,7 @@ _TRIANGLE, _OWN = 0, 1
 
 
 class TriangleGap:
-    """A convex body in its own frame that computes its distance to triangles."""
+    """A convex body that computes its distance to triangles in its frame."""
 
     def __init__(self, shape: Body) -> None:
         self._shape = shape
@@ -50,15 +45,15 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance (m) between the body and the nearest of ``triangles`` (n, 3, 3), in
-        the frame of the body. At least one triangle is required. The distance is 0 if the body
-        touches a triangle."""
+        """Return the distance (m) to the nearest of at least one triangle (n, 3, 3), or 0 if the
+        body touches a triangle."""
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)
         if (least_m := away_m.min()) <= self._inner_m:
             return 0.0
         least_m -= self._inner_m
+        # no triangle is nearer than the distance of its nearest point minus the outer radius
         for number in np.argsort(away_m, kind="stable"):
             if away_m[number] - self._outer_m > least_m:
                 break
@@ -68,8 +63,7 @@ class TriangleGap:
         return float(least_m)
 
     def meets(self, triangles: np.ndarray) -> bool:
-        """Return whether the body touches any of ``triangles`` (n, 3, 3), in the frame of the
-        body."""
+        """Return whether the body touches any of the triangles (n, 3, 3)."""
         low, high = triangles.min(axis=1), triangles.max(axis=1)
         near = triangles[((low <= self._high_m) & (high >= self._low_m)).all(axis=1)]
         return bool(len(near)) and self.distance_m(near) == 0.0
@@ -84,13 +78,13 @@ class TriangleGap:
 
     @functools.cached_property
     def _scene(self) -> Tuple[Any, Any]:
-        asset, own = "", 'type="mesh" mesh="own"'
+        asset, geom = "", 'type="mesh" mesh="own"'
         if isinstance(self._shape, Convex):
             asset = f'<mesh name="own" vertex="{text(*self._shape.corners.ravel())}"/>'
         else:
             attributes = (primitive(self._shape) or {}).items()
-            own = " ".join(f'{name}="{value}"' for name, value in attributes)
-        model = mujoco.MjModel.from_xml_string(_SCENE.format(exact=EXACT, asset=asset, own=own))
+            geom = " ".join(f'{name}="{value}"' for name, value in attributes)
+        model = mujoco.MjModel.from_xml_string(_SCENE.format(exact=EXACT, asset=asset, own=geom))
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         data.geom_xmat[_TRIANGLE] = np.eye(3).ravel()

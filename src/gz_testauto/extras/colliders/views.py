@@ -1,8 +1,7 @@
 """Half spaces, and the field of view of a camera.
 
-This module defines half spaces and viewing frustums, and converts between points in the world and
-positions in an image. As in SDF, the axes of the camera frame are x forward, y left and z up. In an
-image, u points to the right and v points down, both from 0 to 1.
+The axes of the camera frame are x forward, y left and z up, as in SDF. In an image, u points to the
+right and v down, both from 0 to 1.
 """
 
 import math
@@ -18,10 +17,10 @@ from gz_testauto.extras.colliders.flat import rays
 
 @dataclass(frozen=True)
 class HalfSpace:
-    """The half space of all points p with ``normal · p <= offset_m``, bounded by a plane.
+    """The half space of all points p with ``normal · p <= offset_m``.
 
-    ``normal`` is normalized to a unit vector, and ``offset_m`` (m) is divided by the original
-    length of the normal. Raises ``SpecError`` if the normal is zero, or if a number is not finite.
+    Normal and offset are divided by the length of the normal. Raises ``SpecError`` if the normal is
+    zero, or if a number is not finite.
     """
 
     normal: Tuple[float, float, float]
@@ -40,36 +39,29 @@ class HalfSpace:
     def through(
         cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
     ) -> "HalfSpace":
-        """Return the half space with a given normal whose boundary plane contains a given point
-        (m)."""
+        """Return the half space whose boundary contains a point (m)."""
         return cls(normal, float(np.dot(point, normal)))
 
     def height_m(self, points: np.ndarray) -> np.ndarray:
-        """Return the signed distance (m) of ``points`` (n, 3) from the plane, shape (n,). It is
-        negative inside the half space."""
+        """Return the signed distances (m) of ``points`` (n, 3) from the plane, negative inside."""
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Return the distance (m) along each ray (n, 3) to the plane, from either side. It is inf
-        for a ray that points away from the plane or is parallel to it.
-
-        Raises ``ValueError`` for a direction of length 0.
-        """
+        """Return the distance (m) along each ray (n, 3) to the plane, from either side, or inf
+        without a hit. Raises ``ValueError`` for a direction of length 0."""
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(height == 0.0, 0.0, -height / rise)
-        return np.where(found >= 0.0, found, np.inf) + 0.0
+            hit_m = np.where(height == 0.0, 0.0, -height / rise)
+        return np.where(hit_m >= 0.0, hit_m, np.inf) + 0.0
 
 
 @dataclass(frozen=True)
 class Frustum:
-    """The field of view of a camera at ``pose``, from ``near_m`` to ``far_m`` along the camera's x
-    axis.
+    """The field of view of a camera, from ``near_m`` to ``far_m`` along its x axis.
 
-    ``horizontal_fov_rad`` is the angle from the left edge to the right edge, as in SDF. ``aspect``
-    is width divided by height. Raises ``SpecError`` unless the angle is between 0 and π and 0 <=
-    ``near_m`` < ``far_m``.
+    ``horizontal_fov_rad`` is the full angle, as in SDF. ``aspect`` is width divided by height.
+    Raises ``SpecError`` unless the angle is between 0 and π and 0 <= ``near_m`` < ``far_m``.
     """
 
     pose: Pose
@@ -113,8 +105,7 @@ class Frustum:
         )
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return a bool array (n,) that states for each of ``points`` (n, 3), in the world frame,
-        whether it is in the field of view."""
+        """Return for ``points`` (n, 3) in the world frame whether each is in view, shape (n,)."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
@@ -123,19 +114,14 @@ class Frustum:
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
-        """Return a bool array (n,) that states for each sphere whether it can be in the field of
-        view.
-
-        False is always correct. True can be wrong for a sphere near an edge of the field of view.
-        ``centers`` (n, 3) are in the world frame.
-        """
+        """Return for each sphere whether it can be in view. False is always correct. True can be
+        wrong near an edge. The centers (n, 3) are in the world frame."""
         heights = np.stack([plane.height_m(centers) for plane in self.planes])
         return np.asarray((heights <= radii_m).all(axis=0))
 
     def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Return the image positions (u, v) of ``points`` (n, 3) in the world frame, shape (n, 2),
-        and the depths (m) of the points, shape (n,). The position is NaN for a point that is not in
-        front of the camera."""
+        and their depths (m). A position is NaN if the point is not in front of the camera."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,12 +130,9 @@ class Frustum:
         return image, ahead
 
     def rays(self, image: np.ndarray) -> np.ndarray:
-        """Return the directions (n, 3), in the world frame, of rays from the camera through image
-        positions (u, v), shape (n, 2).
-
-        The component of each direction along the camera's x axis is 1. The distance along the ray,
-        in units of the direction, is therefore the depth.
-        """
+        """Return the directions (n, 3), in the world frame, of rays through image positions (u, v),
+        shape (n, 2). Their component along the camera's x axis is 1, so that the distance along
+        the ray, in units of the direction, is the depth."""
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         sideways, up = self._slopes
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])
