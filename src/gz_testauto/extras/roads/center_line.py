@@ -25,7 +25,7 @@ class CenterLine:
 
     @property
     def points_m(self) -> np.ndarray:
-        """The points (n, 2), without consecutive equal points."""
+        """Return the points (n, 2), without consecutive equal points."""
         return self._points
 
     @property
