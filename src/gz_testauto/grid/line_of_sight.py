@@ -1,13 +1,9 @@
-"""Compute lines of sight and shortest paths between closed outlines with compiled code.
-
-The functions are the inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads
-numba.
+"""Compiled inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads numba.
 
 Outlines consist of directed edges with the free side on their left. Edge ``e`` is the segment from
-``tails[e]`` to ``tails[after[e]]``; coordinates are in meters. Nodes are the two ends of a path and
-the corners at which a shortest path can bend. ``own[n]`` is the edge that starts at node ``n``, or
--1 if the node is not on an outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that
-end and start at the node. They are zero vectors if the node is not on an outline.
+``tails[e]`` to ``tails[after[e]]`` (m). Nodes are the two ends of a path and the corners at which
+it can bend. ``starting[n]`` is the edge that starts at node ``n``, or -1 for an end of the path.
+``into[n]`` and ``out[n]`` are the vectors of the edges that end and start there, or 0.
 """
 
 import math
@@ -17,16 +13,14 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-"""Distance (m) below which two geometries count as touching."""
+"""Distance (m) below which two geometries touch."""
 
 
 @compiled
 def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
-    """Return whether a segment is within ``TOUCH_M`` of an edge.
-
-    ``margin`` is ``TOUCH_M`` times the length of the segment. Without this tolerance, rounding
-    errors would allow a segment to pass through a corner into collinear outlines.
-    """
+    """Return whether a segment is within ``TOUCH_M`` of an edge. ``margin`` is ``TOUCH_M`` times
+    the length of the segment."""
+    # Without this tolerance, a segment could pass through a corner into collinear outlines.
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
     tail_side = along_x * tail_y - along_y * tail_x - level
@@ -37,9 +31,9 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
         return False
     edge_x, edge_y = head_x - tail_x, head_y - tail_y
     edge_margin = TOUCH_M * math.hypot(edge_x, edge_y)
-    one = edge_x * (y - tail_y) - edge_y * (x - tail_x)
-    other = edge_x * (end_y - tail_y) - edge_y * (end_x - tail_x)
-    if min(one, other) > edge_margin or max(one, other) < -edge_margin:
+    start_side = edge_x * (y - tail_y) - edge_y * (x - tail_x)
+    end_side = edge_x * (end_y - tail_y) - edge_y * (end_x - tail_x)
+    if min(start_side, end_side) > edge_margin or max(start_side, end_side) < -edge_margin:
         return False
     # Collinear segments touch only if they overlap.
     low = (tail_x - x) * along_x + (tail_y - y) * along_y
@@ -49,11 +43,10 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 
 @compiled
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
-    """Return the index of an edge that a segment touches, or -1 if it touches no edge.
+    """Return the index of an edge that a segment touches, or -1.
 
-    Edges that start or end at ``own_start`` or ``own_end`` are ignored: the check for tangency has
-    shown that the line leaves this corner on the free side. ``likely`` is the edge that is checked
-    first, or -1 if no edge is more likely than the others.
+    Edges at ``own_start`` or ``own_end`` are ignored, since the segment is tangent there.
+    ``likely`` is the edge that is checked first, or -1.
     """
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
@@ -69,7 +62,7 @@ def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely)
 
 @compiled
 def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
-    """Return whether a polyline, shape (n, 2), touches at least one of the edges."""
+    """Return whether a polyline (n, 2) touches an edge."""
     for start in range(len(path) - 1):
         x, y, end_x, end_y = path[start, 0], path[start, 1], path[start + 1, 0], path[start + 1, 1]
         if _blocking_edge(x, y, end_x, end_y, -1, -1, tails, after, -1) >= 0:
@@ -79,22 +72,17 @@ def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
 
 @compiled
 def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
-    """Return whether the outline at a node is on one side only of a line through the node.
-
-    A shortest path can bend at a node only along such a line.
-    """
+    """Return whether the outline at a node is on one side of a line through the node. A shortest
+    path can bend only there."""
     into_side = along_x * into[node, 1] - along_y * into[node, 0]
     out_side = along_x * out[node, 1] - along_y * out[node, 0]
     return into_side * out_side >= -TOUCH_M * TOUCH_M
 
 
 @compiled
-def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
-    """Return the nodes, in order, of the shortest path from node 0 to node 1, found by A*.
-
-    The segments of the path do not touch outlines, and are tangent to the outlines at their ends.
-    Visibility is computed only for expanded nodes. Returns an empty array if no path exists.
-    """
+def shortest_path_nodes(nodes, starting, into, out, tails, after):  # type: ignore[no-untyped-def]
+    """Return the nodes of the shortest path from node 0 to node 1 by A*, or an empty array if no
+    path exists. Visibility is computed only for expanded nodes."""
     count = len(nodes)
     ahead = np.empty(count)
     for n in range(count):
@@ -126,7 +114,9 @@ def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no
                 continue
             i, j = min(here, node), max(here, node)
             x, y, end_x, end_y = nodes[i, 0], nodes[i, 1], nodes[j, 0], nodes[j, 1]
-            edge = _blocking_edge(x, y, end_x, end_y, own[i], own[j], tails, after, blocking)
+            edge = _blocking_edge(
+                x, y, end_x, end_y, starting[i], starting[j], tails, after, blocking
+            )
             if edge < 0:
                 reached[node], previous[node] = via, here
             else:
@@ -145,11 +135,11 @@ def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no
 
 @compiled
 def distances(points, corners, first):  # type: ignore[no-untyped-def]
-    """Return the distances (m) of n points, shape (n, 2), from m outlines, shape (n, m).
+    """Return the distances (m) of points (n, 2), which are outside all outlines, from m outlines,
+    shape (n, m).
 
-    The points must be outside all outlines. The corners of outline k are ``corners[first[k]:first[k
-    + 1]]``, where the last corner repeats the first one. An outline with a single corner is a
-    point.
+    The corners of outline k are ``corners[first[k]:first[k + 1]]``. The last corner repeats the
+    first one, unless the outline is a point.
     """
     result = np.empty((len(points), len(first) - 1))
     for outline in range(len(first) - 1):

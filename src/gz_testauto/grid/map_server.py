@@ -1,8 +1,7 @@
 """Read and write occupancy grids as files of ROS's map_server: an image and a YAML file.
 
-The image is a binary PGM in which 0 is occupied, 254 is free and 205 is unknown. The first row of
-the image has the highest y coordinate. The YAML file contains the resolution, the origin (the lower
-left corner) and the thresholds, in ``trinary`` mode. Source: http://wiki.ros.org/map_server.
+In the image, 0 is occupied, 254 is free and 205 is unknown, and the first row has the highest y.
+The origin is the lower left corner. Source: http://wiki.ros.org/map_server.
 """
 
 import io
@@ -34,11 +33,10 @@ def write_map(
     name: str = "map",
     unknown: Optional[np.ndarray] = None,
 ) -> Tuple[Path, Path]:
-    """Write ``name.yaml`` and ``name.pgm``, and return the paths of both files in this order.
+    """Write ``name.yaml`` and ``name.pgm`` in the mode ``trinary``, and return their paths.
 
-    ``unknown`` is a bool array with the shape of the grid that marks cells with an unknown state.
-    Occupied cells are written as occupied even if they are marked. Each file is written atomically.
-    Raises ``DiskError`` if a file cannot be written.
+    ``unknown`` (bool, shape of the grid) marks cells as unknown unless they are occupied. Raises
+    ``DiskError`` if a file cannot be written.
     """
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
@@ -66,8 +64,6 @@ def write_map(
 
 
 class _MapFields(Spec):
-    """The content of a map_server YAML file. Additional keys are ignored."""
-
     model_config = ConfigDict(extra="ignore")
 
     image: SpecPath
@@ -81,11 +77,8 @@ class _MapFields(Spec):
 
 @dataclass(frozen=True, eq=False)
 class MapFile:
-    """The content of the files of a map.
-
-    ``occupied`` and ``unknown`` are bool arrays with shape (rows, columns); row 0 has the lowest y.
-    The origin is the pose (m, rad) of the outer corner of cell (0, 0).
-    """
+    """A map. ``occupied`` and ``unknown`` are bool arrays (rows, columns) whose row 0 has the
+    lowest y. The origin is the pose (m, rad) of the outer corner of cell (0, 0)."""
 
     occupied: np.ndarray
     unknown: np.ndarray
@@ -94,10 +87,7 @@ class MapFile:
 
 
 def read_map_file(path: Path) -> MapFile:
-    """Read a map_server YAML file and its image, in any mode of map_server.
-
-    Raises ``SpecError`` if a file is missing or damaged.
-    """
+    """Read a map in any mode of map_server. Raises ``SpecError`` for a missing or damaged file."""
     fields = load(Path(path), _MapFields)
     image = fields.image
     pixels = _read_pgm(image) if image.suffix.lower() == ".pgm" else _read_image(image, fields.mode)
@@ -107,37 +97,31 @@ def read_map_file(path: Path) -> MapFile:
 
 
 def read_map(path: Path) -> OccupancyGrid:
-    """Read a map_server YAML file and its image. Unknown cells count as free.
-
-    Raises ``SpecError`` if a file is missing or damaged, or if the origin is rotated.
-    """
-    found = read_map_file(path)
-    x_m, y_m, yaw_rad = found.origin
+    """Read a map, in which unknown cells are free. Raises ``SpecError`` if a file is missing or
+    damaged, or if the origin is rotated."""
+    map_file = read_map_file(path)
+    x_m, y_m, yaw_rad = map_file.origin
     if abs(yaw_rad) > 1e-9:
         raise SpecError(f"{path}: the yaw of 'origin' is {yaw_rad} rad; it must be 0")
-    return OccupancyGrid(found.occupied, found.resolution_m, x_m, y_m)
+    return OccupancyGrid(map_file.occupied, map_file.resolution_m, x_m, y_m)
 
 
 def _states(pixels: np.ndarray, fields: _MapFields) -> Tuple[np.ndarray, np.ndarray]:
-    """Return masks of the occupied and of the unknown pixels. As in map_server, a pixel is occupied
-    if its darkness exceeds the threshold. In the mode raw, a pixel is the value of its cell, and
-    255 is unknown. In the mode scale, all pixels of a gray image are known."""
+    """Return masks of the occupied and of the unknown pixels, as map_server determines them."""
     if fields.mode == "raw":
+        # a pixel is the value of its cell
         values = 255 - pixels if fields.negate else pixels
         return np.asarray((values >= 65) & (values < 255)), np.asarray(values == 255)
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
     occupied = np.asarray(probability > fields.occupied_thresh)
-    if fields.mode == "scale":
+    if fields.mode == "scale":  # all pixels of a gray image are known
         return occupied, np.zeros_like(occupied)
     return occupied, ~occupied & ~np.asarray(probability < fields.free_thresh)
 
 
 def _read_image(path: Path, mode: str) -> np.ndarray:
-    """Return the mean of the channels of an image that is not a PGM, shape (rows, columns).
-
-    As in map_server, the alpha channel is one of the channels in the mode trinary.
-    """
+    """Return the mean of the channels of an image that is not a PGM, shape (rows, columns)."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
@@ -157,6 +141,7 @@ def _read_image(path: Path, mode: str) -> np.ndarray:
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise SpecError(f"{path}: the image cannot be read: {error}") from error
     if pixels.ndim == 3:
+        # map_server includes the alpha channel in the mode trinary
         has_alpha = pixels.shape[2] in (2, 4)
         pixels = (pixels[..., :-1] if has_alpha and mode != "trinary" else pixels).mean(axis=2)
     if pixels.max() > 255:
@@ -165,7 +150,7 @@ def _read_image(path: Path, mode: str) -> np.ndarray:
 
 
 def _read_pgm(path: Path) -> np.ndarray:
-    """Return the pixels of an 8-bit PGM, binary or plain, with shape (rows, columns)."""
+    """Return the pixels of an 8-bit PGM, binary or plain, shape (rows, columns)."""
     data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:
@@ -199,7 +184,6 @@ def _read_pgm(path: Path) -> np.ndarray:
 
 
 def _plain_values(path: Path, body: bytes) -> np.ndarray:
-    """Return the pixel values of a plain PGM. Each value has at most three digits."""
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):

@@ -1,9 +1,5 @@
-"""Occupancy grids: rasterize outlines, inflate them by a radius, and compute distances.
-
-Row 0 has the lowest y and column 0 has the lowest x, in the world frame.
-:mod:`gz_testauto.grid.search` finds paths on a grid, and :mod:`gz_testauto.grid.map_server` reads
-and writes map files.
-"""
+"""Occupancy grids: rasterize outlines, inflate them by a radius, and compute distances. Row 0 has
+the lowest y and column 0 the lowest x, in the world frame."""
 
 import math
 from dataclasses import dataclass
@@ -13,17 +9,16 @@ import numpy as np
 import shapely
 
 _TILES = (64, 16, 4, 1)
-"""Side lengths (cells) of the tiles that are tested against a large shape, from coarse to fine."""
-_MAX_TILES = 50_000
-"""Largest number of tiles that are tested together. Each tile needs a few hundred bytes."""
+"""Side lengths (cells) of the tiles that are tested against a large shape."""
+_MAX_TILES = 50_000  # in one array; each needs a few hundred bytes
 
 
 @dataclass(frozen=True, eq=False)
 class OccupancyGrid:
-    """A grid of square cells that are either occupied or free, aligned with the world frame.
+    """A grid of square cells that are occupied or free, aligned with the world frame.
 
-    ``occupied`` is a read-only bool array of shape (rows, columns). ``origin_x_m`` and
-    ``origin_y_m`` are the world coordinates (m) of the outer corner of cell (0, 0).
+    ``occupied`` is a read-only bool array (rows, columns). The origin is the outer corner of cell
+    (0, 0).
     """
 
     occupied: np.ndarray
@@ -49,12 +44,11 @@ class OccupancyGrid:
         bounds: Tuple[float, float, float, float],
         resolution_m: float,
     ) -> "OccupancyGrid":
-        """Return a grid in which a cell is occupied if it touches at least one of ``shapes``.
+        """Return a grid in which a cell is occupied if it touches a shape, so that thin walls have
+        no holes.
 
-        ``bounds`` is (x_min, y_min, x_max, y_max) in meters. The grid extends from the lower corner
-        of the bounds to the first cell border at or beyond the upper corner. Thin walls have no
-        holes, since every touched cell is occupied. Raises ``ValueError`` for an invalid resolution
-        or empty bounds.
+        ``bounds`` is (x_min, y_min, x_max, y_max) in meters. The upper corner is rounded up to a
+        border of cells. Raises ``ValueError`` for an invalid resolution or empty bounds.
         """
         x_min, y_min, x_max, y_max = map(float, bounds)
         if not resolution_m > 0:
@@ -73,7 +67,7 @@ class OccupancyGrid:
 
     @property
     def bounds(self) -> Tuple[float, float, float, float]:
-        """Return (x_min, y_min, x_max, y_max) of the grid, in meters."""
+        """Return (x_min, y_min, x_max, y_max) in meters."""
         rows, columns = self.occupied.shape
         return (
             self.origin_x_m,
@@ -83,33 +77,31 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """Return (row, column) of the cell that contains a point, even if this cell is outside the
-        grid."""
+        """Return (row, column), which can be outside the grid."""
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),
         )
 
     def center_of(self, row: int, column: int) -> Tuple[float, float]:
-        """Return (x, y) of the center of a cell, in meters."""
+        """Return (x, y) in meters."""
         return (
             self.origin_x_m + (column + 0.5) * self.resolution_m,
             self.origin_y_m + (row + 0.5) * self.resolution_m,
         )
 
     def contains(self, row: int, column: int) -> bool:
-        """Return whether a cell with these indices is inside the grid."""
         rows, columns = self.occupied.shape
         return 0 <= row < rows and 0 <= column < columns
 
     def is_free(self, x_m: float, y_m: float) -> bool:
-        """Return whether a point is in a free cell. Points outside the grid are not free."""
+        """Return whether a point is in a free cell of the grid."""
         row, column = self.cell_of(x_m, y_m)
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Return the distance (m) from the center of each cell to the center of the nearest
-        occupied cell, shape (rows, columns). All distances are infinite if no cell is occupied."""
+        """Return the distances (m) of the cells to the nearest occupied cell, center to center,
+        shape (rows, columns). They are infinite if no cell is occupied."""
         from scipy import ndimage
 
         if not self.occupied.any():
@@ -117,11 +109,8 @@ class OccupancyGrid:
         return ndimage.distance_transform_edt(~self.occupied) * self.resolution_m
 
     def inflate(self, radius_m: float) -> "OccupancyGrid":
-        """Return a grid in which all cells within ``radius_m`` of an occupied cell are occupied.
-
-        Distances are measured between cell centers. A disc of this radius cannot be centered in an
-        occupied cell of the result.
-        """
+        """Return a grid in which all cells within ``radius_m`` of an occupied cell, center to
+        center, are occupied."""
         if radius_m < 0:
             raise ValueError(f"radius_m is {radius_m}; it must be >= 0")
         blocked = self.clearance_m() <= radius_m + 1e-9
@@ -131,8 +120,7 @@ class OccupancyGrid:
 def cells_with_center_inside(
     shapes: np.ndarray, origin_m: Tuple[float, float], count: Tuple[int, int], resolution_m: float
 ) -> np.ndarray:
-    """Return the cells whose centers are inside at least one of the polygons ``shapes``, shape
-    ``count`` (rows, columns), bool.
+    """Return the cells whose centers are in a polygon, bool, shape ``count`` (rows, columns).
 
     ``origin_m`` is the outer corner (x, y) of cell (0, 0). This is faster than
     :meth:`OccupancyGrid.rasterize`, but a shape that is smaller than a cell can be missed.
@@ -141,6 +129,7 @@ def cells_with_center_inside(
     rings, polygon = shapely.get_rings(shapely.get_parts(shapes), return_index=True)
     if not len(rings):
         return np.zeros(count, dtype=bool)
+    # The winding number of each center: the edges to its left, with the sign of their direction.
     is_outer = np.concatenate([[True], polygon[1:] != polygon[:-1]])
     sense = np.where(shapely.is_ccw(rings) == is_outer, 1, -1)
     points, ring = shapely.get_coordinates(rings, return_index=True)
@@ -163,15 +152,13 @@ def cells_with_center_inside(
 
 
 def _cells(extent_m: float, resolution_m: float) -> int:
-    """Return how many cells cover an extent, with a tolerance for rounding errors."""
+    # the tolerance is for rounding errors
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
 def _mark(
     occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
 ) -> None:
-    """Mark the cells that ``shape`` touches as occupied. Only cells in the bounding box of
-    ``shape`` are tested."""
     rows, columns = occupied.shape
     low_x, low_y, high_x, high_y = shape.bounds
     left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
@@ -207,9 +194,8 @@ def _mark_tiles(
 ) -> None:
     """Mark the cells that ``shape`` touches within square tiles that are ``size`` cells wide.
 
-    ``tiles``, shape (n, 2), contains (row, column) of the lowest cell of each tile. ``box_of``
-    returns the boxes of tiles. Tiles that the shape covers completely or does not touch are not
-    subdivided. To limit memory, at most :data:`_MAX_TILES` tiles are tested together.
+    ``tiles`` (n, 2) are (row, column) of their lowest cells. ``box_of`` returns their boxes. Only
+    tiles that the shape partly covers are subdivided.
     """
     for start in range(0, len(tiles), _MAX_TILES):
         part = tiles[start : start + _MAX_TILES]

@@ -1,10 +1,11 @@
-"""Compute the difficulty measures of the BARN dataset along a path on a grid.
+"""The difficulty measures of the BARN dataset along a path on a grid. Importing this module loads
+numba.
 
 Source: D. Perille, A. Truong, X. Xiao and P. Stone, Benchmarking Metric Ground Navigation, SSRR
-2020, and its program ``difficulty_quant.py`` in github.com/dperille/jackal-map-creation. The values
-equal those of the program. The fifth measure, the distance to the closest obstacle, is
-:meth:`~gz_testauto.grid.occupancy.OccupancyGrid.clearance_m`, and tortuosity is the length of the
-path divided by the distance of its ends. Importing this module loads numba.
+2020, and its program ``difficulty_quant.py`` in github.com/dperille/jackal-map-creation, whose
+values they equal. The distance to the closest obstacle is
+:meth:`~gz_testauto.grid.occupancy.OccupancyGrid.clearance_m`. Tortuosity is the length of the path
+divided by the distance of its ends.
 """
 
 from typing import NamedTuple, Optional
@@ -21,22 +22,19 @@ _SIXTEEN = np.array(
         (0, -1), (-2, -1), (-1, -1), (-1, -2), (-1, 0), (-2, 1), (-1, 1), (-1, 2),
     ]
 )  # fmt: skip
-"""The directions of the dispersion, in the order of the program. It exchanges (-1, -2) and
-(-2, -1)."""
+"""The directions of the dispersion. As in the program, (-1, -2) and (-2, -1) are exchanged."""
 _STEPS = np.where(_SIXTEEN.max(axis=1) == 2, 2, 3)
-"""Number of steps up to which an obstacle counts for the dispersion: 2 in directions with a
-component of 2, and 3 in the others, also in those with a component of -2, as in the program."""
+"""Steps up to which an obstacle counts for the dispersion. As in the program, they are 2 for a
+component of 2, but not of -2."""
 
 
 class PathMeasures(NamedTuple):
-    """Measures of a path, averaged over its cells. Lengths are in cells.
+    """Means of measures over the cells of a path. Lengths are in cells.
 
     - ``visibility``: the mean length of the free cells in eight directions, including the cell of
       the path.
-    - ``dispersion``: the number of changes between free and obstructed among sixteen directions,
-      within 3 steps.
-    - ``dimension``: the characteristic dimension, which is the smallest of the free lengths along
-      four axes.
+    - ``dispersion``: the changes between free and obstructed among sixteen directions.
+    - ``dimension``: the characteristic dimension, the smallest of the free lengths along four axes.
     """
 
     visibility: float
@@ -49,9 +47,8 @@ def path_measures(
 ) -> PathMeasures:
     """Return the measures of a path.
 
-    ``occupied`` contains the cells that the center of the robot must not enter, shape (rows,
-    columns), bool. ``cells`` are (row, column) of the path, shape (n, 2). Lines end at the border
-    of the grid, and after ``reach`` cells if it is specified.
+    ``occupied`` (rows, columns), bool, are the cells that the center of the robot must not enter.
+    ``cells`` (n, 2) are (row, column) of the path. Lines end after ``reach`` cells.
     """
     cells = np.asarray(cells, dtype=np.int64)
     most = max(occupied.shape) if reach is None else reach
@@ -70,27 +67,27 @@ def path_measures(
 def _free_cells(occupied, cells, moves, most):  # type: ignore[no-untyped-def]
     """Return the number of free cells from each cell in each direction, including the cell."""
     rows, columns = occupied.shape
-    found = np.zeros((len(cells), len(moves)), dtype=np.int64)
+    free = np.zeros((len(cells), len(moves)), dtype=np.int64)
     for index in range(len(cells)):
         for number in range(len(moves)):
             row, column = cells[index, 0], cells[index, 1]
             while (
-                found[index, number] <= most
+                free[index, number] <= most
                 and 0 <= row < rows
                 and 0 <= column < columns
                 and not occupied[row, column]
             ):
-                found[index, number] += 1
+                free[index, number] += 1
                 row += moves[number, 0]
                 column += moves[number, 1]
-    return found
+    return free
 
 
 @compiled
 def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-def]
     """Return whether a cell within ``steps`` from each cell in each direction is occupied."""
     rows, columns = occupied.shape
-    found = np.zeros((len(cells), len(moves)), dtype=np.bool_)
+    obstructed = np.zeros((len(cells), len(moves)), dtype=np.bool_)
     for index in range(len(cells)):
         for number in range(len(moves)):
             row, column = cells[index, 0], cells[index, 1]
@@ -100,6 +97,6 @@ def _are_obstructed(occupied, cells, moves, steps):  # type: ignore[no-untyped-d
                 if not (0 <= row < rows and 0 <= column < columns):
                     break
                 if occupied[row, column]:
-                    found[index, number] = True
+                    obstructed[index, number] = True
                     break
-    return found
+    return obstructed

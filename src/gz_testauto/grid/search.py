@@ -1,9 +1,5 @@
-"""Find and simplify shortest paths on an occupancy grid.
-
-Each cell has eight neighbors. A shortest path on the grid is up to 8 % longer than a straight line;
-:func:`simplify` removes these detours. For a robot, inflate the grid by the radius of the robot
-first.
-"""
+"""Find and simplify shortest paths on an occupancy grid, whose cells have eight neighbors. For a
+robot, inflate the grid by its radius first."""
 
 import math
 from typing import TYPE_CHECKING, Optional, Tuple
@@ -16,8 +12,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 MAX_SEARCHED_CELLS = 1e7
-"""Largest number of cells in a search. A grid of this size covers a square of 300 m at 0.1 m, and
-the search needs 2 GB of memory."""
+"""Largest number of cells in a search: a square of 300 m at 0.1 m, which needs 2 GB of memory."""
 
 # Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -26,12 +21,10 @@ _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 def shortest_path(
     grid: OccupancyGrid, start_xy: Tuple[float, float], goal_xy: Tuple[float, float]
 ) -> Optional[np.ndarray]:
-    """Return the shortest 8-connected path from start to goal, or None if no path exists.
+    """Return the shortest 8-connected path, or None if no path exists or an end is not free.
 
-    The points of the path, shape (n, 2), are the start, the centers of the cells in between, and
-    the goal, in meters in the world frame. A diagonal step requires that both adjacent cells are
-    free, so that paths do not cut corners. Also returns None if start or goal is outside the grid
-    or in an occupied cell.
+    The points (n, 2) are the start, the centers of the cells in between, and the goal, in meters in
+    the world frame.
     """
     from scipy.sparse.csgraph import dijkstra
 
@@ -53,11 +46,8 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Return a shorter path in which free straight lines replace sections of ``path``.
-
-    ``path`` has shape (n, 2), in meters, and must be in free cells. The result is also in free
-    cells and has the same ends.
-    """
+    """Return a path (n, 2) in free cells with the same ends, in which straight lines replace
+    sections of ``path``, which is up to 8 % too long."""
     path = np.asarray(path, dtype=float)
     for _ in range(3):  # forward and backward until nothing changes
         shorter = _shortcut(grid, _shortcut(grid, path)[::-1])[::-1]
@@ -68,7 +58,7 @@ def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def path_length_m(path: np.ndarray) -> float:
-    """Return the length (m) of a polyline, shape (n, 2), in meters."""
+    """Return the length (m) of a polyline (n, 2) in meters."""
     steps = np.diff(np.asarray(path, dtype=float), axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -76,7 +66,6 @@ def path_length_m(path: np.ndarray) -> float:
 def line_is_free(
     grid: OccupancyGrid, first_xy: Tuple[float, float], second_xy: Tuple[float, float]
 ) -> bool:
-    """Return whether all cells on the straight line between two points are free."""
     # Sorted, so that rounding at a corner of cells does not depend on the direction.
     (x0, y0), (x1, y1) = sorted((first_xy, second_xy))
     cell = grid.resolution_m
@@ -106,8 +95,7 @@ def _crossings(first: float, second: float) -> np.ndarray:
 
 
 def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Connect each kept point of a path to the farthest point that is visible from it, starting
-    with the first point."""
+    """Connect each kept point to the farthest point that is visible from it."""
     kept = [0]
     last = len(path) - 1
     while kept[-1] < last:
@@ -125,8 +113,7 @@ def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Return the edges between free neighbors, weighted by their length in cells. Each edge occurs
-    once."""
+    """Return the edges between free neighbors once each, weighted by their length in cells."""
     from scipy.sparse import coo_matrix
 
     free = ~occupied
@@ -138,6 +125,7 @@ def _graph(occupied: np.ndarray) -> "csr_matrix":
         there = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
         open_ = free[here] & free[there]
         if dr and dc:
+            # both adjacent cells must be free, so that paths do not cut corners
             adjacent = free[here[0], there[1]] & free[there[0], here[1]]
             open_ = open_ & adjacent
         tails.append(index[here][open_])

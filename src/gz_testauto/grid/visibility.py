@@ -1,10 +1,5 @@
-"""Find the exact shortest path of a point among polygons.
-
-The path is searched in a visibility graph, to which outlines are added as needed. If a shortest
-path among some of the obstacles touches no other obstacle, it is also the shortest path among all
-obstacles. For a robot, inflate the obstacles by its radius (:func:`inflate`). A path on a grid
-would be up to 8 % longer, and finding it would take more time.
-"""
+"""The exact shortest path of a point among polygons, by a visibility graph. For a robot, inflate
+the obstacles by its radius (:func:`inflate`)."""
 
 import functools
 import math
@@ -20,11 +15,9 @@ Point = Tuple[float, float]
 
 
 def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
-    """Return ``shapes`` enlarged by ``radius_m`` in all directions.
-
-    Rounded corners consist of segments outside the true arc, by at most 0.9 % of the radius. A path
-    around the result therefore keeps a distance of at least ``radius_m`` from the shapes.
-    """
+    """Return ``shapes`` enlarged by ``radius_m`` in all directions, or in rounded corners up to
+    0.9 % more."""
+    # the segments of a corner are outside the true arc, so that paths keep their distance
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
 
@@ -32,8 +25,7 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part of ``area`` minus ``blocked`` that contains all points, or None if
-    no connected part contains all of them."""
+    """Return the connected part of ``area`` minus ``blocked`` that contains all points, or None."""
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
             continue
@@ -44,13 +36,14 @@ def free_region(
 
 
 def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free`` as its ends and corners (m), shape (n, 2). Returns
-    None if an end is not in ``free``."""
+    """Return the shortest path inside ``free`` as its ends and corners (m), shape (n, 2), or None
+    if an end is not in ``free``."""
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
     from gz_testauto.grid.line_of_sight import touches_any  # loads numba
 
     ends = np.array([start, goal], dtype=float)
+    # A path among some obstacles that touches no other is the shortest one among all obstacles.
     unused, used = _rings(free), []
     path: Optional[np.ndarray] = ends
     while path is not None:
@@ -70,10 +63,8 @@ def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Option
 def shortest_path_through(
     free: shapely.Polygon, start: Point, *goals: Point
 ) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free`` from the start through all goals in order.
-
-    The result has the format of :func:`shortest_path_in`.
-    """
+    """Return the shortest path inside ``free`` through all goals in order; see
+    :func:`shortest_path_in`."""
     path = np.array([start], dtype=float)
     for leg_start, leg_end in zip((start, *goals), goals):
         leg = shortest_path_in(free, leg_start, leg_end)
@@ -85,8 +76,8 @@ def shortest_path_through(
 
 class _Edges:
     """The directed edges of closed outlines, in the format of
-    :mod:`gz_testauto.grid.line_of_sight`. ``before[e]`` is the edge that ends at the start of edge
-    ``e``."""
+    :mod:`gz_testauto.grid.line_of_sight`. ``before[e]`` is the edge that ends where edge ``e``
+    starts."""
 
     def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
         self.tails, self.after, self.before = tails, after, before
@@ -123,13 +114,15 @@ class _Edges:
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    """Return the outlines of a polygon: the outer ring counter-clockwise, and the holes
-    clockwise."""
+    """Return the outer ring counter-clockwise, and the holes clockwise."""
     rings = shapely.get_rings(free)
     reversed_ = shapely.is_ccw(rings)
     reversed_[0] = not reversed_[0]
     outlines = [shapely.get_coordinates(ring) for ring in rings]
-    return [_Edges.of_ring(one[::-1] if turn else one) for one, turn in zip(outlines, reversed_)]
+    return [
+        _Edges.of_ring(outline[::-1] if turn else outline)
+        for outline, turn in zip(outlines, reversed_)
+    ]
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -137,16 +130,15 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _shortest_among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
-    """Return the shortest path from ``ends[0]`` to ``ends[1]`` among these outlines."""
     from gz_testauto.grid.line_of_sight import shortest_path_nodes
 
     corners = edges.corners
     here = edges.tails[corners]
     nodes = np.concatenate([ends, here])
     # The ends belong to no outline: each direction is tangent there.
-    own = np.concatenate([[-1, -1], corners])
+    starting = np.concatenate([[-1, -1], corners])
     into, out = np.zeros((2, len(nodes), 2))
     into[2:] = edges.tails[edges.before[corners]] - here
     out[2:] = edges.tails[edges.after[corners]] - here
-    path = shortest_path_nodes(nodes, own, into, out, edges.tails, edges.after)
+    path = shortest_path_nodes(nodes, starting, into, out, edges.tails, edges.after)
     return nodes[path] if len(path) else None
