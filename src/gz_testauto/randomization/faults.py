@@ -1,8 +1,5 @@
-"""Simulated faults of the lidar and of the drive controller.
-
-Faults change the scans and commands between the robot and its planner. They do not change the
-world, so the recorded states of the robot are the true states.
-"""
+"""Simulated faults of the lidar and of the drive controller, between the robot and its planner. The
+recorded states of the robot are the true states."""
 
 import math
 from collections import deque
@@ -15,21 +12,19 @@ from typing_extensions import override
 from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.observation import LaserScan, Twist2D
 
+# The generator depends on the time stamp (s) of a scan, since the number of previous scans differs
+# between simulators.
 OfScan = Callable[[float], np.random.Generator]
-"""A function that returns the random generator for the scan with a given time stamp (s). The faults
-of a scan therefore do not depend on the number of previous scans, which differs between
-simulators."""
 
 
 class ScanNoise(Filter):
-    """A fault that adds a normally distributed error (m) to every finite range of a scan."""
+    """A fault that adds a normally distributed error (m) to every finite range of a scan. A range
+    above the limits of the lidar becomes +inf, and below them -inf."""
 
     def __init__(self, stddev_m: float, mean_m: float, draw: OfScan) -> None:
         self._stddev_m, self._mean_m, self._draw = stddev_m, mean_m, draw
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return the scan with errors. A range above the upper limit of the lidar becomes positive
-        infinity, and a range below the lower limit becomes negative infinity."""
         ranges = np.array(scan.ranges_m)
         error = np.full(len(ranges), self._mean_m)
         if self._stddev_m:
@@ -42,7 +37,7 @@ class ScanNoise(Filter):
 
 
 class ScanDropout(Filter):
-    """A fault that removes the returns of a share of the rays. The rays are drawn for each scan."""
+    """A fault that removes the returns of a share of the rays, drawn for each scan."""
 
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
@@ -55,11 +50,8 @@ class ScanDropout(Filter):
 
 
 class ScanDelay(Filter):
-    """A fault that delays scans.
-
-    The planner receives the newest scan that is at least ``delay_s`` old, with its original time
-    stamp. Until a scan is that old, it receives the first scan.
-    """
+    """A fault that delays scans. The planner receives the newest scan that is at least ``delay_s``
+    old, or else the first one."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -75,8 +67,8 @@ class ScanDelay(Filter):
 
 
 class ActuatorLag(Filter):
-    """A fault that delays the reaction of the base to commands, as a first-order system with a time
-    constant (s). The velocity applied in each step is the one at the end of the step."""
+    """A fault that delays the reaction of the base to commands, as a first-order system. Each step
+    has the velocity of its end."""
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s
@@ -95,8 +87,7 @@ class ActuatorLag(Filter):
 
 
 class WheelSlip(Filter):
-    """A fault that reduces the speeds of the left and the right wheels, each by a constant
-    share."""
+    """A fault that reduces the wheel speeds of each side by a constant share."""
 
     def __init__(self, left: float, right: float, separation_m: float) -> None:
         self._keep = (1.0 - left, 1.0 - right)

@@ -1,8 +1,5 @@
 """The random values of a campaign's terms for one trial, and the hooks and filters that apply them.
-
-Values for a whole trial are drawn before the trial starts, so that every process has the same
-values. Values at intervals are drawn during the trial.
-"""
+Values for a whole trial are drawn before it starts, so that every process has the same values."""
 
 import copy
 import functools
@@ -60,20 +57,18 @@ from gz_testauto.spec.randomize import (
 from gz_testauto.spec.worlds import RandomNumbers
 
 PREFIX = "drawn_"
-"""Prefix of the names of result columns that contain drawn values."""
 
 LEAST_MASS_KG = 1e-3
 LOCALIZATION_ERROR = "localization_error"
-"""The term whose value is the factor of all errors of the localization."""
+"""The term whose value scales all errors of the localization."""
 
 ChangesAndNumber = Tuple[Sequence[Change], float]
-"""The property changes that result from one draw, and the drawn number for the results."""
+"""The property changes of a draw, and the drawn number for the results."""
 
 
 @dataclass(frozen=True, eq=False)
 class RandomizedScene:
-    """The input of randomization terms: the description of the world, the poses of the world's
-    models, and the robot."""
+    """The input of randomization terms: a world, the poses of its models, and the robot."""
 
     description: Description
     models: Mapping[str, Pose]
@@ -82,8 +77,7 @@ class RandomizedScene:
 
 @dataclass(eq=False)
 class DrawnTerms:
-    """The random values for one trial. ``numbers`` maps result columns to drawn values. ``hooks``
-    and ``filters`` apply the values during the trial."""
+    """The random values for one trial. ``numbers`` maps result columns to drawn values."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -102,14 +96,13 @@ class Term:
     def draw(
         self, spec: PluginTerm, scene: RandomizedScene, random: np.random.Generator
     ) -> ChangesAndNumber:
-        """Draw a random value. Returns the changes that apply it to the simulated world, and the
-        value itself, which is stored in the results."""
+        """Draw a random value. Return the changes that apply it, and the value for the results."""
         raise NotImplementedError
 
 
 def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
-    """Return the kinds of property change that the terms request. Raises ``UnknownNameError`` for
-    an unknown plug-in."""
+    """Return the kinds of property change of the terms. Raises ``UnknownNameError`` for an unknown
+    plug-in."""
     kinds: List[ChangeKind] = []
     for spec in specs:
         if isinstance(spec, PluginTerm):
@@ -126,11 +119,8 @@ def draw_terms(
     repetition: int,
     scene: RandomizedScene,
 ) -> DrawnTerms:
-    """Return the random values of all terms for one trial.
-
-    Raises ``SpecError`` for an invalid value, or if the name pattern of a term matches no element
-    of the world.
-    """
+    """Return the random values of all terms for one trial. Raises ``SpecError`` for an invalid
+    value, or if a name pattern matches no element of the world."""
     drawn = DrawnTerms()
     for spec in specs:
         random = _generator(spec, seed, world, repetition)
@@ -140,7 +130,8 @@ def draw_terms(
             continue
         drawing = _Drawing(spec, scene, random)
         if isinstance(spec.when, EverySpec):
-            if not isinstance(spec, PluginTerm):  # report an invalid term before the trial
+            if not isinstance(spec, PluginTerm):
+                # a draw from a copy reports an invalid term before the trial
                 _Drawing(spec, scene, copy.deepcopy(random))()
             drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
             continue
@@ -151,7 +142,7 @@ def draw_terms(
 
 
 def localization_scale(specs: Sequence[RandomizationTermSpec], numbers: RandomNumbers) -> float:
-    """Return the product of the factors that the terms ``localization_error`` draw for a trial."""
+    """Return the product of the factors of the terms ``localization_error``."""
     scale = 1.0
     for spec in specs:
         if isinstance(spec, FaultTerm) and spec.term == LOCALIZATION_ERROR:
@@ -173,7 +164,7 @@ def _drawn_fault(spec: FaultTerm, random: np.random.Generator) -> float:
 
 
 class AtStart(Hook):
-    """A hook that requests drawn changes in the first step of a trial."""
+    """A hook that requests drawn changes in the first step."""
 
     priority = HIGH
 
@@ -188,7 +179,7 @@ class AtStart(Hook):
 
 
 class Repeated(Hook):
-    """A hook that draws and requests changes repeatedly, after random intervals."""
+    """A hook that draws and requests changes after random intervals."""
 
     priority = HIGH
 
@@ -210,8 +201,8 @@ class Repeated(Hook):
 
 
 class _Drawing:
-    """A function that draws the changes of one term. The changes are relative to the initial world,
-    so that a repeated scale does not accumulate."""
+    """A function that draws the changes of one term, relative to the initial world, so that a
+    repeated scale does not accumulate."""
 
     def __init__(
         self, spec: RandomizationTermSpec, scene: RandomizedScene, random: np.random.Generator
@@ -229,8 +220,8 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
-        """Return the number that replaces ``before``: a drawn value, or ``before`` plus or times a
-        drawn value, depending on the term."""
+        """Return a drawn value, or ``before`` plus or times a drawn value, depending on the
+        term."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn = float(distribution.quantile(float(self.random.random())))
@@ -239,36 +230,34 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return several numbers after the change by a term. If ``alike`` is True, one drawn value
-        changes all numbers. Otherwise, a separate value is drawn for each number."""
+        """Return the changed values. If ``alike``, they are changed by the same drawn value."""
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
-        found = []
+        changed = []
         for before in befores:
             self.random.bit_generator.state = state
-            found.append(self.value(before))
-        return found
+            changed.append(self.value(before))
+        return changed
 
     def selected(self, names: Sequence[str], what: str) -> List[str]:
-        """Return the names of the elements that the term selects. Raises ``SpecError`` if no name
-        matches."""
+        """Return the names that the term selects. Raises ``SpecError`` if no name matches."""
         select = self.spec.select  # type: ignore[attr-defined]
-        found = [name for name in names if re.fullmatch(select.names, name)]
-        if not found:
+        matches = [name for name in names if re.fullmatch(select.names, name)]
+        if not matches:
             raise SpecError(
                 f"randomize {self.spec.name!r}: "
                 + unknown_name(f"{what} that matches", select.names, names)
             )
         if select.number is None:
-            return found
-        if select.number > len(found):
+            return matches
+        if select.number > len(matches):
             raise SpecError(
                 f"randomize {self.spec.name!r}: select.number is {select.number}, but only "
-                f"{len(found)} names match {select.names!r}; reduce 'select.number'"
+                f"{len(matches)} names match {select.names!r}; reduce 'select.number'"
             )
-        chosen = self.random.choice(len(found), select.number, replace=False)
-        return [found[index] for index in sorted(chosen.tolist())]
+        chosen = self.random.choice(len(matches), select.number, replace=False)
+        return [matches[index] for index in sorted(chosen.tolist())]
 
 
 def _friction(drawing: _Drawing) -> ChangesAndNumber:
@@ -365,7 +354,6 @@ _TERMS: Dict[
     PushTerm: (Push, _push),
     PoseTerm: (SetModel, _pose),
 }
-"""The kind of property change, and the function that draws the changes, for each type of term."""
 
 
 def _add_fault(
@@ -375,8 +363,6 @@ def _add_fault(
     scene: RandomizedScene,
     drawn: DrawnTerms,
 ) -> None:
-    """Add the fault of a term to the random values of the trial. ``of_scan`` returns the random
-    generator for a scan."""
     value = _drawn_fault(spec, random)
     if spec.term == LOCALIZATION_ERROR:  # an estimator applies it
         drawn.numbers[PREFIX + spec.name] = value
