@@ -1,13 +1,5 @@
 """Monte Carlo testing of mobile-robot navigation in Gazebo.
 
-Data flow through these packages, in this order: :mod:`~gz_testauto.spec` specifies a campaign.
-:mod:`~gz_testauto.sampling`, :mod:`~gz_testauto.sdf` and :mod:`~gz_testauto.worlds` generate its
-worlds. :mod:`~gz_testauto.campaign` plans its trials. :mod:`~gz_testauto.trial` runs a trial with a
-simulator (:mod:`~gz_testauto.simulators`), a planner (:mod:`~gz_testauto.planners`) and moving
-objects (:mod:`~gz_testauto.actors`). :mod:`~gz_testauto.metrics` and
-:mod:`~gz_testauto.results` measure and store it. :mod:`~gz_testauto.analysis` and
-:mod:`~gz_testauto.report` compare planners.
-
 In a notebook::
 
     import gz_testauto
@@ -17,7 +9,8 @@ In a notebook::
     results.trajectories.to_pandas()
     results.plot("world_0003")
 
-:class:`~gz_testauto.campaign.trial_runner.TrialRunner` runs single trials.
+:class:`~gz_testauto.campaign.trial_runner.TrialRunner` runs single trials. ``docs/architecture.md``
+describes the packages.
 """
 
 from importlib import import_module
@@ -40,8 +33,7 @@ _NAMES = {
     "run": "gz_testauto.notebook.running",
 }
 """The modules of the names for notebooks, which are imported when a name is used first. Their types
-are in ``__init__.pyi``.
-"""
+are in ``__init__.pyi``."""
 
 __all__ = sorted(_NAMES)
 
