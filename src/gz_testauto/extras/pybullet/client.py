@@ -1,7 +1,5 @@
-"""A client of Bullet in this process, and the settings of its solver.
-
-PyBullet is imported only when a simulator is opened.
-"""
+"""A client of Bullet in this process, and the settings of its solver. PyBullet is imported only
+when a simulator is opened."""
 
 import functools
 import inspect
@@ -14,25 +12,22 @@ from gz_testauto.base.installation import install_command
 
 SOLVER = {
     "numSubSteps": 0,
+    # change of impulses below which Bullet stops to iterate; with the default 1e-7, boxes creep
     "solverResidualThreshold": 1e-12,
+    # distance (m) up to which contact points are kept; with the default 0.02, the friction of a
+    # sliding box has an error of up to 5 %
     "contactBreakingThreshold": 0.001,
+    # corrected fraction of a penetration per step, which adds speed; with the default 0.2, a box
+    # bounces with up to a fifth of its speed
     "contactERP": 0.05,
+    # a compliance that makes the loads of six wheels unique: 500 N penetrate by 0.01 mm; without
+    # it, a symmetric robot deviates by 14 mrad when it starts
     "globalCFM": 1e-6,
     "deterministicOverlappingPairs": 1,
 }
-"""Settings of Bullet's solver.
-
-``solverResidualThreshold`` is the change of impulses below which Bullet stops its iterations. With
-the default of 1e-7, boxes creep. ``contactBreakingThreshold`` is the distance (m) up to which
-contact points are kept. With the default of 20 mm, the friction of a sliding box has an error of up
-to 5 %. ``contactERP`` is the fraction of a penetration that is corrected per step, which adds
-speed. With the default of 0.2, a box bounces with up to a fifth of its speed. ``globalCFM`` is a
-small compliance: a load of 500 N penetrates by 0.01 mm. It makes the loads of six wheels unique, so
-that a symmetric robot drives straight. Without it, the robot deviates by 14 mrad when it starts.
-"""
 
 LIDAR_BIT = 1 << 16
-"""Bit of Bullet's collision groups for shapes that rays detect. The lower bits contain the
+"""Bit of the collision groups for shapes that rays detect. The lower bits contain the
 ``<collide_bitmask>``."""
 
 NEWEST_PYTHON = (3, 11)
@@ -47,13 +42,12 @@ class Client:
         self._number = bullet.connect(bullet.DIRECT)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the function or constant of PyBullet with this name. A function is bound to the
-        world of this client."""
-        found = getattr(self._bullet, name)
-        if inspect.isbuiltin(found):
-            found = functools.partial(found, physicsClientId=self._number)
-        setattr(self, name, found)  # cache it as an attribute
-        return found
+        """Return a function, bound to the world of this client, or a constant of PyBullet."""
+        member = getattr(self._bullet, name)
+        if inspect.isbuiltin(member):
+            member = functools.partial(member, physicsClientId=self._number)
+        setattr(self, name, member)  # cache it as an attribute
+        return member
 
 
 def open_client() -> Tuple[Any, str]:

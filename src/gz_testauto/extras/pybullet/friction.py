@@ -1,11 +1,9 @@
-"""Friction coefficients for Bullet. In Gazebo, the smaller coefficient of two collisions applies,
-whereas Bullet multiplies the two coefficients.
+"""Friction coefficients for Bullet, which multiplies those of two collisions, whereas the smaller
+one applies in Gazebo.
 
-This module computes coefficients for Bullet whose products equal the friction in Gazebo. An exact
-solution exists in many worlds, for example if only one model moves and all static collisions have
-the same coefficient. Otherwise the module computes a weighted approximation, and the pair with the
-largest error is logged. Pairs with the ground have the largest weight, followed by pairs with
-static models and by pairs of moving models.
+The products of the computed coefficients equal the friction in Gazebo if this is possible, for
+example if only one model moves and all static collisions have the same coefficient. Otherwise, the
+solution is an approximation.
 """
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
@@ -13,19 +11,18 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 import numpy as np
 
 MAX_FRICTION = 10.0
-"""Largest friction coefficient. Larger coefficients have no further effect, and Bullet limits the
-product to this value."""
+"""Largest friction coefficient, to which Bullet limits the product."""
 
 ON_GROUND, ON_STATIC, ON_MOVING = 1e4, 1e2, 1.0
-"""Weight of a pair of collisions, by the type of the collision that a moving model touches."""
+"""Weights of a pair by the type of the collision that a moving model touches."""
 
 WARN_ERROR = 0.05
-"""Relative error of the friction of a pair above which the pair is logged."""
+"""Relative error of the friction above which a pair is logged."""
 
 
 class FrictionSurface(NamedTuple):
-    """A collision's friction coefficient, the name of its model if the model can move, and whether
-    the collision is ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
+    """The friction of a collision. ``model`` is None if its model cannot move. For ``ground``, see
+    :attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`."""
 
     mu: float
     model: Optional[str]
@@ -42,15 +39,14 @@ class InexactPair(NamedTuple):
 
 
 class FrictionSolution(NamedTuple):
-    """Bullet's coefficient of each collision, by name, and the pair with the largest error. The
-    pair is None if the friction of all pairs is exact."""
+    """Bullet's coefficient of each collision, and the pair with the largest error, if any."""
 
     coefficients: Mapping[str, float]
     worst: Optional[InexactPair]
 
 
 class _FrictionClass(NamedTuple):
-    """A group of collisions with equal friction that can be treated as one collision."""
+    """A group of collisions with equal friction."""
 
     mu: float
     moves: bool
@@ -58,9 +54,8 @@ class _FrictionClass(NamedTuple):
 
 
 def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
-    """Return coefficients whose product is the smaller of the two wanted coefficients, for all
-    pairs of collisions that can touch. These belong to different models, of which at least one can
-    move."""
+    """Return the coefficients for all pairs that can touch: of different models, of which at least
+    one can move."""
     examples: Dict[_FrictionClass, str] = {}
     models: Dict[_FrictionClass, Set[str]] = {}
     for name, surface in collisions.items():
@@ -69,10 +64,10 @@ def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
         models.setdefault(kind, set()).add(surface.model or "")
     kinds = [kind for kind in examples if kind.mu > 0]
     pairs = _pairs(kinds, models)
-    own = dict(zip(kinds, _products(kinds, pairs)))
+    coefficients = dict(zip(kinds, _products(kinds, pairs)))
     return FrictionSolution(
-        {name: own.get(_kind(surface), 0.0) for name, surface in collisions.items()},
-        _worst(pairs, own, examples),
+        {name: coefficients.get(_kind(surface), 0.0) for name, surface in collisions.items()},
+        _worst(pairs, coefficients, examples),
     )
 
 
@@ -83,21 +78,18 @@ def _kind(surface: FrictionSurface) -> _FrictionClass:
 def _pairs(
     kinds: List[_FrictionClass], models: Mapping[_FrictionClass, Set[str]]
 ) -> List[Tuple[_FrictionClass, _FrictionClass]]:
-    """Return the pairs of groups of collisions that can touch, since at least one of their models
-    can move."""
     return [
-        (one, other)
-        for number, one in enumerate(kinds)
-        for other in kinds[number:]
-        if (one.moves or other.moves) and len(models[one] | models[other]) > 1
+        (first, second)
+        for number, first in enumerate(kinds)
+        for second in kinds[number:]
+        if (first.moves or second.moves) and len(models[first] | models[second]) > 1
     ]
 
 
 def _products(
     kinds: List[_FrictionClass], pairs: List[Tuple[_FrictionClass, _FrictionClass]]
 ) -> List[float]:
-    """Return the coefficients whose products are nearest to the wanted frictions. The function
-    solves a weighted least-squares problem for the logarithms of the coefficients."""
+    # a weighted least-squares problem for the logarithms of the coefficients
     if not pairs:
         return [kind.mu for kind in kinds]
     rows, wanted = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))
@@ -110,21 +102,21 @@ def _products(
     return np.exp(logs).tolist()  # type: ignore[no-any-return]
 
 
-def _weight(one: _FrictionClass, other: _FrictionClass) -> float:
-    if one.moves and other.moves:
+def _weight(first: _FrictionClass, second: _FrictionClass) -> float:
+    if first.moves and second.moves:
         return ON_MOVING
-    return ON_GROUND if one.ground or other.ground else ON_STATIC
+    return ON_GROUND if first.ground or second.ground else ON_STATIC
 
 
 def _worst(
     pairs: List[Tuple[_FrictionClass, _FrictionClass]],
-    own: Mapping[_FrictionClass, float],
+    coefficients: Mapping[_FrictionClass, float],
     examples: Mapping[_FrictionClass, str],
 ) -> Optional[InexactPair]:
     worst, farthest = None, WARN_ERROR
-    for one, other in pairs:
-        has, wanted = own[one] * own[other], min(one.mu, other.mu)
+    for first, second in pairs:
+        has, wanted = coefficients[first] * coefficients[second], min(first.mu, second.mu)
         if abs(has / wanted - 1.0) > farthest:
             farthest = abs(has / wanted - 1.0)
-            worst = InexactPair(examples[one], examples[other], has, wanted)
+            worst = InexactPair(examples[first], examples[second], has, wanted)
     return worst

@@ -1,9 +1,8 @@
 """Conversion of engine models to Bullet's bodies, with the ids of links and collisions.
 
-A tree of joined links is one body. Bullet reports contacts by link and not by shape. So only the
-first shape belongs to the link itself. Each further shape belongs to a massless link that is fixed
-to the link. A static model has one body per shape. Poses and twists are converted between Bullet's
-frame of a link, at its center of mass, and SDF's link frame.
+A tree of joined links is one body. A static model has one body per shape. Bullet reports contacts
+by link and not by shape, so each further shape of a link belongs to a massless link that is fixed
+to it. Bullet's frame of a link is at its center of mass.
 """
 
 from dataclasses import dataclass, field
@@ -25,23 +24,22 @@ from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 
 MAX_LINKS = 127
-"""Maximum number of links of a body in addition to its base."""
+"""Largest number of links of a body in addition to its base."""
 
 BASE = -1
-"""Link index that Bullet uses for the base of a body."""
+"""Bullet's index of the base of a body."""
 
 MAX_JOINT_SPEED = 1000.0
 """Largest speed (rad/s or m/s) of a joint. Bullet's default is 100."""
 
 Key = Tuple[int, int]
-"""The ids of a body and of one of its links."""
+"""The ids of a body and of a link."""
 
 
 @dataclass(frozen=True)
 class LinkPlace:
-    """A link in Bullet. ``center`` is the pose of Bullet's frame, at the center of mass along the
-    principal axes, in SDF's link frame. ``moments_kgm2`` are the moments of inertia about these
-    axes."""
+    """A link in Bullet. ``center`` is the pose of Bullet's frame, along the principal axes, in
+    SDF's link frame. The moments of inertia are about these axes."""
 
     body: int
     index: int
@@ -52,7 +50,7 @@ class LinkPlace:
 
 @dataclass(frozen=True)
 class JointPlace:
-    """An axis of a joint in Bullet, with the SDF properties that Bullet does not apply itself."""
+    """An axis of a joint, with the SDF properties that Bullet does not apply itself."""
 
     body: int
     index: int
@@ -61,9 +59,8 @@ class JointPlace:
 
 @dataclass
 class BulletModel:
-    """A model in Bullet. ``shapes`` contains the links of each collision. ``fixed`` contains, for
-    each body of a static model, the shape, the pose of the link, and the pose of the part in the
-    shape."""
+    """A model in Bullet. ``shapes`` contains the links of each collision. ``fixed`` contains the
+    shape, the pose of the link, and the pose of the part in the shape, for each static body."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -74,8 +71,8 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model to the world. If an element is not supported, ``SdfError`` is
-    raised and nothing is added."""
+    """Add a model to the world. If an element is not supported, raise ``SdfError`` and add
+    nothing."""
     built = BulletModel(model)
     try:
         if model.static:
@@ -88,15 +85,14 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel
             client.removeBody(body)
         raise
     if not model.static and not model.self_collide:
-        for number, one in enumerate(built.bodies):
-            for other in built.bodies[number + 1 :]:
-                _disable_collisions(client, one, other)
+        for number, first in enumerate(built.bodies):
+            for second in built.bodies[number + 1 :]:
+                _disable_collisions(client, first, second)
     return built
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Return the pose of a body of a static model in the world frame. ``model`` is the pose of the
-    model."""
+    """Return the pose of a body of a static model at the pose ``model``, in the world frame."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)
@@ -123,10 +119,10 @@ def _build_static(client: Any, factory: ShapeFactory, built: BulletModel) -> Non
                 _set_surface(client, (body, BASE), shape, part.skin)
 
 
-def _disable_collisions(client: Any, one: int, other: int) -> None:
-    for first in range(BASE, client.getNumJoints(one)):
-        for second in range(BASE, client.getNumJoints(other)):
-            client.setCollisionFilterPair(one, other, first, second, 0)
+def _disable_collisions(client: Any, first_body: int, second_body: int) -> None:
+    for first in range(BASE, client.getNumJoints(first_body)):
+        for second in range(BASE, client.getNumJoints(second_body)):
+            client.setCollisionFilterPair(first_body, second_body, first, second, 0)
 
 
 def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
@@ -140,8 +136,7 @@ def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
 
 @dataclass
 class _LinkRow:
-    """A link to create, with Bullet's arguments. ``parent`` is the index of the parent link in the
-    list, or ``BASE``."""
+    """A link to create. ``parent`` is the index of the parent row, or ``BASE``."""
 
     parent: int
     pose: Pose
@@ -154,8 +149,6 @@ class _LinkRow:
 
 
 class _LinkTreeBuilder:
-    """A builder of one Bullet body from one tree of links."""
-
     def __init__(self, client: Any, factory: ShapeFactory, built: BulletModel, root: Body) -> None:
         self._client, self._factory, self._built, self._root = client, factory, built, root
         self._rows: List[_LinkRow] = []
@@ -179,8 +172,8 @@ class _LinkTreeBuilder:
         self._make(base)
 
     def _add(self, body: Body, parent: int, pose: Pose) -> None:
-        """Add a link that is attached to a joint, with its children. ``pose`` is the pose of the
-        link in Bullet's frame of the parent link."""
+        """Add a link with a joint, and its children. ``pose`` is in Bullet's frame of the parent
+        link."""
         joint, inertial = body.joint, body.inertial
         assert joint is not None and inertial is not None, "attached, and not static"
         if joint.kind == "ball":
@@ -212,16 +205,16 @@ class _LinkTreeBuilder:
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
     ) -> Tuple[Optional[Part], Optional[BodyShape]]:
-        """Add all shapes of a link except the first shape, which is returned. ``frame`` is the pose
-        of the link in Bullet's frame of the same link."""
-        found = [
+        """Add all shapes of a link except the first one, which is returned. ``frame`` is the pose
+        of the link in Bullet's frame of the link."""
+        parts = [
             (part, shape)
             for shape in body.shapes
             for part in self._factory.moving(shape, frame * shape.pose)
         ]
-        for part, shape in found[1:]:
+        for part, shape in parts[1:]:
             self._rows.append(_LinkRow(number, Pose(), part=part, shape=shape))
-        return found[0] if found else (None, None)
+        return parts[0] if parts else (None, None)
 
     def _make(self, base: _LinkRow) -> None:
         client, rows, built = self._client, self._rows, self._built
@@ -265,8 +258,7 @@ class _LinkTreeBuilder:
         return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
 
     def _finish(self, body: int, index: int, row: _LinkRow) -> None:
-        """Set the properties for which ``createMultiBody`` has no argument, and override its
-        defaults."""
+        # ``createMultiBody`` has no arguments for these, or other defaults
         client = self._client
         client.changeDynamics(
             body, index, linearDamping=0.0, angularDamping=0.0, maxJointVelocity=MAX_JOINT_SPEED
@@ -291,17 +283,16 @@ class _LinkTreeBuilder:
             ]
 
     def _disable_neighbor_collisions(self, body: int) -> None:
-        """Disable collisions between links that a joint connects, and between the shapes of one
-        link."""
+        # links that a joint connects, and the shapes of one link
         joined = {(row.parent, number) for number, row in enumerate(self._rows)}
         joined |= {
-            (one, other)
-            for one, row in enumerate(self._rows)
-            for other, second in enumerate(self._rows)
-            if one < other and row.parent == second.parent and row.axis is second.axis is None
+            (number, later)
+            for number, row in enumerate(self._rows)
+            for later, second in enumerate(self._rows)
+            if number < later and row.parent == second.parent and row.axis is second.axis is None
         }
-        for one, other in sorted(joined):
-            self._client.setCollisionFilterPair(body, body, one, other, 0)
+        for number, later in sorted(joined):
+            self._client.setCollisionFilterPair(body, body, number, later, 0)
 
 
 _MASSLESS = Inertial(0.0, (0.0, 0.0, 0.0), (0.0,) * 6)
@@ -335,10 +326,8 @@ def _principal(
 
 
 def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Set the limits and the friction of a joint. By default, a motor holds each joint in Bullet.
-    This function uses that motor, with the target speed 0, to apply the friction of the joint,
-    which is the limit of the motor."""
     client.changeDynamics(body, index, jointDamping=axis.damping)
+    # in Bullet, a motor holds each joint; its limit at the target speed 0 is the friction
     client.setJointMotorControl2(
         body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
     )
@@ -351,8 +340,8 @@ def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
 
 @dataclass(frozen=True)
 class LinkMotion:
-    """The motion of a link: the pose of its center of mass, along the principal axes, and the
-    linear (m/s) and angular velocity (rad/s) of that center, in the world frame."""
+    """The pose of the center of mass of a link, along the principal axes, and the twist of that
+    center, in the world frame."""
 
     center: Pose
     linear_mps: Vector
@@ -363,8 +352,7 @@ class LinkMotion:
         return self.state(self.center * place.center.inverse())
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the pose and twist of a frame that moves with the link and whose current pose is
-        ``pose``."""
+        """Return the pose and twist of a frame at ``pose`` that moves with the link."""
         moving = velocity_at(
             self.linear_mps, self.angular_radps, pose.position, self.center.position
         )
@@ -372,7 +360,6 @@ class LinkMotion:
 
 
 def motion(client: Any, place: LinkPlace) -> LinkMotion:
-    """Return the current motion of a link."""
     if place.index == BASE:
         position, quaternion = client.getBasePositionAndOrientation(place.body)
         return LinkMotion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
@@ -383,7 +370,6 @@ def motion(client: Any, place: LinkPlace) -> LinkMotion:
 def bullet_link_states(
     client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
 ) -> LazyLinkStates:
-    """Return the current states of the links of all models in a Bullet world."""
     motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
     still: Dict[str, Pose] = {}
     for model, built in models:

@@ -1,8 +1,5 @@
-"""Conversion of SDF shapes to Bullet's collision shapes, with their sizes and centers.
-
-A static mesh consists of its triangles, and a moving mesh of convex pieces. Unsupported shapes are
-rejected.
-"""
+"""Conversion of SDF shapes to Bullet's collision shapes. A static mesh consists of its triangles,
+and a moving mesh of convex pieces."""
 
 import itertools
 from dataclasses import dataclass
@@ -18,22 +15,17 @@ from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
 
-MAX_TRIANGLES = 40_000
-"""Maximum number of triangles per shape. A larger mesh is split, since PyBullet accepts at most
-131,072 vertices."""
+MAX_TRIANGLES = 40_000  # PyBullet accepts at most 131,072 vertices
 
-MAX_MOVING_PIECES = 24
-"""Maximum number of convex pieces of a moving mesh. Each piece is a link, and Bullet supports 127
-links per body."""
+MAX_MOVING_PIECES = 24  # each piece is a link, and Bullet supports 127 links per body
 
 WARN_ERROR_M = 0.01
-"""Deviation (m) of the convex pieces from the surface of a mesh above which a warning is logged."""
+"""Deviation (m) of the convex pieces from a mesh above which a warning is logged."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A shape in Bullet: its id, its pose in the requested frame, and whether Bullet would add a
-    margin around the shape."""
+    """A shape in Bullet. With ``skin``, Bullet would add a margin around it."""
 
     shape: int
     pose: Pose
@@ -41,7 +33,7 @@ class Part:
 
 
 class ShapeFactory:
-    """A factory of the Bullet shapes of one world. Equal static shapes share one Bullet shape."""
+    """A factory of the shapes of one world. Equal static shapes share one Bullet shape."""
 
     def __init__(self, client: Any, coverage: SdfCoverage) -> None:
         self._client = client
@@ -49,8 +41,7 @@ class ShapeFactory:
         self._shapes: Dict[Geometry, List[Part]] = {}
 
     def static(self, shape: BodyShape) -> List[Part]:
-        """Return the parts of the shape of a static model, with their poses in the frame of the
-        shape."""
+        """Return the parts for a static model, with poses in the frame of the shape."""
         geometry = shape.geometry
         if geometry not in self._shapes:
             if isinstance(geometry, Mesh):
@@ -66,8 +57,8 @@ class ShapeFactory:
         return self._shapes[geometry]
 
     def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
-        """Return the parts of the shape of a moving model, with their poses in the frame of the
-        link. ``at`` is the pose of the shape in the frame of the link."""
+        """Return the parts for a moving model. ``at`` and their poses are in the frame of the
+        link."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
             return [Part(self._primitive(shape.name, geometry, at), Pose())]
@@ -104,11 +95,10 @@ class ShapeFactory:
         }
         return self._create_shape(name, shapeType=kind, **sizes, **frame)
 
-    def _create_shape(self, name: str, **what: Any) -> int:
-        """Return the id of a new shape in Bullet. Raises ``SdfError`` if Bullet cannot create the
-        shape."""
+    def _create_shape(self, name: str, **arguments: Any) -> int:
+        """Raise ``SdfError`` if Bullet cannot create the shape."""
         try:
-            return int(self._client.createCollisionShape(**what))
+            return int(self._client.createCollisionShape(**arguments))
         except self._client.error as error:
             raise SdfError(
                 f"{name}: Bullet cannot create its shape ({error}); use a simpler shape, or "
@@ -116,8 +106,7 @@ class ShapeFactory:
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Return the parts of a triangle mesh that is not divided into convex pieces. Only static
-        models can use such a mesh."""
+        """Return the parts of a concave mesh, which only static models can have."""
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)
@@ -133,7 +122,6 @@ class ShapeFactory:
         return parts
 
     def _pieces(self, name: str, geometry: Geometry) -> List[np.ndarray]:
-        """Return the vertices of the convex pieces of a mesh or an extruded outline."""
         if isinstance(geometry, Polyline):
             prisms = hulls.extruded_prisms(geometry.outline, geometry.height)
             return [prism.reshape(-1, 3) for prism in prisms]
@@ -155,8 +143,8 @@ class ShapeFactory:
         return self._create_shape(name, shapeType=self._client.GEOM_MESH, vertices=points)
 
     def _terrain(self, name: str, terrain: Heightmap) -> Part:
-        """Return the part for a height map. Bullet places the mean of the lowest and the highest
-        point at the origin of the shape. The rows of its height maps are along x."""
+        # Bullet places the mean of the lowest and the highest point at the origin of the shape.
+        # The rows of its height maps are along x.
         heights, client = terrain.heights, self._client
         rows, columns = heights.shape
         shape = self._create_shape(

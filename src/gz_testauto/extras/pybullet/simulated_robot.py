@@ -1,8 +1,5 @@
-"""A robot in a loaded world: its motors and its sensors in Bullet.
-
-Motors turn the wheels of the robot, and Bullet solves them together with the contacts. Friction
-moves the robot, even if it has a skid-steer drive.
-"""
+"""A robot in a loaded world: its motors and its sensors in Bullet. Motors turn the wheels, and
+friction moves the robot, even if it has a skid-steer drive."""
 
 from typing import Any, Dict, List, Tuple, Union
 
@@ -16,28 +13,23 @@ from gz_testauto.sdf.engine_model.robots import EngineRobot, Mount
 from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
-RAYS_PER_CALL = 16_000
-"""Number of rays per call of PyBullet, which accepts at most 16,384 rays."""
+RAYS_PER_CALL = 16_000  # PyBullet accepts at most 16,384 rays
 
 SURFACE_M = 1e-6
-"""Distance (m) in front of a surface at which a ray starts that is cast away from it."""
+"""Distance (m) in front of a surface at which a ray away from it starts."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
 TWO_WHEEL_SHARE = 0.5
-"""Largest driving force of each wheel of a robot with two driven wheels, relative to the friction
-force that its load allows. With this value, the robot starts and stops at half of the acceleration
-that friction allows, and does not tip."""
+"""Largest driving force of each of two wheels, relative to the friction of its load. The robot
+accelerates with half of what friction allows, and does not tip."""
 
 MORE_WHEELS_SHARE = 2.0
-"""Largest driving force of each wheel of a robot with more than two driven wheels, relative to the
-friction force that its load allows. The ratio is above 1, since the wheels must slide when the
-robot turns, and some wheels bear more load than others."""
+"""The same for more than two driven wheels, which must slide when the robot turns. Some of them
+bear more load than others."""
 
 
 class BulletRobot(SimulatedRobot):
-    """A robot in a Bullet world, with its motors and sensors."""
-
     def __init__(
         self, engine_robot: EngineRobot, world: BulletWorld, noise: np.random.Generator
     ) -> None:
@@ -72,25 +64,25 @@ class BulletRobot(SimulatedRobot):
             )
 
     def _present_contacts(self, stamp_s: float) -> List[Contact]:
-        own, names = self._own, self._world.names
-        found: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
-        for body in self._bodies if own else ():
+        robot_keys, names = self._own, self._world.names
+        points_of_pairs: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
+        for body in self._bodies if robot_keys else ():
             for hit in self._client.getContactPoints(bodyA=body):
                 if hit[8] > 0.0:
                     continue
                 first, second = (hit[1], hit[3]), (hit[2], hit[4])
                 normal, at, sign = hit[7], hit[5], 1.0
-                if first not in own:
-                    if second not in own:
+                if first not in robot_keys:
+                    if second not in robot_keys:
                         continue
                     first, second, at, sign = second, first, hit[6], -1.0
                 pair = (names[first], names[second])
                 force = tuple(
-                    sign * (hit[9] * n + hit[10] * one + hit[12] * other)
-                    for n, one, other in zip(normal, hit[11], hit[13])
+                    sign * (hit[9] * n + hit[10] * u + hit[12] * v)
+                    for n, u, v in zip(normal, hit[11], hit[13])
                 )
                 turned = tuple(sign * value for value in normal)
-                found.setdefault(pair, []).append((at, turned, -hit[8], force))  # type: ignore[arg-type]
+                points_of_pairs.setdefault(pair, []).append((at, turned, -hit[8], force))  # type: ignore[arg-type]
         return [
             Contact(
                 stamp_s=stamp_s,
@@ -101,7 +93,7 @@ class BulletRobot(SimulatedRobot):
                 depths_m=tuple(point[2] for point in points),
                 forces_n=tuple(point[3] for point in points),
             )
-            for (first, second), points in found.items()
+            for (first, second), points in points_of_pairs.items()
         ]
 
     def _imu_motion(self) -> ImuMotion:
@@ -141,8 +133,8 @@ class BulletRobot(SimulatedRobot):
     ) -> np.ndarray:
         """Return the distance (m) from ``origin`` (3,) to the first surface on each ray (n, 3), or
         inf, shape (n,). As in Gazebo, a ray starts at ``least_m`` and detects the far side of a
-        shape that contains its start. Bullet omits this shape, so a second ray is cast
-        backward."""
+        shape that contains its start."""
+        # Bullet omits this shape, so a second ray is cast backward.
         reach_m = most_m - least_m
         ahead_m = self._cast(origin + least_m * directions, directions, reach_m)
         free_m = np.minimum(ahead_m, reach_m) - SURFACE_M
@@ -154,29 +146,26 @@ class BulletRobot(SimulatedRobot):
     def _cast(
         self, starts: np.ndarray, directions: np.ndarray, reach_m: Union[float, np.ndarray]
     ) -> np.ndarray:
-        """Return the distance (m) from a start along each of ``directions`` (n, 3) to the first
-        surface, shape (n,), or inf if it is beyond ``reach_m``, a number or an array (n, 1).
-        ``starts`` has the shape (3,) or (n, 3)."""
+        """Return the distance (m) along each of ``directions`` (n, 3) to the first surface, shape
+        (n,), or inf beyond ``reach_m``, a number or an array (n, 1). ``starts`` is (3,) or
+        (n, 3)."""
         ends = (starts + directions * reach_m).tolist()
-        begins, found = np.broadcast_to(starts, directions.shape).tolist(), []
+        begins, hits = np.broadcast_to(starts, directions.shape).tolist(), []
         for first in range(0, len(ends), RAYS_PER_CALL):
             some = slice(first, first + RAYS_PER_CALL)
-            found += self._client.rayTestBatch(
+            hits += self._client.rayTestBatch(
                 begins[some], ends[some], numThreads=1, collisionFilterMask=LIDAR_BIT
             )
-        met = np.array([hit[0] for hit in found]) >= 0
-        shares = np.array([hit[2] for hit in found])
+        met = np.array([hit[0] for hit in hits]) >= 0
+        shares = np.array([hit[2] for hit in hits])
         return np.where(met, shares * np.ravel(reach_m), np.inf)
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Return the torque limit (N m) of each driven wheel: the limit of its plugin, or the torque
-    that its tire can transmit if this is smaller and all wheels bear the same load.
-
-    Gazebo's plugin sets the speed of the wheels directly, and only the ground acts on the robot. In
-    Bullet, the torque of a motor also acts on the body. Without a limit, it lifts the front of a
-    robot that starts from rest.
-    """
+    """Return the torque limit (N m) of each driven wheel: that of its plugin, or a smaller torque
+    that its tire can transmit under an equal share of the load."""
+    # Gazebo's plugin sets the speed of the wheels directly. In Bullet, the torque of a motor also
+    # acts on the body, and without a limit lifts the front of a robot that starts from rest.
     wheels = engine_robot.wheels
     bodies = engine_robot.model.bodies
     mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)

@@ -1,7 +1,4 @@
-"""Bullet as a simulator in this process.
-
-The client is reused for later scenes. Its world is cleared before every scene.
-"""
+"""Bullet as a simulator in this process. The client is reused for later scenes."""
 
 from typing import Any, Dict, Mapping, Sequence
 
@@ -23,9 +20,6 @@ from gz_testauto.simulators.interface import Scene
 
 
 class PyBulletSimulation(EngineSimulation[BulletRobot]):
-    """A world in Bullet; see
-    :class:`~gz_testauto.simulators.engine_simulation.EngineSimulation`."""
-
     _engine: BulletWorld
 
     def __init__(
@@ -67,8 +61,7 @@ class PyBulletSimulator(EngineSimulator[EngineRobot]):
     name = "pybullet"
 
     def __init__(self, step_s: float = 0.001) -> None:
-        """Open a client of PyBullet. Raises ``MissingDependencyError`` if PyBullet is not
-        installed."""
+        """Raise ``MissingDependencyError`` if PyBullet is not installed."""
         super().__init__(step_s)
         self._client, self.version = open_client()
 

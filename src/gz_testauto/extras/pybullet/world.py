@@ -1,9 +1,5 @@
-"""One world in Bullet, with its models, their states and properties, and the forces on them.
-
-Bullet clears all forces after each physics step, and does not support springs and links without
-gravity. So this module applies forces for them before every step. It also sets the friction
-coefficients, which depend on all collisions of the world.
-"""
+"""One world in Bullet, with its models, their states and properties, and the forces on them. The
+friction coefficients depend on all collisions of the world."""
 
 import math
 from dataclasses import replace
@@ -34,20 +30,18 @@ from gz_testauto.simulators.changes import Push, Vector
 from gz_testauto.simulators.engine_simulation import velocity_at
 
 SETTLING_STEPS = 1000
-"""Maximum number of physics steps for which overlapping bodies are separated after a body was
-placed. Bullet corrects a twentieth of the overlap in each step, at most 0.1 m, and less if the
-correction rotates the body."""
+"""Largest number of physics steps for the separation of overlapping bodies after a body was placed.
+Bullet corrects a twentieth of the overlap per step, at most 0.1 m, and less with a rotation."""
 
 MIN_SETTLING_STEPS = 40
-"""Minimum number of physics steps for which overlapping bodies are separated after a body was
-placed."""
+"""Smallest number of these steps."""
 
 OVERLAP_M = 0.002
-"""Largest overlap (m) of bodies that is not corrected."""
+"""Largest overlap (m) that is not corrected."""
 
 
 class _Speeds(NamedTuple):
-    """The twist of the base of a body, and the speeds of the body's joints by index."""
+    """The twist of the base of a body, and the speeds of its joints by index."""
 
     linear_mps: Vector
     angular_radps: Vector
@@ -59,12 +53,11 @@ class _Speeds(NamedTuple):
 
 
 class BulletSettling:
-    """A corrector that separates overlapping bodies in one Bullet world without accelerating them.
+    """A corrector that separates overlapping bodies without accelerating them, as Gazebo does, in
+    the first steps after a body was placed. Robots are excluded.
 
-    Bullet separates overlapping bodies by a twentieth of the overlap in each step, and the bodies
-    keep the speed of the separation: a box that starts 0.1 m below the surface of the ground jumps
-    1.1 m high. Gazebo corrects only the poses. This class does the same in the first steps after a
-    body was placed, since a later overlap results from motion. Robots are excluded.
+    In Bullet, the bodies keep the speed of the separation: a box that starts 0.1 m below the
+    surface of the ground jumps 1.1 m high.
     """
 
     def __init__(self, client: Any) -> None:
@@ -73,24 +66,23 @@ class BulletSettling:
         self._settled = False
 
     def begin(self) -> None:
-        """Start to correct overlaps. Must be called after a body was placed."""
+        """Start to correct overlaps, after a body was placed."""
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
-        """Return the speeds of all bodies of the models in ``models``. The result is empty after
-        all overlaps were corrected."""
+        """Return the speeds of all bodies of the models, or nothing after the correction."""
         if self._settled or self._steps == SETTLING_STEPS:
             return {}
         self._steps += 1
-        found = {}
+        speeds = {}
         for built in models:
             axes: Dict[int, List[int]] = {}
             for places in built.joints.values():
                 for joint in places:
                     axes.setdefault(joint.body, []).append(joint.index)
             for body in {place.body for place in built.links.values()}:
-                found[body] = self._speeds(body, tuple(axes.get(body, ())))
-        return found
+                speeds[body] = self._speeds(body, tuple(axes.get(body, ())))
+        return speeds
 
     def after_step(self, before: Dict[int, _Speeds]) -> None:
         """Restore the speeds of the bodies that the separation has accelerated."""
@@ -118,8 +110,7 @@ class BulletSettling:
 
 
 class BulletWorld:
-    """One world in Bullet, which is the only world of its client. ``robots`` are the names of the
-    robots."""
+    """The only world of a client. ``robots`` are the names of the robots."""
 
     def __init__(
         self,
@@ -148,8 +139,8 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add models. If Bullet does not support one of them, ``SdfError`` is raised and
-        none of them is added."""
+        """Add all models. If Bullet does not support one of them, raise ``SdfError`` and add
+        none."""
         added: List[str] = []
         try:
             for model in models:
@@ -176,7 +167,6 @@ class BulletWorld:
         self._surfaces.update(_surfaces_of(model))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove the models with these names."""
         for name in names:
             built = self.models.pop(name)
             for body in built.bodies:
@@ -193,6 +183,7 @@ class BulletWorld:
 
     def step(self, pushes: Sequence[Push]) -> None:
         """Advance by one physics step, during which the forces of ``pushes`` act."""
+        # Bullet clears forces after each step, and supports neither springs nor weightless links.
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
             for link in links:
@@ -236,13 +227,11 @@ class BulletWorld:
         return moves.state(moves.center * place.center.inverse() * first.pose.inverse())
 
     def place_static(self, model: EngineModel, pose: Pose) -> None:
-        """Set the pose of a static model."""
         self._settling.begin()
         for body, (shape, link, part) in self.models[model.name].fixed.items():
             self._place_body(body, static_pose(pose, shape, link, part))
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set the pose and twist of a movable model, with all its links."""
         self._settling.begin()
         client, built = self.client, self.models[model.name]
         present = self.state(model).pose
@@ -265,21 +254,19 @@ class BulletWorld:
                 self.set_link_twist(root.name, state)
 
     def link_state(self, link: str) -> ModelState:
-        """Return the pose and twist, in the world frame, of a link that is not attached to a
-        joint."""
+        """Return the pose and twist, in the world frame, of a link without a joint."""
         place = self._link(link)
         return motion(self.client, place).of_link(place)
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the pose and twist of a link that is not attached to a joint."""
+        """Set the pose and twist of a link without a joint."""
         self._settling.begin()
         place = self._link(link)
         self._place_body(place.body, state.pose * place.center)
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link that is not attached to a joint. ``state`` contains the pose and
-        twist of any frame that moves with the link."""
+        """Set the twist of a link without a joint by that of any frame that moves with it."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
         body = self._link(link).body
@@ -288,8 +275,7 @@ class BulletWorld:
         self.client.resetBaseVelocity(body, moving, angular)
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set the position and speed of a joint with one axis. A value of None leaves the position
-        or speed unchanged."""
+        """Set the position and speed of a joint with one axis. None leaves a value unchanged."""
         (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
         present = self.client.getJointState(place.body, place.index)
         self.client.resetJointState(
@@ -302,12 +288,11 @@ class BulletWorld:
     # properties
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity of the world (m/s²)."""
         self.gravity_mps2 = gravity_mps2
         self.client.setGravity(*gravity_mps2)
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass (kg) of a link and scale its inertia by the same factor."""
+        """Set the mass and scale the inertia by the same factor."""
         place = self._link(link)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)
@@ -318,7 +303,6 @@ class BulletWorld:
         self.models[link.split("::", 1)[0]].links[link] = changed
 
     def set_friction(self, collision: str, coefficient: float) -> None:
-        """Set the friction coefficient of a collision."""
         self._surfaces[collision] = self._surfaces[collision]._replace(mu=coefficient)
         self._set_frictions()
 
