@@ -1,8 +1,7 @@
 """Execution of trials by the workers of a Dask cluster, which is local or provided by the user.
 
-This module assigns one trial at a time to each worker, and checks that the worker has the same code
-and the same worlds. If a worker dies, only its current attempt is lost. A worker that joins later
-is also assigned trials. If the scheduler stops, the campaign stops and can be resumed.
+Each worker runs one trial at a time, and must have the same code and worlds. If it dies, only its
+attempt is lost. If the scheduler stops, the campaign stops and can be resumed.
 """
 
 import contextlib
@@ -37,7 +36,7 @@ from gz_testauto.workers.interface import (
 
 CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
-"""Wall time (s) without any worker after which the campaign stops."""
+"""Wall time (s) without workers after which the campaign stops."""
 
 _POLL_S = 0.2
 
@@ -45,10 +44,7 @@ _POLL_S = 0.2
 @dataclass(frozen=True, eq=False)
 class Assignment:
     """The data that a worker needs to run trials of a campaign, and the code that it must have.
-
-    ``token`` distinguishes the campaigns on one cluster. ``files`` contains hashes of the files
-    with the planners' code and the robot's meshes.
-    """
+    ``files`` are hashes of the planners' code and the robot's meshes."""
 
     make_executor: ExecutorFactory
     bed: TestBed
@@ -58,8 +54,6 @@ class Assignment:
 
 
 class DaskWorkers(WorkerPool):
-    """All workers that are currently connected to a Dask scheduler."""
-
     def __init__(
         self,
         make_executor: ExecutorFactory,
@@ -67,9 +61,8 @@ class DaskWorkers(WorkerPool):
         scheduler: Optional[str] = None,
         size: int = 1,
     ) -> None:
-        """Check the campaign, without starting a process. If ``scheduler``, the address of a
-        scheduler, is not specified, :meth:`open` starts a scheduler on loopback with ``size``
-        workers. Raises ``MissingDependencyError`` if Dask is not installed."""
+        """Check the campaign, without starting a process. Without the address of a scheduler,
+        :meth:`open` starts one on loopback. Raises ``MissingDependencyError`` without Dask."""
         super().__init__()
         require_own_simulators(bed.spec)
         make_executor(bed)  # raises the errors that it would otherwise raise in every worker
@@ -91,7 +84,6 @@ class DaskWorkers(WorkerPool):
             return max(len(self._addresses()), 1)
 
     def open(self, should_stop: StopRequest) -> None:
-        """Connect to the scheduler, and start the simulator on every connected worker."""
         with self._reporting():
             if self._scheduler is None:
                 self._cluster = self._distributed.LocalCluster(
@@ -120,7 +112,7 @@ class DaskWorkers(WorkerPool):
                 )
 
     def close(self) -> None:
-        """Close the simulators on all workers, and the cluster if :meth:`open` started it."""
+        """Close the simulators, and the cluster if :meth:`open` started it."""
         if self._client is not None:
             self._request_stop()
             with contextlib.suppress(*self._lost):
@@ -138,9 +130,8 @@ class DaskWorkers(WorkerPool):
     # private methods
 
     def worker_of(self, trial: Trial) -> str:
-        """Return the address of the worker that runs the trial."""
-        found = (task.address for task in self._under_way.values() if task.trial == trial)
-        return next(found, "")
+        addresses = (task.address for task in self._under_way.values() if task.trial == trial)
+        return next(addresses, "")
 
     @property
     def _is_busy(self) -> bool:
@@ -157,7 +148,7 @@ class DaskWorkers(WorkerPool):
 
     @property
     def _lost(self) -> Tuple[Type[BaseException], ...]:
-        """Return the exceptions that Dask raises when the scheduler no longer responds."""
+        """Return the exceptions of Dask when the scheduler no longer responds."""
         return OSError, self._distributed.TimeoutError, self._distributed.CancelledError
 
     @property
@@ -165,8 +156,7 @@ class DaskWorkers(WorkerPool):
         return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
 
     def _addresses(self) -> List[str]:
-        """Return the addresses of the connected workers. The result is empty before
-        :meth:`open`."""
+        """Return the addresses of the connected workers, or none before :meth:`open`."""
         if self._client is None:
             return []
         return sorted(self._client.nthreads())
@@ -174,9 +164,8 @@ class DaskWorkers(WorkerPool):
     def _open_on(
         self, addresses: List[str], should_stop: StopRequest
     ) -> Dict[str, SimulatorIdentity]:
-        """Start the simulators and return their identities by address. A worker that disconnects
-        during the start is excluded, and its task is canceled, since no other worker can execute
-        it."""
+        """Start the simulators and return their identities by address, without workers that
+        disconnect."""
         under_way = {
             address: self._submit(_open, address, self._assignment) for address in addresses
         }
@@ -196,7 +185,7 @@ class DaskWorkers(WorkerPool):
                 if future.done():
                     identities[address] = under_way.pop(address).result()
                 elif address not in present:
-                    under_way.pop(address).cancel()
+                    under_way.pop(address).cancel()  # no other worker can execute it
         if not identities:
             raise SimulatorError(f"all workers of {self._where} exited while they started")
         return identities
@@ -229,7 +218,7 @@ class DaskWorkers(WorkerPool):
                 self._under_way[future] = _SubmittedTrial(address, trial, time.monotonic())
 
     def _ended(self) -> Optional[Attempt]:
-        """Return an attempt that has ended or whose worker is lost, or None if there is none."""
+        """Return an attempt that has ended or whose worker is lost, if any."""
         present = set(self._addresses())
         for future, task in list(self._under_way.items()):
             wall_s = time.monotonic() - task.began_s
@@ -249,12 +238,12 @@ class DaskWorkers(WorkerPool):
         return None
 
     def _request_stop(self) -> None:
-        def ask() -> None:
+        def request() -> None:
             with contextlib.suppress(*self._lost):
                 client.run(_stop, self._assignment.token, on_error="ignore")
 
         client = self._client
-        threading.Thread(target=ask, daemon=True).start()  # a hung worker does not respond
+        threading.Thread(target=request, daemon=True).start()  # a hung worker does not respond
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
@@ -291,7 +280,6 @@ _stopped: Set[str] = set()
 
 
 def _open(assignment: Assignment) -> SimulatorIdentity:
-    """Check that this worker can run the trials of a campaign, and start the worker's simulator."""
     if assignment.token not in _executors:
         _check_code(assignment)
         _executors[assignment.token] = RenewableExecutor(assignment.make_executor(assignment.bed))
@@ -299,10 +287,10 @@ def _open(assignment: Assignment) -> SimulatorIdentity:
 
 
 def _execute(assignment: Assignment, identity: SimulatorIdentity, trial: Trial) -> TrialResult:
-    own = _open(assignment)
-    if own != identity:
+    local = _open(assignment)
+    if local != identity:
         raise ResultsError(
-            f"{_here()} has the simulator {own.name} {own.version}, but the campaign uses "
+            f"{_here()} has the simulator {local.name} {local.version}, but the campaign uses "
             f"{identity.name} {identity.version}"
         )
     world = trial.world
@@ -332,9 +320,9 @@ def _check_code(assignment: Assignment) -> None:
             f"{_here()} has gz_testauto {__version__}, but the campaign was started with "
             f"{assignment.version}; install the same version on both machines"
         )
-    own = further_files(assignment.bed.spec, assignment.bed.robot)
+    local_files = further_files(assignment.bed.spec, assignment.bed.robot)
     for name, digest in assignment.files.items():
-        if own.get(name) != digest:
+        if local_files.get(name) != digest:
             raise ResultsError(
                 f"{name} on {_here()} differs from the campaign's; install the same version"
             )
