@@ -1,8 +1,5 @@
-"""Write an animation of the trials in one world, without a display.
-
-All trials start at the same time. Robots and actors are drawn by their outlines, with the path
-that they have driven.
-"""
+"""Write an animation of the trials in one world, without a display. All trials start at the same
+time."""
 
 import shutil
 import tempfile
@@ -35,7 +32,7 @@ FRAMES_PER_S = 20
 MOST_FRAMES = 200
 """Largest number of frames; a longer trial is shown faster."""
 END_FRAMES = 20
-"""Number of frames for which the end is shown."""
+"""Frames for which the end is shown."""
 DOTS_PER_INCH = 80
 
 
@@ -45,9 +42,8 @@ def write_animation(
     """Write an animation of trials in one world to a ``.gif`` or ``.mp4`` file.
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
-    ``MissingDependencyError`` if matplotlib is not installed, ``SpecError`` if the format is not
-    supported or needs ffmpeg, which is not installed, and ``ResultsError`` if the world has
-    changed.
+    ``MissingDependencyError`` without matplotlib, ``SpecError`` if the format is not supported or
+    needs ffmpeg, which is not installed, and ``ResultsError`` if the world has changed.
     """
     figure = figure_class()(figsize=(SIZE_INCHES, SIZE_INCHES), layout="constrained")
     writer = _writer(path)
@@ -80,7 +76,6 @@ def write_animation(
 
 
 def _writer(path: Path) -> Any:
-    """Return matplotlib's writer for the suffix of a file."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     if path.suffix == ".gif":
@@ -93,8 +88,6 @@ def _writer(path: Path) -> Any:
 
 
 class _AnimatedTrial:
-    """The moving parts of one trial in an animation."""
-
     def __init__(
         self,
         axes: Any,
@@ -146,6 +139,5 @@ class _MovingOutline:
         return Pose2D(*self._poses[row].tolist()).apply(self._outline_m)
 
     def show(self, row: int) -> None:
-        """Draw the sample ``row``."""
         self._path.set_data(*self._poses[: row + 1, :2].T)
         self._area.set_xy(self._placed(row))

@@ -1,7 +1,5 @@
-"""Describe the campaigns of a comparison: their sizes, their differences, and unpaired worlds.
-
-The terminal and the page contain the same table and notes.
-"""
+"""Describe the campaigns of a comparison for the terminal and the page: their sizes, their
+differences, and unpaired worlds."""
 
 from dataclasses import dataclass
 from typing import Iterator, Tuple
@@ -12,21 +10,18 @@ from gz_testauto.report.notes import Note
 from gz_testauto.report.plain import count_text
 
 SHOWN = 8
-"""Largest number of worlds or differences that a note lists."""
+"""Largest number of worlds or differences in a note."""
 COLUMNS = ("directory", "campaign", "trials", "worlds", "compared", "simulator")
 
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """The table of the compared campaigns, whose cells are texts, and the notes below it."""
-
     columns: Tuple[str, ...]
     rows: Tuple[Tuple[str, ...], ...]
     notes: Tuple[Note, ...]
 
 
 def compared_campaigns(across: PairedCampaigns) -> ComparisonSummary:
-    """Return the table and the notes of a comparison."""
     return ComparisonSummary(COLUMNS, tuple(map(_row, across.sides)), tuple(_notes(across)))
 
 

@@ -1,10 +1,8 @@
 """Export results as CSV and JSON, for other programs.
 
-CSV contains one row per finished trial. The columns are the identification of the trial, its
-outcome, the published numbers of its world (``world_…``), and all metrics sorted by name. Unknown
-values are empty. JSON also contains summaries and comparisons, and null for numbers that are not
-finite. Its fields are those of :class:`CampaignExport`, from which ``export.v1.schema.json`` is
-generated.
+CSV contains one row per finished trial: its identification, its outcome, the published numbers of
+its world (``world_…``), and all metrics sorted by name. The fields of JSON are those of
+:class:`CampaignExport`, from which ``export.v1.schema.json`` is generated.
 """
 
 import csv
@@ -42,10 +40,10 @@ _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
 
 def to_csv(results: CampaignResults, campaigns: Optional[Mapping[str, str]] = None) -> str:
-    """Return all finished trials as CSV text in the format of RFC 4180, with plain newlines as line
-    ends.
+    """Return all finished trials as CSV text (RFC 4180, with plain newlines). Unknown values are
+    empty.
 
-    ``campaigns`` maps planners to their campaigns, which a column ``campaign`` then contains.
+    ``campaigns`` maps planners to campaigns, for an additional column ``campaign``.
     """
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
@@ -83,8 +81,7 @@ class MetricDeclaration:
 
     @classmethod
     def of(cls, metric: Metric) -> "MetricDeclaration":
-        """Return the declaration of a metric."""
-        values = {one.name: getattr(metric, one.name) for one in dataclasses.fields(cls)}
+        values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(cls)}
         heading = metric.heading or metric.name
         return cls(**{**values, "heading": heading, "shown_unit": metric.label_unit})
 
@@ -126,7 +123,6 @@ class ExportedRunner:
 
     @classmethod
     def of(cls, runner: Runner) -> "ExportedRunner":
-        """Return the record of a process, with the age of its heartbeat."""
         return cls(**vars(runner), silent_s=runner.silent_s(), stale=runner.is_stale())
 
 
@@ -144,7 +140,6 @@ class ExportedStop:
 
     @classmethod
     def of(cls, stop: EarlyStop) -> "ExportedStop":
-        """Return the decisions on all pairs, and whether all are decided."""
         return cls(stop.rule, stop.decided, stop.worlds, stop.max_worlds, stop.pairs)
 
 
@@ -188,10 +183,7 @@ class CampaignExport:
 
     @classmethod
     def of(cls, analysis: Analysis, **further: Any) -> "CampaignExport":
-        """Return the export of results and statistics.
-
-        ``further`` are the fields that a subclass adds.
-        """
+        """Return the export of an analysis. ``further`` are the fields of a subclass."""
         results = analysis.results
         stop, running = analysis.early_stop, results.running
         worlds = ({name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds)
@@ -232,10 +224,8 @@ class ComparisonExport(CampaignExport):
 
 
 def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str:
-    """Return trials, declarations of the metrics, summaries and comparisons as JSON text.
-
-    ``across`` are the campaigns that ``analysis`` combines, if there are several.
-    """
+    """Return the JSON text of an analysis. ``across`` are the campaigns that it combines, if there
+    are several."""
     if across is None:
         exported = CampaignExport.of(analysis)
     else:
@@ -244,7 +234,7 @@ def to_json(analysis: Analysis, across: Optional[PairedCampaigns] = None) -> str
 
 
 def _plain(value: Any) -> Any:
-    """Return the value converted to types that JSON supports."""
+    """Return the value in types that JSON supports. Numbers that are not finite are None."""
     if isinstance(value, Outcome):
         return value.value
     if isinstance(value, Path):

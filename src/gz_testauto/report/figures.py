@@ -1,8 +1,7 @@
 """Draw the charts of a campaign for a paper, one file per chart, at the width of a column.
 
-The charts summarize all worlds: success rates, differences per world, and success against
-difficulty. :mod:`gz_testauto.report.plots` draws the trajectories of one world. With the same
-version of matplotlib, the same results give identical files.
+:mod:`gz_testauto.report.plots` draws trajectories. With the same version of matplotlib, the same
+results give identical files.
 """
 
 import itertools
@@ -25,7 +24,7 @@ from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 
 COLUMN_INCHES = 3.5
-"""Width of a chart (inches): 88 mm, the width of a column in most journals."""
+"""88 mm, the width of a column in most journals."""
 
 _STYLE: Any = {
     "font.size": 8,
@@ -39,13 +38,11 @@ _STYLE: Any = {
 _WITHOUT_DATE = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 _DOTS_PER_INCH = 300
 NAME_SHOWN = 24
-"""Largest number of characters that are shown of a planner's name."""
+"""Largest number of shown characters of a planner's name."""
 _DASHES = ("-", "--", ":", "-.")
 
 Drawn = Tuple[str, float, Callable[[Any], None]]
-"""A chart: the base name of its file, its height (inches), and a function that draws it into
-axes.
-"""
+"""A chart: the base name of its file, its height (inches), and a function that draws it."""
 
 
 def write_figures(
@@ -53,10 +50,9 @@ def write_figures(
 ) -> Tuple[List[Path], List[str]]:
     """Write every chart; return the files, and one line per input that could not be read.
 
-    ``directory`` is the results directory, or the first of several compared directories, which
-    contains the worlds.
-    Raises ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if a
-    directory cannot be read or written.
+    The first of several compared directories contains the worlds. Raises
+    ``MissingDependencyError`` without matplotlib, and ``ResultsError`` if a directory cannot be
+    read or written.
     """
     make = figure_class()
     import matplotlib
@@ -81,11 +77,13 @@ def write_figures(
 
 
 def _unused(name: str, paths: Sequence[Path]) -> str:
-    """Return the name of a file without special characters, and with a number if it is used."""
+    """Return a file name without special characters, and with a number if it is used."""
     plain = re.sub(r"(?:[^\w.-]|_)+", "_", name)
     used = {path.stem for path in paths}
     numbered = (f"{plain}_{number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([plain], numbered) if one not in used)
+    return next(
+        candidate for candidate in itertools.chain([plain], numbered) if candidate not in used
+    )
 
 
 def _rates(analysis: Analysis) -> Drawn:
@@ -97,7 +95,7 @@ def _rates(analysis: Analysis) -> Drawn:
             color = _color(analysis, summary.planner)
             axes.plot([low, high], [row, row], color=color, linewidth=1.5)
             axes.plot([value], [row], "o", color=color, markersize=4)
-        axes.set_yticks(range(len(summaries)), [_name(one.planner) for one in summaries])
+        axes.set_yticks(range(len(summaries)), [_name(summary.planner) for summary in summaries])
         axes.set_ylim(len(summaries) - 0.5, -0.5)
         axes.set_xlim(-2, 102)
         axes.set_xlabel(f"goal reached (%), {100 * LEVEL:.0f} % intervals")
@@ -108,12 +106,12 @@ def _rates(analysis: Analysis) -> Drawn:
 def _differences(analysis: Analysis) -> Iterator[Drawn]:
     metrics = {metric.name: metric for metric in analysis.metrics}
     for pair in analysis.comparisons.pairs:
-        for found in pair.metrics:
-            if found.worlds:
-                metric = metrics[found.name]
+        for compared in pair.metrics:
+            if compared.worlds:
+                metric = metrics[compared.name]
                 per_world = metric_differences(analysis.results, pair.first, pair.second, metric)
                 values = np.sort([value * metric.shown_factor for value in per_world.values()])
-                estimate = [value * metric.shown_factor for value in found.difference[:3]]
+                estimate = [value * metric.shown_factor for value in compared.difference[:3]]
                 label = f"{metric_heading(metric)} ({metric.label_unit})".replace(" ()", "")
                 draw = _difference_drawer(pair, label, values, estimate)
                 planners = f"{pair.first[:NAME_SHOWN]}_minus_{pair.second[:NAME_SHOWN]}"
@@ -176,7 +174,6 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
 
 
 def _name(planner: str) -> str:
-    """Return a planner's name, truncated to ``NAME_SHOWN``."""
     shown = escape_text(planner)
     return chart_text(shown if len(shown) <= NAME_SHOWN else shown[:NAME_SHOWN] + "…")
 

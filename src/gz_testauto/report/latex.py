@@ -1,7 +1,6 @@
 r"""Format the tables of a campaign in LaTeX for a paper, with intervals and notes on the methods.
 
-Numbers and headings come from :mod:`gz_testauto.analysis` and the metrics' declarations. The only
-package that the tables require is ``\usepackage{booktabs}``. Text from results is escaped.
+The tables need only ``\usepackage{booktabs}``. Text from results is escaped.
 """
 
 from typing import List, Sequence
@@ -44,9 +43,6 @@ _PERCENT = 100 * LEVEL
 
 
 def to_latex(analysis: Analysis) -> str:
-    """Return the tables of success rates, of means and, for two or more planners, of
-    differences.
-    """
     parts = [_success(analysis), _means(analysis)]
     if any(pair.worlds for pair in analysis.comparisons.pairs):
         parts.append(_differences(analysis))
@@ -87,8 +83,11 @@ def _means(analysis: Analysis) -> str:
     metrics = measured_metrics(analysis)
     rows = []
     for metric in metrics:
-        found = (mean_of(metric, summary, _NOTATION) for summary in analysis.summaries)
-        cells = [f"{o.mean} ({o.deviation}; {o.trials})" if o.trials else o.mean for o in found]
+        means = (mean_of(metric, summary, _NOTATION) for summary in analysis.summaries)
+        cells = [
+            f"{row.mean} ({row.deviation}; {row.trials})" if row.trials else row.mean
+            for row in means
+        ]
         rows.append([_heading(metric), *cells])
     short = ", ".join(metric_heading(metric) for metric in metrics if metric.completed_only)
     text = "Mean (standard deviation; number of trials)."
@@ -114,8 +113,8 @@ def _differences(analysis: Analysis) -> str:
     tests = sorted({pair.test for pair in pairs})
     compared = [metric for metric in analysis.metrics if metric.in_comparison]
     smallest = ", ".join(smallest_text(metric) for metric in compared)
-    intervals = methods_text(found.difference for pair in pairs for found in pair.metrics)
-    metric_tests = sorted({found.test for pair in pairs for found in pair.metrics if found.worlds})
+    intervals = methods_text(compared.difference for pair in pairs for compared in pair.metrics)
+    metric_tests = sorted({row.test for pair in pairs for row in pair.metrics if row.worlds})
     text = (
         f"First minus second planner. Success, mean over worlds: {'; '.join(tests)}, Holm-adjusted "
         f"over the pairs; intervals: {methods_text(pair.difference for pair in pairs)}. Metrics: "

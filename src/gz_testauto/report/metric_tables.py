@@ -1,7 +1,4 @@
-"""Create the tables of means and of differences between two planners.
-
-Headings, units and decimals come from :class:`~gz_testauto.metrics.interface.Metric`.
-"""
+"""Create the tables of means and of differences between two planners."""
 
 from typing import Iterator, List, Mapping, Sequence, Tuple
 
@@ -19,15 +16,12 @@ from gz_testauto.report.rows import Notation, mean_of, metric_differences, small
 
 _NOTATION = Notation()
 FIRST = 6
-"""Number of metrics in the first table of means. The metrics of this package come first."""
+"""Number of metrics in the first table of means. Those of this package come first."""
 
 
 def means_table(analysis: Analysis) -> Table:
-    """Return the first table of means.
-
-    The metrics of completed trials are placed next to the number of these trials. A mean is
-    followed by its number of trials if some of them have no value.
-    """
+    """Return the first table of means, with the metrics of completed trials next to the number of
+    these trials. A number of trials follows a mean if some of them have no value."""
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
@@ -43,10 +37,7 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Return the tables of all other metrics, such as those of plug-ins and navigation stacks.
-
-    Each mean is shown with its number of trials.
-    """
+    """Return the tables of all other metrics, such as those of plug-ins and navigation stacks."""
     columns = [
         (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
@@ -54,12 +45,12 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
     if not columns:
         return []
     parts: List[RenderableType] = []
-    for some in _fitting(columns, [summary.planner for summary in analysis.summaries]):
+    for group in _fitting(columns, [summary.planner for summary in analysis.summaries]):
         table = plain_table("mean of")
-        for metric, _ in some:
+        for metric, _ in group:
             table.add_column(_heading(metric), justify="right")
         for index, summary in enumerate(analysis.summaries):
-            table.add_row(summary.planner, *(cells[index] for _, cells in some))
+            table.add_row(summary.planner, *(cells[index] for _, cells in group))
         parts += ["", table]
     short = joined([metric_heading(metric) for metric, _ in columns if metric.completed_only])
     note = "Means over the (n) trials that have the number" + (
@@ -69,9 +60,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    """Return a table with one row per metric with a value of both planners; ``metrics`` maps names
-    to metrics.
-    """
+    """Return a table with one row per metric with a value of both planners."""
     table = plain_table("metric", "n", "means")
     for heading in ("of", "diff.", "95 % interval", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
@@ -87,13 +76,12 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 
 
 def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]:
-    """Return a sentence on the metrics whose mean and median differences have opposite signs, if
-    the median is significant.
-    """
+    """Return a sentence on the metrics whose mean and significant median differences have opposite
+    signs."""
     names = [
-        metric_heading(metrics[found.name])
-        for found in pair.metrics
-        if found.significant and found.mean_contradicts
+        metric_heading(metrics[comparison.name])
+        for comparison in pair.metrics
+        if comparison.significant and comparison.mean_contradicts
     ]
     if not names:
         return []
@@ -103,25 +91,38 @@ def contradictions(pair: Comparison, metrics: Mapping[str, Metric]) -> List[str]
 
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
-    """Return a note on the methods with which differences were estimated, and on their worlds."""
-    compared = [found for found in pair.metrics if found.worlds]
+    compared = [comparison for comparison in pair.metrics if comparison.worlds]
     text = (
         f"Means of {pair.first} and {pair.second} in the same n worlds. Difference: mean or median "
         f"over these worlds of {pair.first} − {pair.second}. The median describes the typical "
         "world. "
-        f"Methods: {', '.join(sorted({found.test for found in compared}))}."
+        f"Methods: {', '.join(sorted({comparison.test for comparison in compared}))}."
     )
-    reached = [metrics[found.name] for found in compared if metrics[found.name].completed_only]
+    reached = [
+        metrics[comparison.name]
+        for comparison in compared
+        if metrics[comparison.name].completed_only
+    ]
     if reached:
         short = joined([metric_heading(metric) for metric in reached])
         text += f" {short[0].upper()}{short[1:]}: worlds in which both reached the goal."
-    absent = [metric_heading(metrics[one.name]) for one in pair.metrics if not one.worlds]
+    absent = [
+        metric_heading(metrics[comparison.name])
+        for comparison in pair.metrics
+        if not comparison.worlds
+    ]
     if absent:
         text += f" No world has a value of both for {joined(absent)}."
-    reasons = sorted({one.difference.method for one in compared if not one.difference.has_interval})
+    reasons = sorted(
+        {
+            comparison.difference.method
+            for comparison in compared
+            if not comparison.difference.has_interval
+        }
+    )
     if reasons:
         text += f" No interval exists for some metrics ({', '.join(reasons)})."
-    smallest = joined([smallest_text(metrics[found.name]) for found in compared])
+    smallest = joined([smallest_text(metrics[comparison.name]) for comparison in compared])
     text += f" The smallest relevant differences are {smallest}."
     return Text(text, style="dim")
 
@@ -136,23 +137,22 @@ def _heading(metric: Metric) -> str:
 
 
 def _counted(metric: Metric, summary: PlannerSummary) -> str:
-    """Return the text of a mean with its number of trials."""
-    found = mean_of(metric, summary, _NOTATION)
-    return f"{found.mean} ({found.trials})" if found.trials else found.mean
+    row = mean_of(metric, summary, _NOTATION)
+    return f"{row.mean} ({row.trials})" if row.trials else row.mean
 
 
 def _fitting(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """Yield groups of at least one column that fit next to the column with the planners' names."""
+    """Yield groups of at least one column that fit next to the planners' names."""
     first = max(map(len, (*planners, "mean of"))) + 1
-    some: List[Tuple[Metric, List[str]]] = []
+    group: List[Tuple[Metric, List[str]]] = []
     width = first
     for metric, cells in columns:
         wide = max(map(len, (metric_heading(metric), metric.label_unit, *cells))) + 1
-        if some and width + wide > WIDTH:
-            yield some
-            some, width = [], first
-        some.append((metric, cells))
+        if group and width + wide > WIDTH:
+            yield group
+            group, width = [], first
+        group.append((metric, cells))
         width += wide
-    yield some
+    yield group

@@ -1,7 +1,5 @@
-"""Create headings for metrics, and for published numbers of worlds, that declare no heading.
-
-A name such as ``global_plan_m`` consists of words, followed by the unit.
-"""
+"""Create headings for metrics and published numbers that declare none. A name such as
+``global_plan_m`` consists of words, followed by the unit."""
 
 from typing import Tuple
 
@@ -19,25 +17,18 @@ _UNITS = {
     "radps": "rad/s",
     "radpm": "rad/m",
 }
-"""Units by the suffix of a name."""
 
 
 def words_and_unit(name: str) -> Tuple[str, str]:
-    """Split a name into words and unit, such as ``global_plan_m`` into ``global plan`` and ``m``.
-
-    The unit is empty if the name does not contain one.
-    """
+    """Split a name such as ``global_plan_m`` into ``global plan`` and ``m``, or an empty unit."""
     words, _, end = name.rpartition("_")
     unit = _UNITS.get(end, "") if words else ""
     return (words if unit else name).replace("_", " "), unit
 
 
 def metric_heading(metric: Metric) -> str:
-    """Return the heading of a metric's column.
-
-    The default is the metric's name in words. A unit at the end of the name is omitted if it is the
-    declared unit, and put in parentheses if no unit is declared.
-    """
+    """Return the heading of a metric, by default its name in words. A unit in the name is omitted
+    if it is the declared unit, and put in parentheses if no unit is declared."""
     if metric.heading:
         return metric.heading
     words, unit = words_and_unit(metric.name)
@@ -47,9 +38,6 @@ def metric_heading(metric: Metric) -> str:
 
 
 def published_heading(name: str) -> Tuple[str, str]:
-    """Return the heading and the unit of a number that a benchmark publishes about its worlds.
-
-    ``name`` is the name of the number in the campaign.
-    """
+    """Return the heading and the unit of a number that a benchmark publishes about its worlds."""
     words, unit = words_and_unit(name)
     return "published shortest path" if name == PATH_M else f"published {words}", unit

@@ -1,8 +1,5 @@
-"""Create the notes of a campaign: restrictions on its numbers, and lost and unfinished trials.
-
-The terminal, the HTML page, LaTeX and JSON contain the same sentences. Every number comes from
-:mod:`gz_testauto.analysis`.
-"""
+"""Create the notes of a campaign for the terminal, the page, LaTeX and JSON: restrictions on its
+numbers, and lost and unfinished trials."""
 
 import math
 import textwrap
@@ -30,12 +27,10 @@ from gz_testauto.results.records import CampaignResults, age_s
 from gz_testauto.worlds.record import unmeasured_in
 
 CAUSE_SHOWN = 150
-"""Largest number of characters that are shown of an invalid trial's cause. The store contains the
-full text.
-"""
+"""Largest number of shown characters of a cause. The store contains the full text."""
 
 COPIES_SHOWN = 5
-"""Number of copies of a world that a note names."""
+"""Largest number of copies of a world that a note names."""
 
 _EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
@@ -46,18 +41,17 @@ _EARLY_STOP_CAVEAT = (
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence, and the items of the list that it introduces."""
+    """A sentence, and the list that it introduces."""
 
     text: str
     items: Tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the note as one paragraph."""
         return f"{self.text} {'; '.join(self.items)}." if self.items else self.text
 
 
 def notes(analysis: Analysis) -> List[Note]:
-    """Return all notes except those of :func:`running_notes`."""
+    """Return all notes except :func:`running_notes`."""
     return [
         *caveats(analysis),
         *overall_notes(analysis.comparisons),
@@ -85,7 +79,6 @@ def caveats(analysis: Analysis) -> List[Note]:
 
 
 def selection_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on trials that were selected by name or by their results."""
     if results.selection:
         yield Note(
             f"Selected trials: {results.selection}. The rates and differences describe only these "
@@ -95,7 +88,6 @@ def selection_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def copies_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on worlds that are copies of other worlds."""
     of_originals: Dict[str, List[str]] = {}
     for copy, original in results.copies.items():
         of_originals.setdefault(original, []).append(copy)
@@ -110,11 +102,9 @@ def copies_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note on the invalid trials of each planner, if their shares differ.
-
-    The worlds with invalid trials can be harder or easier than the others. The note therefore
-    states the success rates for the cases that all invalid trials failed and that all succeeded.
-    """
+    """Yield a note on the invalid trials, if their shares differ between planners."""
+    # The worlds with invalid trials can be harder or easier than the others. So the note has the
+    # success rates for the cases that all invalid trials failed and that all succeeded.
     shares = {s.invalid / (s.trials + s.invalid) for s in summaries if s.trials + s.invalid}
     if len(shares) < 2:
         return
@@ -132,9 +122,7 @@ def validity_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 
 def means_notes(analysis: Analysis) -> Iterator[Note]:
-    """Yield a note on means of planners that are over different worlds, because the planners
-    reached the goal in different worlds.
-    """
+    """Yield a note on means over different worlds, in which each planner reached the goal."""
     metrics = [metric for metric in measured_metrics(analysis) if metric.completed_only]
     reached = {
         planner: {record.world for record in analysis.results.of(planner) if record.completed}
@@ -151,7 +139,6 @@ def means_notes(analysis: Analysis) -> Iterator[Note]:
 
 
 def extent_text(results: CampaignResults) -> str:
-    """Return a text with the numbers of finished trials, worlds and planners."""
     return (
         f"{count_text(len(results.trials), 'trial')} of {results.planned}, "
         f"{count_text(len(results.worlds), 'world')}, "
@@ -160,14 +147,12 @@ def extent_text(results: CampaignResults) -> str:
 
 
 def running_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the process that runs the campaign, with its trials; none if the campaign is
-    not running.
-    """
+    """Yield a note on the process that runs the campaign, and its trials."""
     runner = results.running
     if runner is None:
         return
     owner = f"process {runner.process} on {runner.host}"
-    at = [f"{one.world} {one.planner}" for one in runner.trials]
+    at = [f"{trial.world} {trial.planner}" for trial in runner.trials]
     if runner.is_stale():
         text = (
             f"Not running: the last heartbeat of {owner} is {duration_text(runner.silent_s())} "
@@ -178,22 +163,22 @@ def running_notes(results: CampaignResults) -> Iterator[Note]:
         yield Note(f"Running now, by {owner}: no trial has started.")
     else:
         lines = []
-        for one, what in zip(runner.trials, at):
-            worker = one.worker or "waiting for a worker"
-            lines.append(f"{what}, since {duration_text(age_s(one.since))} ({worker})")
+        for trial, description in zip(runner.trials, at):
+            worker = trial.worker or "waiting for a worker"
+            lines.append(f"{description}, since {duration_text(age_s(trial.since))} ({worker})")
         since = duration_text(age_s(runner.started_at))
         yield Note(f"Running now, by {owner}, since {since}:", tuple(lines))
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
-    """Return a note with the definition of the success rate."""
+    """Return the definition of the success rate."""
     if any(summary.trials > summary.worlds for summary in summaries):
         return Note("Success: mean over worlds of the share of trials that reached the goal.")
     return Note("Success: share of worlds.")
 
 
 def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
-    """Yield a note on the decision of the early stop; none for a campaign without ``stop``."""
+    """Yield a note on the decision of the early stop."""
     if end is not None:
         state = "Decided after" if end.decided else "Not decided after"
         many = count_text(end.worlds, "world")
@@ -202,7 +187,7 @@ def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
 
 
 def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the effect of early stops on the numbers that are not sequential."""
+    """Yield a note on the effect of early stops on numbers that are not sequential."""
     if results.stop is not None:
         yield Note(_EARLY_STOP_CAVEAT)
     elif results.stopped:
@@ -223,8 +208,7 @@ def early_stop_caveats(results: CampaignResults) -> Iterator[Note]:
 
 def _pair_decision(pair: PairDecision) -> str:
     """Return text such as ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2,
-    +34.5]``.
-    """
+    +34.5]``."""
     if pair.better:
         other = pair.second if pair.better == pair.first else pair.first
         text = f"{pair.better} reached the goal more often than {other}"
@@ -234,7 +218,7 @@ def _pair_decision(pair: PairDecision) -> str:
         text = f"{pair.first} and {pair.second} are undecided"
     if not pair.worlds:
         return text
-    value, low, high = (number_text(100 * one, 1, "+") for one in pair.difference[:3])
+    value, low, high = (number_text(100 * share, 1, "+") for share in pair.difference[:3])
     return f"{text}: {pair.first} − {pair.second} {value} points [{low}, {high}]"
 
 
@@ -249,15 +233,15 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
             (load.missed_cycles_trials, "trial", "with missed control cycles"),
             (load.late_trials, "trial", "with late periods"),
         )
-        said = [f"{count_text(number, noun)} {what}" for number, noun, what in counts if number]
-        if said:
-            lines.append(f"{summary.planner}: {', '.join(said)}")
+        effects = [f"{count_text(number, noun)} {what}" for number, noun, what in counts if number]
+        if effects:
+            lines.append(f"{summary.planner}: {', '.join(effects)}")
     if lines:
         yield Note("The machine was busy:", tuple(lines))
 
 
 def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note with the score of the BARN challenge, if best paths of worlds are published."""
+    """Yield the score of the BARN challenge, if best paths of worlds are published."""
     if any(world.published_path_m for world in results.worlds):
         scores = [
             f"{summary.planner} {number_text(summary.metrics['barn_score'].mean, 3)}"
@@ -268,9 +252,7 @@ def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) ->
 
 
 def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
-    """Yield a note on the correlation of trials in the same world for each planner with
-    repetitions.
-    """
+    """Yield notes on the correlation of trials in the same world."""
     for summary in summaries:
         if not math.isnan(summary.correlation):
             yield Note(
@@ -280,9 +262,7 @@ def correlation_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
 
 
 def overall_notes(comparisons: Comparisons) -> Iterator[Note]:
-    """Yield notes on the test of whether the success rates of all planners differ, and on the
-    adjustment for several pairs; none for two planners.
-    """
+    """Yield notes on the test of all planners together, and on the adjustment for several pairs."""
     if len(comparisons.pairs) > 1:
         yield Note(
             f"The p-values are Holm-adjusted over {len(comparisons.pairs)} pairs. The "
@@ -308,7 +288,7 @@ def missing_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the parts of worlds that are not included in any number."""
+    """Yield a note on the parts of worlds that no number includes."""
     parts = tuple(unmeasured_in(results.worlds))
     if parts:
         text = "Not measured: clearance, collisions and the shortest path do not include"
@@ -316,7 +296,7 @@ def unmeasured_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def invalid_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the numbers of invalid attempts and lost trials, with their causes."""
+    """Yield a note on invalid attempts and lost trials, with their causes."""
     attempts, lost = results.invalid_attempts, len(results.invalid)
     causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
     if attempts or lost:
@@ -328,7 +308,6 @@ def invalid_notes(results: CampaignResults) -> Iterator[Note]:
 
 
 def worker_deaths_notes(results: CampaignResults) -> Iterator[Note]:
-    """Yield a note on the number of attempts whose worker died."""
     deaths = len(results.worker_deaths)
     if deaths:
         yield Note(f"Repeated because of a dead worker: {count_text(deaths, 'attempt')}.")

@@ -1,8 +1,5 @@
-"""Format tables, numbers and text from results for a terminal.
-
-Text from results cannot control the terminal: rich's markup is disabled, and characters that are
-not printable are escaped (:mod:`gz_testauto.base.escaping`).
-"""
+"""Format tables, numbers and text from results for a terminal, which such text cannot control:
+rich's markup is disabled, and characters that are not printable are escaped."""
 
 import math
 import textwrap
@@ -22,12 +19,10 @@ class ReportConsole(Console):
     """A console for reports. A closed pipe raises ``BrokenPipeError``; rich would exit with 1."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error again that rich has caught."""
         raise BrokenPipeError
 
 
 def report_console(stream: Optional[IO[str]] = None) -> Console:
-    """Return the console for reports, which writes to standard output or to ``stream``."""
     return ReportConsole(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
@@ -43,20 +38,17 @@ def plain_table(*headings: str) -> Table:
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return a count with its noun, such as ``1 world`` or ``2 worlds``."""
+    """Return text such as ``1 world`` or ``2 worlds``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def joined(items: Sequence[str], last: str = " and ") -> str:
-    """Return the items joined as ``a``, ``a and b`` or ``a, b and c``.
-
-    ``last`` is the word before the last item.
-    """
+    """Return text such as ``a``, ``a and b`` or ``a, b and c``."""
     return last.join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def p_text(value: float, prefix: str = "p ") -> str:
-    """Return a p-value with three decimals, such as ``p = 0.012``, or a dash for NaN."""
+    """Return text such as ``p = 0.012`` or ``p < 0.001``, or a dash for NaN."""
     if math.isnan(value):
         return "-"
     if value < 0.001:
@@ -65,7 +57,7 @@ def p_text(value: float, prefix: str = "p ") -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as ``12 s``, ``3 min`` or ``2 h 05 min``."""
+    """Return text such as ``12 s``, ``3 min`` or ``2 h 05 min``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -73,10 +65,7 @@ def duration_text(seconds: float) -> str:
 
 
 def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """Return a number as text, with a dash for NaN and ``∞`` for infinity.
-
-    Numbers from 1e9 on are in exponential notation.
-    """
+    """Return a number as text, with a dash for NaN and ``∞`` for infinity."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -86,29 +75,27 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
     return f"{value:{sign}.{decimals}f}"
 
 
-def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-    """Return the interval, multiplied by ``factor``, in brackets; empty if there is no interval."""
-    if not one.has_interval:
+def interval_text(estimate: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
+    """Return an interval in brackets; empty if there is no interval."""
+    if not estimate.has_interval:
         return ""
-    low, high = (number_text(factor * end, decimals, sign) for end in (one.low, one.high))
+    low, high = (number_text(factor * end, decimals, sign) for end in (estimate.low, estimate.high))
     return f"[{low}, {high}]"
 
 
 def methods_text(estimates: Iterable[Estimate]) -> str:
-    """Return a note on the methods of the intervals, and on the reasons why some are missing.
-
-    The note is empty if there are no estimates.
-    """
-    found = [one for one in estimates if not math.isnan(one.value)]
-    methods = sorted({one.method for one in found if one.has_interval})
-    reasons = sorted({one.method for one in found if not one.has_interval and one.method})
+    """Return the methods of the intervals, and the reasons why some are missing."""
+    known = [estimate for estimate in estimates if not math.isnan(estimate.value)]
+    methods = sorted({estimate.method for estimate in known if estimate.has_interval})
+    reasons = sorted(
+        {estimate.method for estimate in known if not estimate.has_interval and estimate.method}
+    )
     parts = [f"{', '.join(methods)}, {100 * LEVEL:.0f} %"] if methods else []
     parts += [f"none: {', '.join(reasons)}"] if reasons else []
     return "; ".join(parts)
 
 
 def correlation_text(summary: PlannerSummary) -> str:
-    """Return text on the correlation of a planner's trials in the same world."""
     if summary.correlation == 0.0:
         return "trials in one world are not correlated (ICC 0.00)"
     return (
@@ -118,10 +105,8 @@ def correlation_text(summary: PlannerSummary) -> str:
 
 
 def indented(text: str) -> Text:
-    """Return wrapped and indented text.
-
-    rich's own indentation is not used, because it fills lines with spaces.
-    """
+    """Return wrapped and indented text."""
+    # rich's own indentation would fill lines with spaces
     indent = "  "
     return Text(
         textwrap.fill(

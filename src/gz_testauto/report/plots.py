@@ -1,8 +1,8 @@
 """Draw worlds with the trajectories of all planners, one image per world.
 
-Images are drawn with matplotlib. A trajectory ends with a dot if the goal was reached, and
-otherwise with a cross, inside the robot's outline. Trajectories of actors are dashed and have the
-color of the trial. The outlines of robot and actor are filled at their smallest distance.
+A trajectory ends with a dot if the goal was reached, and otherwise with a cross, inside the robot's
+outline. Trajectories of actors are dashed and have the color of the trial. The outlines of robot
+and actor are filled at their smallest distance.
 """
 
 import functools
@@ -43,12 +43,11 @@ LABELS_INCHES, LEAST_INCHES = 1.3, 1.8
 DOTS_PER_INCH = 150
 OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""The palette of Okabe and Ito, which color-blind readers can distinguish."""
+"""The palette of Okabe and Ito, for color-blind readers."""
 WORLDS_OF_A_WORKER = 8
-"""Number of worlds that can be drawn in about the time in which a process starts."""
+"""Worlds that can be drawn in about the time in which a process starts."""
 
 Drives = Tuple[WorldRecord, List[TrialRecord]]
-"""A world with its valid trials."""
 
 
 def plot_worlds(
@@ -61,10 +60,9 @@ def plot_worlds(
 ) -> List[Path]:
     """Draw every world with a valid trial of ``results``; return the files, one per world.
 
-    ``sources`` are the results directories of these trials; the first one contains the worlds.
-    Up to ``workers`` processes draw; their number does not change the files. Raises
-    ``MissingDependencyError`` if matplotlib is not installed, ``ResultsError`` if a directory
-    cannot be read or written, and ``ResourceError`` if a process died.
+    The first of the results directories ``sources`` contains the worlds. Raises
+    ``MissingDependencyError`` without matplotlib, ``ResultsError`` if a directory cannot be read or
+    written, and ``ResourceError`` if a process died.
     """
     figure_class()
     campaign = read_prepared(sources[0])
@@ -94,7 +92,6 @@ def _write(
     file_format: str,
     drives: Drives,
 ) -> Path:
-    """Draw one world; return its file."""
     world, records = drives
     figure = _figure(sources, campaign, planners, world, records)
     path = out / f"{world.name}.{file_format}"
@@ -107,8 +104,7 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
     """Return a figure of one world with at least one valid trial.
 
     ``planners`` are all planners of the campaign, in the order of their colors. Raises
-    ``MissingDependencyError`` if matplotlib is not installed, and ``ResultsError`` if the world has
-    changed.
+    ``MissingDependencyError`` without matplotlib, and ``ResultsError`` if the world has changed.
     """
     figure_class()
     campaign = read_prepared(source)
@@ -116,10 +112,8 @@ def figure_of(source: Source, trials: Sequence[TrialRecord], planners: Sequence[
 
 
 def read_prepared(source: Source) -> PreparedCampaign:
-    """Return the campaign of a results directory, for its worlds and robot.
-
-    Raises ``ResultsError`` if a world has changed.
-    """
+    """Return the campaign of a results directory, for its worlds and robot. Raises ``ResultsError``
+    if a world has changed."""
     with ResultStore.read(source.directory) as store:
         worlds = tuple(find_world(world, source.directory) for world in store.worlds())
     return open_for_reading(source.directory, worlds)
@@ -127,7 +121,7 @@ def read_prepared(source: Source) -> PreparedCampaign:
 
 def world_of(campaign: PreparedCampaign, trials: Sequence[TrialRecord]) -> WorldRecord:
     """Return the world of trials that are all in one world."""
-    return next(one for one in campaign.worlds if one.name == trials[0].world)
+    return next(world for world in campaign.worlds if world.name == trials[0].world)
 
 
 def _figure(
@@ -147,18 +141,14 @@ def _figure(
 
 
 def _height_inches(axes: Any) -> float:
-    """Return the height of an image that fits the content of the axes, at most that of a square
-    image.
-    """
+    """Return the height of an image that fits the axes, at most that of a square image."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
     return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
 
 
 def figure_class() -> type:
-    """Return matplotlib's figure class, or raise ``MissingDependencyError`` if it is not
-    installed.
-    """
+    """Raise ``MissingDependencyError`` without matplotlib."""
     try:
         from matplotlib.figure import Figure  # not pyplot: no display, no global state
     except ImportError as error:
@@ -171,28 +161,26 @@ def figure_class() -> type:
 def save_figure(
     figure: Any, path: Path, dots_per_inch: int, metadata: Optional[Dict[str, Any]] = None
 ) -> None:
-    """Write a figure to a file, in the format that its suffix names. Raises ``OSError``."""
+    """Write a figure in the format that the suffix of the file names. Raises ``OSError``."""
     with replaced_file(path) as stream:
         kind = path.suffix[1:] or None
         figure.savefig(stream, format=kind, dpi=dots_per_inch, metadata=metadata)
 
 
 def chart_text(text: str) -> str:
-    """Escape text for matplotlib, which interprets text between dollar signs as a formula.
-
-    Characters that are not printable are escaped, too: fonts do not contain them, and SVG must not.
-    """
+    """Escape text for matplotlib, which interprets text between dollar signs as a formula."""
+    # fonts do not contain characters that are not printable, and SVG must not contain them
     return escape_text(text).replace("\n", " ").replace("$", r"\$")
 
 
 def _by_world(worlds: Tuple[WorldRecord, ...], trials: Tuple[TrialRecord, ...]) -> Iterator[Drives]:
-    found: Dict[str, List[TrialRecord]] = {}
+    records_by_world: Dict[str, List[TrialRecord]] = {}
     for record in trials:
         if record.trajectory:
-            found.setdefault(record.world, []).append(record)
+            records_by_world.setdefault(record.world, []).append(record)
     for world in worlds:
-        if world.name in found:
-            yield world, found[world.name]
+        if world.name in records_by_world:
+            yield world, records_by_world[world.name]
 
 
 def _draw(
@@ -202,7 +190,6 @@ def _draw(
     world: WorldRecord,
     drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
-    """Draw one world; ``drawn`` contains its trials, each with its recording."""
     draw_scene(axes, campaign, world, drawn[0][1] if drawn else None)
     labeled = set()
     body = np.asarray(campaign.bed.limits.footprint_m)
@@ -225,7 +212,6 @@ def _draw(
 def draw_scene(
     axes: Any, campaign: PreparedCampaign, world: WorldRecord, recording: Optional[Recording]
 ) -> None:
-    """Draw the lanes of a recording, the obstacles and the global plan of a world."""
     for lane in lanes_of(recording) if recording is not None else ():
         for patch in _patches(surface_of(lane), LANE_COLOR):
             axes.add_artist(patch)  # does not change the limits of the axes
@@ -261,16 +247,15 @@ def draw_mission(axes: Any, campaign: PreparedCampaign, world: WorldRecord) -> N
 
 def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
     """Draw the trajectories of actors, and the outlines of robot and actor at their smallest
-    distance.
-    """
+    distance."""
     outlines = recording.series
     for encounter in encounters(recording):
-        way = outlines[ACTOR_SERIES + encounter.name]
-        axes.plot(way[:, 0], way[:, 1], "--", color=color, linewidth=0.6, alpha=0.7)
+        trajectory = outlines[ACTOR_SERIES + encounter.name]
+        axes.plot(trajectory[:, 0], trajectory[:, 1], "--", color=color, linewidth=0.6, alpha=0.7)
         nearest_s = encounter.time_s[int(np.argmin(encounter.distance_m))]
         row = int(np.searchsorted(recording.time_s, nearest_s))
         for outline, pose in (
-            (outlines[OUTLINE_SERIES + encounter.name], way[row]),
+            (outlines[OUTLINE_SERIES + encounter.name], trajectory[row]),
             (outlines[FOOTPRINT_SERIES], recording.pose[row]),
         ):
             place = Pose2D(*pose.tolist()).apply(outline)
@@ -278,7 +263,6 @@ def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
 
 
 def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:
-    """Yield the patches of an outline, in which holes remain white."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
 

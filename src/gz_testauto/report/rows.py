@@ -1,8 +1,5 @@
-"""Create the rows of a campaign's tables for the terminal, the HTML page and LaTeX.
-
-A row contains formatted numbers and verdicts. A renderer defines the layout and its
-:class:`Notation`.
-"""
+"""Create the rows of a campaign's tables, with formatted numbers and verdicts. A renderer for the
+terminal, the page or LaTeX defines their :class:`Notation`."""
 
 import math
 from dataclasses import dataclass
@@ -20,11 +17,7 @@ from gz_testauto.trial.outcome import Outcome
 
 @dataclass(frozen=True)
 class Notation:
-    """The notation of numbers in one output format.
-
-    It consists of the texts for a missing number and a missing interval, the minus sign, and the
-    format of an interval.
-    """
+    """The notation of numbers in an output format."""
 
     missing: str = "-"
     no_interval: str = "-"
@@ -32,32 +25,26 @@ class Notation:
     interval_form: str = "[{}, {}]"
 
     def number(self, value: float, decimals: int, sign: str = "") -> str:
-        """Return a number with the given decimals.
-
-        ``sign`` is the sign option of Python's ``format``.
-        """
+        """Return a number as text. ``sign`` is the sign option of Python's ``format``."""
         if math.isnan(value):
             return self.missing
         return number_text(value, decimals, sign).replace("-", self.minus)
 
-    def interval(self, one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-        """Return the interval of an estimate, multiplied by ``factor``."""
-        if not one.has_interval:
+    def interval(
+        self, estimate: Estimate, decimals: int, factor: float = 1.0, sign: str = ""
+    ) -> str:
+        if not estimate.has_interval:
             return self.no_interval
-        ends = (self.number(factor * end, decimals, sign) for end in (one.low, one.high))
+        ends = (self.number(factor * end, decimals, sign) for end in (estimate.low, estimate.high))
         return self.interval_form.format(*ends)
 
     def p(self, value: float) -> str:
-        """Return a p-value with three decimals."""
         return self.missing if math.isnan(value) else p_text(value, "")
 
 
 class SuccessRow(NamedTuple):
-    """The success of a planner.
-
-    ``rate`` and ``interval`` are in percent. ``counts`` are the numbers of trials with each
-    outcome.
-    """
+    """The success of a planner: rate and interval in percent, and the number of trials with each
+    outcome."""
 
     summary: PlannerSummary
     rate: str
@@ -66,8 +53,6 @@ class SuccessRow(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """The mean and standard deviation of a metric over ``trials`` trials."""
-
     mean: str
     deviation: str
     trials: int
@@ -77,7 +62,7 @@ class DifferenceRow(NamedTuple):
     """The difference of two planners in a metric or in success rate.
 
     ``means`` are those of both planners in the same ``worlds``. ``statistic`` is ``mean`` or
-    ``median``: the statistic of the differences in these worlds that ``difference`` estimates.
+    ``median``: the statistic of the differences that ``difference`` estimates.
     """
 
     worlds: int
@@ -94,7 +79,6 @@ class DifferenceRow(NamedTuple):
 def success_rows(
     summaries: Sequence[PlannerSummary], outcomes: Sequence[Outcome], notation: Notation
 ) -> List[SuccessRow]:
-    """Return one row per planner, with the number of its trials for each of ``outcomes``."""
     return [
         SuccessRow(
             summary,
@@ -117,20 +101,19 @@ def measured_metrics(analysis: Analysis) -> List[Metric]:
 
 
 def mean_of(metric: Metric, summary: PlannerSummary, notation: Notation) -> Mean:
-    """Return a planner's mean of a metric, marked as missing if no trial has a value."""
     trials = summary.mean_trials(metric.name)
     if not trials:
         return Mean(notation.missing, notation.missing, 0)
-    found, factor = summary.metrics[metric.name], metric.shown_factor
+    statistics, factor = summary.metrics[metric.name], metric.shown_factor
     return Mean(
-        notation.number(found.mean * factor, metric.decimals),
-        notation.number(found.deviation * factor, metric.decimals),
+        notation.number(statistics.mean * factor, metric.decimals),
+        notation.number(statistics.deviation * factor, metric.decimals),
         trials,
     )
 
 
 def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
-    """Return the difference of two planners' success rates, in points."""
+    """Return the difference of two success rates, in points."""
     return DifferenceRow(
         pair.worlds,
         (notation.number(100 * pair.first_rate, 1), notation.number(100 * pair.second_rate, 1)),
@@ -144,43 +127,41 @@ def success_difference(pair: Comparison, notation: Notation) -> DifferenceRow:
 def metric_differences(
     pair: Comparison, metrics: Mapping[str, Metric], notation: Notation
 ) -> List[Tuple[Metric, DifferenceRow]]:
-    """Return one row per metric in which two planners are compared.
-
-    ``metrics`` maps names to metrics.
-    """
     rows = []
-    for found in pair.metrics:
-        metric = metrics[found.name]
+    for compared in pair.metrics:
+        metric = metrics[compared.name]
         factor, decimals = metric.shown_factor, metric.decimals
         row = DifferenceRow(
-            found.worlds,
+            compared.worlds,
             (
-                notation.number(found.first_mean * factor, decimals),
-                notation.number(found.second_mean * factor, decimals),
+                notation.number(compared.first_mean * factor, decimals),
+                notation.number(compared.second_mean * factor, decimals),
             ),
-            found.statistic,
-            notation.number(found.difference.value * factor, decimals, "+"),
-            notation.interval(found.difference, decimals, factor, "+"),
-            *_tested(found, notation),
+            compared.statistic,
+            notation.number(compared.difference.value * factor, decimals, "+"),
+            notation.interval(compared.difference, decimals, factor, "+"),
+            *_tested(compared, notation),
         )
         rows.append((metric, row))
     return rows
 
 
-def _tested(found: Union[Comparison, MetricComparison], notation: Notation) -> Tuple[str, str, str]:
+def _tested(
+    compared: Union[Comparison, MetricComparison], notation: Notation
+) -> Tuple[str, str, str]:
     """Return the p-value, the adjusted p-value, and the verdict."""
     verdict = notation.missing  # nothing could be compared
-    if not math.isnan(found.p_value):
+    if not math.isnan(compared.p_value):
         verdict = {
             (True, True): "both",
             (True, False): "significant",
             (False, True): "relevant",
             (False, False): "neither",
-        }[found.significant, found.relevant]
-    return notation.p(found.p_value), notation.p(found.p_adjusted), verdict
+        }[compared.significant, compared.relevant]
+    return notation.p(compared.p_value), notation.p(compared.p_adjusted), verdict
 
 
 def smallest_text(metric: Metric) -> str:
-    """Return text with the smallest relevant difference of a metric, such as ``time 1 s``."""
+    """Return text with the smallest relevant difference, such as ``time 1 s``."""
     smallest = f"{metric.smallest_relevant * metric.shown_factor:g} {metric.label_unit}".strip()
     return f"{metric_heading(metric)} {smallest if metric.smallest_relevant else 'any'}"

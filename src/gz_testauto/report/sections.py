@@ -2,7 +2,7 @@
 
 A plug-in of :data:`SECTIONS` is a function of the results directory and its results. It returns a
 :class:`Section`, or None if the directory has no data for it, and raises ``ResultsError`` if they
-are damaged. The terminal and the HTML page contain the same sections.
+are damaged.
 """
 
 import textwrap
@@ -27,15 +27,15 @@ class SectionTable:
     columns: Tuple[str, ...]
     rows: Tuple[Tuple[str, ...], ...]
     on_page_only: bool = False
-    """If true, the table is long, and the terminal omits it."""
+    """If true, the terminal omits the table."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its heading, paragraphs and tables.
+    """A section of the terminal's report and the page.
 
-    ``marks`` maps trials, by their index in the plan, to a word. The table of worlds on the page
-    contains the words next to the outcomes.
+    ``marks`` maps trials, by their index in the plan, to a word that the page's table of worlds
+    contains next to the outcome.
     """
 
     heading: str
@@ -52,7 +52,7 @@ class Section:
 def read_sections(directory: Path, results: CampaignResults, problems: List[str]) -> List[Section]:
     """Return the sections of a results directory. For each one that cannot be read, the reason is
     appended to ``problems``."""
-    found = []
+    sections = []
     for name in SECTIONS.names():
         try:
             section: Optional[Section] = SECTIONS.get(name)(directory, results)
@@ -60,12 +60,11 @@ def read_sections(directory: Path, results: CampaignResults, problems: List[str]
             problems.append(str(error))
             continue
         if section is not None:
-            found.append(section)
-    return found
+            sections.append(section)
+    return sections
 
 
 def print_section(section: Section) -> None:
-    """Print a section to standard output."""
     console = report_console()
     shown: Section = escape_all_texts(section)
     console.print(shown.heading, style="bold")

@@ -1,8 +1,5 @@
-"""Find the results directory of each trial in a report.
-
-A report contains the trials of one results directory, or the paired trials of several compared
-directories, whose planners and worlds can have other names in the report than in their directory.
-"""
+"""Find the results directory of each trial in a report. In a report on several directories,
+planners and worlds can have other names than in their directory."""
 
 import contextlib
 from dataclasses import dataclass, field
@@ -18,11 +15,11 @@ from gz_testauto.results.store import ResultStore
 
 @dataclass(frozen=True)
 class Source:
-    """One results directory of a report.
+    """A results directory of a report.
 
-    ``typed`` is its path, or that of its pack, as it is written in a command. ``label`` is its name
-    in the report, empty if the report has only one directory. ``planners`` maps names of planners
-    in the report to those in the directory. ``worlds`` does the same for worlds with another name.
+    ``typed`` is its path, or that of its pack, as in a command. ``label`` is its name in the
+    report, empty for the only directory. ``planners`` and ``worlds`` map names in the report to
+    those in the directory, ``worlds`` only if they differ.
     """
 
     typed: str
@@ -36,30 +33,31 @@ class Source:
     @classmethod
     def of(cls, opened: OpenedResults, planners: Sequence[str]) -> "Source":
         """Return the only directory of a report."""
-        own = {name: name for name in planners}
+        names = {name: name for name in planners}
         return cls(
-            str(opened.typed), CampaignDirectory(opened.path), opened.pack is not None, "", own
+            str(opened.typed), CampaignDirectory(opened.path), opened.pack is not None, "", names
         )
 
 
 def compared_sources(
     campaigns: Sequence[OpenedResults], across: PairedCampaigns
 ) -> Tuple[Source, ...]:
-    """Return the directories of the compared campaigns, in order.
-
-    ``campaigns`` are all campaigns of ``across``, including excluded ones.
-    """
+    """Return the directories of the compared campaigns, without the excluded ones."""
     return tuple(
         Source(
             str(opened.typed),
             CampaignDirectory(opened.path),
             opened.pack is not None,
             side.label,
-            {shown: own for (label, own), shown in across.names.items() if label == side.label},
             {
-                shown: own
-                for (label, shown), own in across.worlds.items()
-                if label == side.label and shown != own
+                shown: stored
+                for (label, stored), shown in across.names.items()
+                if label == side.label
+            },
+            {
+                shown: stored
+                for (label, shown), stored in across.worlds.items()
+                if label == side.label and shown != stored
             },
         )
         for opened, side in zip(campaigns, across.sides)
@@ -68,16 +66,14 @@ def compared_sources(
 
 
 def source_of(sources: Sequence[Source], planner: str) -> Source:
-    """Return the directory that contains the trials of ``planner``, by its name in the report."""
+    """Return the directory with the trials of ``planner``, by its name in the report."""
     return next(source for source in sources if planner in source.planners)
 
 
 @contextlib.contextmanager
 def recordings(sources: Sequence[Source]) -> Iterator[Callable[[TrialRecord], Recording]]:
-    """Provide a function that returns the recording of a valid trial of the report.
-
-    The function raises ``ResultsError`` if the recording cannot be read.
-    """
+    """Provide a function that returns the recording of a valid trial. It raises ``ResultsError`` if
+    the recording cannot be read."""
     with contextlib.ExitStack() as at_exit:
         stores = {
             source.label: at_exit.enter_context(ResultStore.read(source.directory))

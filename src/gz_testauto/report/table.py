@@ -1,7 +1,4 @@
-"""Print the report on a campaign for a terminal with 80 columns.
-
-Every number comes from :mod:`gz_testauto.analysis`.
-"""
+"""Print the report on a campaign for a terminal with 80 columns."""
 
 import textwrap
 from typing import Iterable, List, Mapping, Optional, Sequence
@@ -57,20 +54,18 @@ from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8
-"""Number of most recent trials that are shown while a campaign runs."""
+"""Number of latest trials that are shown while a campaign runs."""
 
 WON_SHOWN = 12
-"""Largest number of worlds that are listed in which only one planner of a pair succeeded."""
+"""Largest number of listed worlds in which only one planner of a pair succeeded."""
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
-    """Print the complete report, by default to standard output."""
     console = console or report_console()
     console.print(report(escape_all_texts(analysis)))
 
 
 def report(analysis: Analysis) -> RenderableType:
-    """Return the complete report as a group of parts that rich can render."""
     results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [
         _heading(results),
@@ -106,11 +101,7 @@ def report(analysis: Analysis) -> RenderableType:
 
 
 def progress_report(analysis: Analysis) -> RenderableType:
-    """Return the report on a running campaign.
-
-    It contains the progress, the success rates, the latest trials, the running trials and the
-    invalid trials.
-    """
+    """Return the report on a running campaign, without means and comparisons."""
     shown = escape_all_texts(analysis)
     results = shown.results
     parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
@@ -131,7 +122,6 @@ def _heading(results: CampaignResults) -> Text:
 
 
 def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> List[RenderableType]:
-    """Return notes as lines; if ``separated`` is true, an empty line precedes each note."""
     lines: List[RenderableType] = []
     for note in notes:
         lines += [""] if separated else []
@@ -140,7 +130,6 @@ def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> L
 
 
 def _lost(results: CampaignResults) -> List[RenderableType]:
-    """Return the notes on invalid trials and on dead workers."""
     invalid = _noted(invalid_notes(results), "yellow", separated=True)
     return [*invalid, *_noted(worker_deaths_notes(results), separated=True)]
 

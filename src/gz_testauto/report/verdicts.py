@@ -1,10 +1,8 @@
 """Describe the results of comparisons in one sentence each, with its confidence interval.
 
-A planner is called better if the difference is significant (by its p-value, adjusted for multiple
-comparisons) and relevant (by its size). For a metric that is compared by the median, it is called
-better in the typical world, and the sentence states the means. In a campaign that stops early, the
-stopping test decides whether the success rates differ significantly. Every number comes from
-:mod:`gz_testauto.analysis`.
+A planner is called better if the difference is significant and relevant. For a metric that is
+compared by the median, it is called better in the typical world. In a campaign that stops early,
+the stopping test decides whether the success rates differ significantly.
 """
 
 import math
@@ -29,7 +27,7 @@ class VerdictText:
     ``lead`` is the sentence with the result, ``evidence`` states its numbers. ``decided`` is true
     if a difference is significant and relevant, or if the planners are equivalent. ``won`` pairs
     each planner with the worlds in which only this planner succeeded. ``better`` is the planner
-    with the higher success rate if the difference is significant and relevant, and otherwise empty.
+    with the significantly and relevantly higher success rate, or empty.
     """
 
     lead: str
@@ -40,11 +38,8 @@ class VerdictText:
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
-    """Return the result of the comparison of two success rates.
-
-    If the campaign can stop early, and its stopping test compares this pair, the result is that of
-    the test.
-    """
+    """Return the result of the comparison of two success rates, or that of the stopping test of a
+    campaign that can stop early."""
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
         return VerdictText(lead, "", False)
@@ -73,7 +68,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> Verdic
 
 
 def _without_test(pair: Comparison, won: Won) -> VerdictText:
-    """Return the result of a comparison that has no test, since the trials were selected."""
+    """Return the result without a test, since the trials were selected."""
     points = 100 * pair.difference.value
     evidence = (
         f"{_rates(pair, pair.first)}The difference {pair.first} − {pair.second} was "
@@ -86,7 +81,6 @@ def _without_test(pair: Comparison, won: Won) -> VerdictText:
 def _early_verdict(
     pair: Comparison, decision: PairDecision, end: EarlyStop, won: Won
 ) -> VerdictText:
-    """Return the result of the stopping test, with its confidence interval."""
     ahead, behind, sign = decision.first, decision.second, 1.0
     if decision.second == decision.better or (
         not decision.better and decision.difference.value < 0.0
@@ -114,7 +108,6 @@ def _early_verdict(
 
 
 def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
-    """Return the sentence about a significant difference in success rate."""
     lead = f"The success rate of {ahead} was significantly higher than that of {behind}"
     if pair.relevant:
         return f"{lead}."
@@ -125,16 +118,12 @@ def _higher_rate(pair: Comparison, ahead: str, behind: str) -> str:
 
 
 def _not_significant(ahead: str, behind: str, adjusted: bool = False) -> str:
-    """Return the sentence for a difference that is not significant.
-
-    ``adjusted`` is true if only the unadjusted p-value is significant.
-    """
+    """Return a sentence. ``adjusted`` is true if only the unadjusted p-value is significant."""
     after = " after Holm's correction" if adjusted else ""
     return f"The success rates of {ahead} and {behind} did not differ significantly{after}."
 
 
 def _signed(points: float) -> str:
-    """Return percentage points with a sign, which is omitted for 0."""
     return f"{points:+.1f}" if round(points, 1) else "0.0"
 
 
@@ -161,51 +150,60 @@ def _ending(end: EarlyStop) -> str:
 
 def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
     """Return one sentence per metric in which the pair differs significantly."""
-    found = ((metrics[one.name], one) for one in pair.metrics)
-    return [_metric_verdict(pair, metric, one) for metric, one in found if one.significant]
+    compared = ((metrics[comparison.name], comparison) for comparison in pair.metrics)
+    return [
+        _metric_verdict(pair, metric, comparison)
+        for metric, comparison in compared
+        if comparison.significant
+    ]
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """Return sentences that list the metrics without a result: those whose difference is not
-    significant, and those without values.
-    """
+    """Return sentences that list the metrics whose difference is not significant, and those without
+    values."""
     sentences = []
-    for some, text in (
+    for comparisons, text in (
         (
-            [one for one in pair.metrics if not (math.isnan(one.p_value) or one.significant)],
+            [
+                comparison
+                for comparison in pair.metrics
+                if not (math.isnan(comparison.p_value) or comparison.significant)
+            ],
             "The differences are not significant in these metrics",
         ),
         (
-            [one for one in pair.metrics if not one.worlds],
+            [comparison for comparison in pair.metrics if not comparison.worlds],
             "No world has a value of both planners for these metrics",
         ),
     ):
-        if some:
-            names = ", ".join(metric_heading(metrics[one.name]) for one in some)
+        if comparisons:
+            names = ", ".join(
+                metric_heading(metrics[comparison.name]) for comparison in comparisons
+            )
             sentences.append(f"{text}: {names}.")
     return " ".join(sentences)
 
 
-def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
-    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction. The
-    text is empty unless the difference is significant and relevant."""
-    if not (found.significant and found.relevant):
+def advantage(pair: Comparison, metric: Metric, compared: MetricComparison) -> str:
+    """Return ``better for fgm``, or ``lower for fgm`` for a metric without a better direction, or
+    no text unless the difference is significant and relevant."""
+    if not (compared.significant and compared.relevant):
         return ""
     lower, higher = pair.first, pair.second
-    if found.difference.value > 0:
+    if compared.difference.value > 0:
         lower, higher = higher, lower
     text = f"lower for {lower}"
     if metric.better != "neither":
         text = f"better for {lower if metric.better == 'lower' else higher}"
-    if found.is_of_means:
+    if compared.is_of_means:
         return text
-    return f"{text} in the typical world{', not on average' if found.mean_contradicts else ''}"
+    return f"{text} in the typical world{', not on average' if compared.mean_contradicts else ''}"
 
 
-def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> VerdictText:
-    names, means = (pair.first, pair.second), (found.first_mean, found.second_mean)
+def _metric_verdict(pair: Comparison, metric: Metric, compared: MetricComparison) -> VerdictText:
+    names, means = (pair.first, pair.second), (compared.first_mean, compared.second_mean)
     sign = -metric.shown_factor  # the subject minus the other planner
-    if (found.difference.value > 0) == (metric.better == "higher"):
+    if (compared.difference.value > 0) == (metric.better == "higher"):
         sign = metric.shown_factor
     else:
         names, means = names[::-1], means[::-1]
@@ -215,49 +213,49 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     def text(number: float, plus: str = "") -> str:
         return number_text(number + 0.0, metric.decimals, plus)  # no -0
 
-    value, *ends = (sign * number for number in found.difference[:3])
-    interval = f"no CI: {found.difference.method}"
-    if found.difference.has_interval:
+    value, *ends = (sign * number for number in compared.difference[:3])
+    interval = f"no CI: {compared.difference.method}"
+    if compared.difference.has_interval:
         shown = " to ".join(text(end, "+") for end in sorted(ends))
-        interval = f"{100 * LEVEL:.0f} % CI {shown}{unit}, {found.difference.method}"
+        interval = f"{100 * LEVEL:.0f} % CI {shown}{unit}, {compared.difference.method}"
     heading = metric_heading(metric)
     direction = "higher" if metric.better == "higher" else "lower"
     lead = f"{heading[:1].upper()}{heading[1:]} was {text(abs(value))}{unit} {direction} for "
     lead += f"{subject} than for {other}"
-    if not found.is_of_means:
+    if not compared.is_of_means:
         lead = f"In the typical world, {heading} was{lead.partition(' was')[2]}"
-    if not found.relevant:
-        smallest = text(found.smallest_relevant * metric.shown_factor)
+    if not compared.relevant:
+        smallest = text(compared.smallest_relevant * metric.shown_factor)
         lead += f", less than the relevant difference of {smallest}{unit}"
-    elif found.mean_contradicts:
+    elif compared.mean_contradicts:
         lead += ", but its mean was not"
     elif metric.better != "neither":
         lead += ", which is better"
     shown_means = " and ".join(text(mean * metric.shown_factor) for mean in means)
     evidence = (
-        f"The {found.statistic} difference {subject} − {other} was "
-        f"{text(value, '+')}{unit} in {count_text(found.worlds, 'world')} ({interval}; "
-        f"{found.test}, {p_text(found.p_value)}, Holm-adjusted {p_text(found.p_adjusted)}). The "
-        f"means in these worlds were {shown_means}{unit}."
+        f"The {compared.statistic} difference {subject} − {other} was "
+        f"{text(value, '+')}{unit} in {count_text(compared.worlds, 'world')} ({interval}; "
+        f"{compared.test}, {p_text(compared.p_value)}, Holm-adjusted "
+        f"{p_text(compared.p_adjusted)}). The means in these worlds were {shown_means}{unit}."
     )
-    return VerdictText(f"{lead}.", evidence, found.relevant and not found.mean_contradicts)
+    return VerdictText(f"{lead}.", evidence, compared.relevant and not compared.mean_contradicts)
 
 
 def _rates(pair: Comparison, ahead: str) -> str:
-    """Return text with the two success rates in the common worlds.
-
-    The text is empty for trials with repetitions.
-    """
+    """Return text with the two success rates in the common worlds, or no text with repetitions."""
     if pair.counts is None:
         return ""
     both, first_only, second_only, _ = pair.counts
     rates: Dict[str, int] = {pair.first: both + first_only, pair.second: both + second_only}
-    one, other = sorted(rates, key=lambda name: name != ahead)
-    if rates[one] == rates[other]:
-        return f"{one} and {other} each reached the goal in {rates[one]} of {pair.worlds} worlds. "
+    first, second = sorted(rates, key=lambda name: name != ahead)
+    if rates[first] == rates[second]:
+        return (
+            f"{first} and {second} each reached the goal in {rates[first]} of {pair.worlds} "
+            "worlds. "
+        )
     return (
-        f"{one} reached the goal in {rates[one]} of {pair.worlds} worlds, {other} in "
-        f"{rates[other]}. "
+        f"{first} reached the goal in {rates[first]} of {pair.worlds} worlds, {second} in "
+        f"{rates[second]}. "
     )
 
 

@@ -1,8 +1,5 @@
-"""Create the texts and tables of the page in the form that the template requires.
-
-This module selects the content and writes the sentences, except for verdicts. Every number comes
-from :mod:`gz_testauto.analysis`. All texts are plain text, which the template escapes.
-"""
+"""Create the texts and tables of the page in the form that the template requires, except for
+verdicts. All texts are plain text, which the template escapes."""
 
 import shlex
 from collections import Counter
@@ -36,14 +33,13 @@ from gz_testauto.trial.outcome import Outcome
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
 Others = Dict[str, List[str]]
-"""For each planner, the other planners of its pairs with the same verdict."""
+"""The other planners of the pairs of each planner with the same verdict."""
 
 WORLDS_NAMED = 12
-"""Largest number of worlds in one list. The table contains all of them."""
+"""Largest number of worlds in one list."""
 
 
 def heading(results: CampaignResults) -> str:
-    """Return a text with the numbers of planners, worlds and valid trials."""
     done = sum(record.outcome.valid for record in results.trials)
     text = (
         f"{count_text(len(results.planners), 'planner')}, "
@@ -54,18 +50,15 @@ def heading(results: CampaignResults) -> str:
 
 
 def ranking(analysis: Analysis) -> str:
-    """Return the line at the top of the page, empty for fewer than two planners.
-
-    It lists the planners in the order of their success rates, which is not a statistical decision,
-    and then the decided and undecided pairs.
-    """
+    """Return the line at the top of the page, empty for fewer than two planners. It lists the
+    planners by success rate, and then the decided and undecided pairs."""
     ranked = sorted(
         (summary for summary in analysis.summaries if summary.trials),
         key=lambda summary: -summary.success.value,
     )
     if len(ranked) < 2 or analysis.results.selection:
         return ""
-    rates = [f"{100 * one.success.value:.1f} % for {one.planner}" for one in ranked]
+    rates = [f"{100 * summary.success.value:.1f} % for {summary.planner}" for summary in ranked]
     names = [summary.planner for summary in ranked]
     ahead: Others = {name: [] for name in names}
     equivalent: Others = {name: [] for name in names}
@@ -73,13 +66,13 @@ def ranking(analysis: Analysis) -> str:
     for pair in analysis.comparisons.pairs:
         if pair.first in names and pair.second in names:
             verdict = success_verdict(pair, analysis.early_stop)
-            one, other = sorted((pair.first, pair.second), key=names.index)
-            if verdict.better == other:
-                one, other = other, one
+            higher, lower = sorted((pair.first, pair.second), key=names.index)
+            if verdict.better == lower:
+                higher, lower = lower, higher
             of = ahead if verdict.better else equivalent if verdict.decided else unknown
-            of[one].append(other)
+            of[higher].append(lower)
     first = next((name for name in names if len(ahead[name]) == len(names) - 1), None)
-    others = {name: behind for name, behind in ahead.items() if name != first}
+    remaining = {name: behind for name, behind in ahead.items() if name != first}
     best = "No planner reached the goal significantly more often than all others."
     if first is not None:
         than = ahead[first][0] if len(ahead[first]) == 1 else "every other planner"
@@ -87,7 +80,7 @@ def ranking(analysis: Analysis) -> str:
     sentences = [
         f"The success rates were {joined(rates)}.",
         best,
-        _sentence("The success rate was significantly higher for", "than for", others),
+        _sentence("The success rate was significantly higher for", "than for", remaining),
         _sentence(
             "The success rates were equivalent within the margin of the campaign for",
             "and",
@@ -100,27 +93,26 @@ def ranking(analysis: Analysis) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _sentence(start: str, word: str, others: Others, last: str = "and") -> str:
+def _sentence(start: str, word: str, partners: Others, last: str = "and") -> str:
     """Return text such as ``No difference was found between a and b, or between c and d.``
 
-    The text is empty if there are no pairs. The last word of ``start`` is repeated before each
-    pair. ``word`` joins the planners of a pair, ``last`` precedes the last pair.
+    The last word of ``start`` is repeated before each pair. ``word`` joins the planners of a pair,
+    ``last`` precedes the last pair.
     """
-    order = list(others)
+    order = list(partners)
     start, _, preposition = start.rpartition(" ")
     pairs = [
         f"{preposition} {name} {word} {other}"
-        for name, of in others.items()
+        for name, of in partners.items()
         for other in sorted(of, key=order.index)
     ]
     return f"{start} {joined(pairs, f', {last} ')}." if pairs else ""
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the verdicts on each pair of planners."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
-    found = []
+    pair_verdicts = []
     for place, pair in enumerate(analysis.comparisons.pairs):
         success = success_verdict(pair, analysis.early_stop)
         won = [
@@ -139,7 +131,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
             )
             if names
         ]
-        found.append(
+        pair_verdicts.append(
             {
                 "success": success,
                 "metrics": metric_verdicts(pair, metrics) if pair.worlds else [],
@@ -147,22 +139,23 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
                 "won": won,
             }
         )
-    return found
+    return pair_verdicts
 
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the table of success rates with intervals, with one row per planner."""
     rows, shown = [], failures(analysis.summaries)
     for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION):
-        one = summary.success
+        success = summary.success
         rows.append(
             {
                 "planner": summary.planner,
                 "reached": f"{summary.reached} of {summary.trials}",
                 "rate": f"{rate} %" if summary.trials else "–",
-                "interval": f"{interval} %" if one.has_interval else interval,
-                "method": one.method if one.has_interval else methods_text([one]),
-                "bar": [round(100 * number, 2) for number in one[:3]] if one.has_interval else None,
+                "interval": f"{interval} %" if success.has_interval else interval,
+                "method": success.method if success.has_interval else methods_text([success]),
+                "bar": [round(100 * number, 2) for number in success[:3]]
+                if success.has_interval
+                else None,
                 "outcomes": counts,
                 "invalid": summary.invalid,
             }
@@ -171,7 +164,6 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def means(analysis: Analysis) -> Dict[str, Any]:
-    """Return the tables with the means of all metrics."""
     shown = measured_metrics(analysis)
     return {
         "metrics": [
@@ -186,8 +178,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
 
 
 def differences(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Return the table of all metrics for all pairs of planners, with differences and
-    intervals."""
+    """Return the table of all metrics for all pairs of planners."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     return [
         {
@@ -199,9 +190,9 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
                     "label": metric_heading(metric),
                     "unit": metric.label_unit,
                     "difference": row,
-                    "advantage": advantage(pair, metric, found) or "–",
+                    "advantage": advantage(pair, metric, comparison) or "–",
                 }
-                for found, (metric, row) in zip(
+                for comparison, (metric, row) in zip(
                     pair.metrics, metric_differences(pair, metrics, _NOTATION)
                 )
             ],
@@ -214,17 +205,17 @@ def matrix(
     analysis: Analysis, figures: Mapping[Figure, Values], marks: Mapping[int, str]
 ) -> List[Dict[str, Any]]:
     """Return the table of outcomes, with one row per world and one column per planner. ``marks``
-    maps trials to words, which the cells contain."""
+    maps trials to words in the cells."""
     results = analysis.results
-    found: Dict[Tuple[str, str], List[TrialRecord]] = {}
+    records: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
-        found.setdefault((record.world, record.planner), []).append(record)
+        records.setdefault((record.world, record.planner), []).append(record)
     return [
         {
             "name": world.name,
             "figures": [_figure_text(figure, values[at]) for figure, values in figures.items()],
             "cells": [
-                _cell(found.get((world.name, planner), ()), marks) for planner in results.planners
+                _cell(records.get((world.name, planner), ()), marks) for planner in results.planners
             ],
         }
         for at, world in enumerate(results.worlds)
@@ -232,11 +223,10 @@ def matrix(
 
 
 def _cell(records: Sequence[TrialRecord], marks: Mapping[int, str]) -> Dict[str, str]:
-    """Return the cell for a planner in a world: its outcome or, with repetitions, its number of
-    successes, and the marks of its trials.
-    """
+    """Return the outcome of a planner in a world or, with repetitions, its number of successes, and
+    the marks of its trials."""
     cell = _outcomes_cell(records)
-    words = Counter(marks[one.trial] for one in records if one.trial in marks)
+    words = Counter(marks[record.trial] for record in records if record.trial in marks)
     marked = [f"{n} {word}" if len(records) > 1 else word for word, n in words.items()]
     return {**cell, "text": ", ".join([cell["text"], *marked])}
 
@@ -258,22 +248,19 @@ def _outcomes_cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
 
 
 def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
-    """Return a cell with one outcome; ``kind`` is the class of the cell in the style sheet."""
     return {"symbol": outcome.declaration.symbol, "text": outcome.label, "kind": outcome.value}
 
 
 def legend() -> List[Dict[str, str]]:
-    """Return a cell of the table of worlds for each outcome."""
     return [_outcome_cell(outcome) for outcome in Outcome]
 
 
 def crash_labels() -> str:
-    """Return text with the outcomes that count as crashes, such as ``collided or tipped over``."""
+    """Return text such as ``collided or tipped over``."""
     return " or ".join(outcome.label for outcome in Outcome if outcome.declaration.crash)
 
 
 def outcome_style() -> str:
-    """Return the style sheet's rules for the colors of outcomes."""
     return "\n".join(
         f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}"
         for outcome in Outcome
@@ -288,20 +275,17 @@ def slopes(
     results: CampaignResults,
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
-    """Return the table with the slopes of the curves of success against difficulty.
-
-    The p-values are adjusted over all rows, since one of many unrelated figures is often
-    significant by chance.
-    """
-    found = [
+    """Return the slopes of the curves of success against difficulty."""
+    curves = [
         (figure, planner, curve)
         for figure, of_planners in fitted.items()
         for planner, curve in zip(results.planners, of_planners)
         if curve is not None
     ]
     rows = []
-    for (figure, planner, curve), p in zip(found, holm([curve.p for _, _, curve in found])):
-        value, low, high = (one / figure.factor for one in curve.slope[:3])
+    # adjusted over all rows, since one of many unrelated figures is often significant by chance
+    for (figure, planner, curve), p in zip(curves, holm([curve.p for _, _, curve in curves])):
+        value, low, high = (slope / figure.factor for slope in curve.slope[:3])
         change = "falls" if value < 0 else "rises"
         rows.append(
             {
@@ -318,7 +302,6 @@ def slopes(
 
 
 def invalid(results: CampaignResults) -> Dict[str, Any]:
-    """Return the lists of invalid trials and attempts, with their causes."""
     at = {world.name: index for index, world in enumerate(results.worlds)}
     by_cause: Dict[str, List[int]] = {}
     for attempt in results.invalid_attempts:
@@ -345,22 +328,23 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
 
 
 def corpus(judged: JudgedCorpusFile) -> Dict[str, Any]:
-    """Return the section with the worlds of a regression corpus, the failed ones first."""
+    """Return the worlds of a regression corpus, the failed ones first."""
     order = ["failed", "undecided", "passed"]
     rows = [
         {
-            "world": one.world,
-            "planner": one.planner,
-            "verdict": one.verdict,
-            "trial": ", ".join(filter(None, (one.outcome, one.detail))),
+            "world": judged_world.world,
+            "planner": judged_world.planner,
+            "verdict": judged_world.verdict,
+            "trial": ", ".join(filter(None, (judged_world.outcome, judged_world.detail))),
         }
-        for one in sorted(judged.worlds, key=lambda one: order.index(one.verdict))
+        for judged_world in sorted(
+            judged.worlds, key=lambda judged_world: order.index(judged_world.verdict)
+        )
     ]
     return {"directory": judged.directory, "rows": rows}
 
 
 def _known(value: Any) -> str:
-    """Return the text of a value in a manifest."""
     return "not known" if value in (None, "") else str(value)
 
 
@@ -369,7 +353,7 @@ def reproduction(
 ) -> Dict[str, Any]:
     """Return the versions, the seed, the inputs and the commands that reproduce the results.
 
-    ``place`` is the path of the results directory, or of their pack, as it is written in a command.
+    ``place`` is the path of the results directory, or of their pack, as in a command.
     """
     directory = shlex.quote(place)
     unpacked, unpack = directory, ""
@@ -411,7 +395,6 @@ def reproduction(
 
 
 def hashes(results: CampaignResults) -> List[Tuple[str, str]]:
-    """Return the name and the hash of each world whose file is known."""
     return [(world.name, world.sha256) for world in results.worlds if world.sha256]
 
 
@@ -431,7 +414,7 @@ def methods(analysis: Analysis) -> List[str]:
         f"Significant: the (adjusted) p-value is below {ALPHA:g}{by_its_test}. Relevant: the "
         f"estimate is at least the smallest relevant difference: success "
         f"{100 * analysis.results.relevant_success:g} points"
-        f"{''.join(f', {smallest_text(one)}' for one in analysis.metrics if one.in_comparison)}. "
+        f"{''.join(f', {smallest_text(m)}' for m in analysis.metrics if m.in_comparison)}. "
         "A planner is called better if a difference is both, and better in the typical world if "
         "the difference is a median.",
         "Differences of metrics: the mean over worlds with Gaffke's interval if the bounds of the "
@@ -444,6 +427,5 @@ def methods(analysis: Analysis) -> List[str]:
 
 
 def _meaning(metric: Metric) -> str:
-    """Return the description of a metric, including whether lower or higher values are better."""
     good = "" if metric.better == "neither" else f"; {metric.better} is better"
     return f"{metric.description}{good}"

@@ -1,8 +1,5 @@
 """Create the JSON blocks that the page's script reads: one for all worlds and one for each world.
-
-Numbers are rounded to the precision that is drawn, and numbers that are not finite are null.
-Worlds, planners, outcomes and metrics are indices into the lists of the first block.
-"""
+Worlds, planners, outcomes and metrics are indices into the lists of the first block."""
 
 import math
 import shlex
@@ -20,7 +17,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
 FEW = "fewer than six worlds"
-"""Reason why an interval has an infinite end."""
+"""The reason for an infinite end of an interval."""
 
 
 def campaign_block(
@@ -31,10 +28,7 @@ def campaign_block(
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: Sequence[Optional[Dict[str, Any]]],
 ) -> Dict[str, Any]:
-    """Return the block for all worlds.
-
-    ``replay`` are the commands of :func:`replays`.
-    """
+    """Return the block for all worlds, with the commands ``replay`` of :func:`replays`."""
     results = analysis.results
     outcomes = list(Outcome)
     recorded = {name for record in results.trials for name in record.metrics}
@@ -83,29 +77,29 @@ def replays(
 ) -> List[Optional[Dict[str, Any]]]:
     """Return the replay command of each planner, or None if its trials were imported.
 
-    ``start`` is the start of the command, to which the page adds world, planner and repetition.
-    ``planner`` and ``worlds`` are names in the results directory.
+    The page adds world, planner and repetition to ``start``. ``planner`` and ``worlds`` are names
+    in the results directory.
     """
-    found: List[Optional[Dict[str, Any]]] = []
+    commands: List[Optional[Dict[str, Any]]] = []
     for planner in planners:
         source = source_of(sources, planner)
         if imported[sources.index(source)]:
-            found.append(None)
+            commands.append(None)
             continue
-        found.append(
+        commands.append(
             {
                 "start": f"gz_testauto replay {shlex.quote(source.typed)}",
                 "planner": escape_text(source.planners[planner]),
                 "worlds": {
-                    escape_text(shown): escape_text(own) for shown, own in source.worlds.items()
+                    escape_text(shown): escape_text(stored)
+                    for shown, stored in source.worlds.items()
                 },
             }
         )
-    return found
+    return commands
 
 
 def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
-    """Return the outcome and the values of ``metrics``, in their order, of one trial."""
     values = (record.metrics.get(metric.name) for metric in analysis.metrics)
     return {
         "planner": analysis.results.planners.index(record.planner),
@@ -118,7 +112,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
 
 
 def short(value: Optional[float], digits: int = 5) -> Optional[float]:
-    """Return a number rounded to ``digits``, or None if it is missing or not finite."""
+    """Return a rounded number, or None if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{digits}g}")
@@ -142,15 +136,17 @@ def _pairs(analysis: Analysis) -> List[Dict[str, Any]]:
     pairs = []
     for pair in analysis.comparisons.pairs:
         compared = []
-        for found in pair.metrics:
-            metric = analysis.metrics[places[found.name]]
+        for comparison in pair.metrics:
+            metric = analysis.metrics[places[comparison.name]]
             differences = metric_differences(results, pair.first, pair.second, metric)
             compared.append(
                 {
-                    "metric": places[found.name],
-                    "statistic": found.statistic,
-                    "estimate": [short(number) for number in found.difference[:3]],
-                    "unbounded": FEW if found.difference.has_interval else found.difference.method,
+                    "metric": places[comparison.name],
+                    "statistic": comparison.statistic,
+                    "estimate": [short(number) for number in comparison.difference[:3]],
+                    "unbounded": FEW
+                    if comparison.difference.has_interval
+                    else comparison.difference.method,
                     "worlds": [at[world] for world in differences],
                     "differences": [short(value) for value in differences.values()],
                 }

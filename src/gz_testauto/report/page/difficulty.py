@@ -1,8 +1,5 @@
-"""Compute success against the difficulty of a world, as the page draws it.
-
-The figures of difficulty come from two sources: the ``worlds.json`` of the campaign or of its
-worlds' directory, and the numbers that a benchmark publishes.
-"""
+"""Compute success against the difficulty of a world. The figures of difficulty come from a
+``worlds.json``, and from the numbers that a benchmark publishes."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -17,9 +14,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class Figure(NamedTuple):
-    """A figure of difficulty, with its ``key``, heading, unit, and the factor that converts to the
-    unit.
-    """
+    """A figure of difficulty, with the factor that converts it to the unit."""
 
     key: str
     heading: str
@@ -49,34 +44,31 @@ def figures_of_worlds(
     worlds: Sequence[WorldRecord],
     problems: List[str],
 ) -> Dict[Figure, Values]:
-    """Return the values of each figure for all worlds, in order.
-
-    Figures without any value are omitted. A line is appended to ``problems`` for each unreadable
-    file.
-    """
+    """Return the values of each figure for all worlds, without figures that have no value. A line
+    is appended to ``problems`` for each unreadable file."""
     known = _manifest(directory, spec, problems)
-    found: Dict[Figure, Values] = {}
+    all_values: Dict[Figure, Values] = {}
     for figure in FIGURES:
-        found[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
+        all_values[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
         published = [world.published.get(name) for world in worlds]
-        values = [float(one) if isinstance(one, (int, float)) else None for one in published]
-        counted = all(one is None or one.is_integer() for one in values)
+        values = [
+            float(number) if isinstance(number, (int, float)) else None for number in published
+        ]
+        counted = all(number is None or number.is_integer() for number in values)
         heading, unit = published_heading(name)
         figure = Figure(f"published.{name}", heading, unit, 1.0, 0 if counted else 2)
-        found[figure] = values
+        all_values[figure] = values
     return {
         figure: values
-        for figure, values in found.items()
+        for figure, values in all_values.items()
         if any(value is not None for value in values)
     }
 
 
 def curves(results: CampaignResults, values: Values) -> List[Optional[SuccessCurve]]:
-    """Return one curve per planner over one figure, or None where no curve can be fitted.
-
-    Trials that were selected do not represent all worlds, so no curve is fitted to them.
-    """
+    """Return one curve per planner over one figure, or None where no curve can be fitted."""
+    # selected trials do not represent all worlds
     if results.selection:
         return [None] * len(results.planners)
     ended: Dict[Tuple[str, str], List[bool]] = {}

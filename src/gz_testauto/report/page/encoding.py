@@ -1,14 +1,12 @@
 """Encode recordings and outlines for the page: thinned, as small integers, and without duplicates.
 
-Each quantity of a recording keeps the samples from which linear interpolation over time gives the
-others within its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms, lengths
-in mm, angles in mrad. Each list contains its first number and then the differences, which are
-short.
+Each quantity keeps the samples from which linear interpolation over time gives the others within
+its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms, lengths in mm, angles
+in mrad. Each list contains its first number and then the differences, which are short.
 
 An outline is stored once as a shape, with its positions. A shape is ``{"r": radius}`` for a circle
 around its position, else ``{"p": [ring, ...]}`` with each ring's vertices relative to the position,
-``[x, y, x, y, ...]``. Equal walls in a thousand worlds, and equal boxes at a thousand positions,
-are stored once.
+``[x, y, x, y, ...]``.
 """
 
 from typing import Any, Dict, Iterable, List, Tuple
@@ -35,14 +33,11 @@ YAW_RATE_RADPS = 0.05
 
 _MILLI = 1000.0
 _STRETCH = 1e5
-"""Scale of the time axis.
-
-It is so large that the distance from a line equals the difference at the same time.
-"""
+"""Scale of the time axis, at which the distance from a line equals the difference at the same
+time."""
 
 
 def tolerances_text() -> str:
-    """Return the tolerances as text for the page."""
     return (
         f"x and y {100 * POSITION_M:g} cm, heading {np.degrees(YAW_RAD):.0f}°, clearance "
         f"{100 * CLEARANCE_M:g} cm, speed {SPEED_MPS:g} m/s, yaw rate {YAW_RATE_RADPS:g} rad/s; "
@@ -53,11 +48,10 @@ def tolerances_text() -> str:
 def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
     """Return the samples of a recording that the page shows, as lists by name.
 
-    ``path`` contains time, x, y and yaw. ``clearance``, ``speed`` and ``yaw_rate`` contain time and
-    value. ``end_ms`` is the duration (ms). ``objects`` contains the outline (x, y, x, ...) and the
-    trajectory of each actor. If a navigation stack drove the robot, ``tf`` contains time, x, y and
-    yaw of the estimated pose in tf, and ``plans`` contains global and local plans as
-    :func:`_plans` returns them.
+    ``path`` and ``tf``, the estimated pose of a navigation stack, contain time, x, y and yaw.
+    ``clearance``, ``speed`` and ``yaw_rate`` contain time and value. ``objects`` contains the
+    outline (x, y, x, ...) and the trajectory of each actor. ``plans`` are those of
+    :func:`_plans`.
     """
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
@@ -90,17 +84,16 @@ def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
 
 
 def _plans(points: np.ndarray) -> List[List[int]]:
-    """Return the time of each plan, the number of its points, and x and y of all points. ``points``
-    has the shape of :data:`~gz_testauto.metrics.recording.PLAN_SERIES`.
-    """
+    """Return the time of each plan, the number of its points, and x and y of all points, from the
+    array :data:`~gz_testauto.metrics.recording.PLAN_SERIES`."""
     times, counts = np.unique(points[:, 0], return_counts=True)
     return [coded(times), counts.tolist(), coded(points[:, 1]), coded(points[:, 2])]
 
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
-    """Return time, x, y and yaw for the poses, shape (n, 3), that are not missing."""
-    there = np.isfinite(pose).all(axis=1)
-    time_s, pose = time_s[there], pose[there]
+    """Return time, x, y and yaw for the poses (n, 3) that are not missing."""
+    present = np.isfinite(pose).all(axis=1)
+    time_s, pose = time_s[present], pose[present]
     if len(time_s) < 2:
         return [coded(values) for values in (time_s, *pose.T)]
     yaw = np.unwrap(pose[:, 2])
@@ -109,13 +102,10 @@ def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
 
 
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """Return the ascending indices of the samples to keep, shape (m,), with the first and last.
-
-    Linear interpolation over time between the kept samples differs by at most 1 from each of
-    ``columns``, each of shape (n,). If there are several columns, each is thinned with half of that
-    tolerance, because samples that another column keeps split its lines.
-    """
+    """Return the ascending indices of the samples to keep, with the first and last. Interpolation
+    between them differs by at most 1 from each of ``columns`` (n,)."""
     kept = np.array([0, len(time_s) - 1])
+    # half of the tolerance, since samples that another column keeps split the lines of a column
     allowed = 0.5 if len(columns) > 1 else 1.0
     along = time_s * _STRETCH
     for column in columns:
@@ -126,7 +116,7 @@ def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
 
 
 def coded(values: np.ndarray) -> List[int]:
-    """Return values in thousandths as integers: the first value, followed by the differences."""
+    """Return thousandths as integers: the first value, followed by the differences."""
     whole = np.rint(values * _MILLI).astype(np.int64)
     return np.diff(whole, prepend=0).tolist()
 
@@ -141,14 +131,11 @@ def _series(time_s: np.ndarray, values: np.ndarray, tolerance: float) -> List[Li
 
 
 OUTLINE_M = 0.005
-"""Largest error (m) of a drawn outline."""
 
 _CORNERS_OF_A_CIRCLE = 12
 
 
 class ShapeTable:
-    """The different shapes of all worlds, in the order of their first use."""
-
     def __init__(self) -> None:
         self._index: Dict[Tuple, int] = {}
         self.shapes: List[Dict[str, Any]] = []
@@ -185,9 +172,7 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Return the center (m) and radius (m) of a polygon that approximates a circle; None for other
-    polygons.
-    """
+    """Return the center (m) and the radius (m) of a polygon that approximates a circle, or None."""
     corners = shapely.get_coordinates(part.exterior)[:-1]
     center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:

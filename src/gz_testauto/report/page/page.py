@@ -1,8 +1,8 @@
-"""Create the HTML page of a results directory as one file.
-
-The page loads no other file. Its content security policy allows only the script and style of this
-package, by their hashes. Content from the results directory is escaped text or JSON. The same
+"""Create the HTML page of a results directory as one file, which loads no other file. The same
 results give an identical file.
+
+Its content security policy allows only the script and style of this package, by their hashes.
+Content from the results directory is escaped text or JSON.
 """
 
 import contextlib
@@ -41,7 +41,6 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.trial import trial_label
 
 PAGE = "report.html"
-"""The file name of the page in a results directory."""
 
 _HERE = Path(__file__).resolve().parent
 _STYLES = ("uplot/uPlot.min.css", "page.css")
@@ -51,7 +50,7 @@ _TEMPLATE = "page.html.jinja"
 
 @dataclass(frozen=True)
 class Page:
-    """The HTML text of the page, and one line per missing part."""
+    """The HTML text, and one line per missing part."""
 
     html: str
     problems: Tuple[str, ...]
@@ -69,11 +68,8 @@ def write_page(opened: OpenedResults, out: Path) -> Tuple[str, ...]:
 
 
 def write_final_page(directory: Path) -> Tuple[str, ...]:
-    """Write :data:`PAGE` into a results directory at the end of a campaign.
-
-    Return one line per missing part, or the reason why no page was written. An error does not
-    affect the stored results.
-    """
+    """Write :data:`PAGE` at the end of a campaign. Return one line per missing part, or the reason
+    why no page was written."""
     try:
         problems = write_page(OpenedResults(directory), directory / PAGE)
     except GzTestautoError as error:
@@ -84,11 +80,8 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
 def write_comparison_page(
     sources: Sequence[Source], across: PairedCampaigns, out: Path
 ) -> List[str]:
-    """Write the page of compared campaigns to ``out``; return one line per missing part.
-
-    ``sources`` are the directories of the campaigns in ``across``. Raises the errors of
-    :func:`write_page`.
-    """
+    """Write the page of the campaigns in ``across``; return one line per missing part. Raises the
+    errors of :func:`write_page`."""
     maker = PageMaker(OpenedResults(sources[0].directory.path), out.parent)
     analysis = analyze(across.results, across.pairs)
     page = maker.make_of(sources, analysis, compared_campaigns(across))
@@ -98,19 +91,15 @@ def write_comparison_page(
 
 def make_page(directory: Path) -> Page:
     """Return the page of a results directory, without links to files. ``directory`` is its path as
-    it is written in a command.
-    """
+    in a command."""
     return PageMaker(OpenedResults(directory)).make()
 
 
 class PageMaker:
-    """A generator of the page of one results directory.
+    """A generator of the page of one results directory, which caches the data of finished trials.
 
-    It can create the page repeatedly, and caches the data of finished trials. ``page_directory`` is
-    the directory in which the page is stored, for links to logs and bags; if it is None, there are
-    no links.
-
-    If ``live`` is true, the page shows running trials and polls its server for new results.
+    Links to logs and bags are relative to ``page_directory``. A ``live`` page shows running trials
+    and polls its server for new results.
     """
 
     def __init__(
@@ -134,15 +123,12 @@ class PageMaker:
         analysis: Analysis,
         compared: Optional[ComparisonSummary] = None,
     ) -> Page:
-        """Return the page of an analysis whose trials are in the directories ``sources``.
-
-        Worlds and robot are those of the first directory. ``compared`` describes the directories if
-        there are several.
-        """
+        """Return the page of an analysis whose trials are in the directories ``sources``. Worlds
+        and robot are those of the first one."""
         results, place = analysis.results, sources[0].directory
         problems: List[str] = []
         manifests = [_manifest(source.directory, problems) for source in sources]
-        imported = [one is not None and one.is_imported for one in manifests]
+        imported = [manifest is not None and manifest.is_imported for manifest in manifests]
         if self._surroundings is None or self._drawer is None:
             self._surroundings = WorldContext.of(place, results.worlds, imported[0])
             self._drawer = WorldsDrawer(self._surroundings)
@@ -168,7 +154,7 @@ class PageMaker:
         )
         problems += self._surroundings.problems
         sections = read_sections(place.path, results, problems) if compared is None else []
-        marks = {trial: word for one in sections for trial, word in one.marks.items()}
+        marks = {trial: word for section in sections for trial, word in section.marks.items()}
         html = _rendered(
             self._live,
             name=results.name,
@@ -216,19 +202,17 @@ def _setup(
     spec: Optional[CampaignSpec],
     footprint_m: Optional[np.ndarray],
 ) -> List[Tuple[str, str]]:
-    """Return the description of the campaign, with the planners of all directories."""
     rows = setup(spec, footprint_m)
     for source, manifest in zip(sources, manifests):
         if manifest is None or manifest.is_imported:
             continue
         with contextlib.suppress(GzTestautoError):  # the first one is listed as missing
-            own = spec if source is sources[0] else read_campaign(source.directory)[0]
-            rows += planner_rows(own, source, manifest.inputs)
+            source_spec = spec if source is sources[0] else read_campaign(source.directory)[0]
+            rows += planner_rows(source_spec, source, manifest.inputs)
     return rows
 
 
 def _running(results: CampaignResults) -> List[str]:
-    """Return lines on the process that runs the campaign and on its running trials."""
     lines = [line for note in running_notes(results) for line in (note.text, *note.items)]
     return lines or ["No process runs this campaign now."]
 
@@ -283,12 +267,8 @@ def _json(value: Any) -> str:
 def files_of_trials(
     sources: Sequence[Source], page_directory: Optional[Path]
 ) -> Callable[[TrialRecord], Dict[str, str]]:
-    """Return a function that returns the links to the logs and the bag of a trial, by name.
-
-    Links are relative to ``page_directory``. If it is None, as for a page from a server, there are
-    no links. There are none to files of a pack either, whose copy is temporary. The logs of the
-    last attempt are used.
-    """
+    """Return a function that returns the links to the logs of the last attempt and to the bag of a
+    trial, relative to ``page_directory``. If that is None, there are no links."""
     if page_directory is None:
         return lambda record: {}
     start = page_directory.absolute()
@@ -296,15 +276,15 @@ def files_of_trials(
 
     def files(record: TrialRecord) -> Dict[str, str]:
         source = source_of(sources, record.planner)
-        if source.is_packed:
+        if source.is_packed:  # a temporary copy
             return {}
         world = source.worlds.get(record.world, record.world)
         label = trial_label(world, source.planners[record.planner], record.repetition)
         bag = source.directory.path / "bags" / f"{label}.bag"
-        found = {"logs": logs[source.label].get(label), "bag": bag if bag.is_file() else None}
+        paths = {"logs": logs[source.label].get(label), "bag": bag if bag.is_file() else None}
         return {
             name: quote(Path(os.path.relpath(path, start)).as_posix())
-            for name, path in found.items()
+            for name, path in paths.items()
             if path is not None
         }
 

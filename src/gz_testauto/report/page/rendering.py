@@ -1,6 +1,5 @@
 """Render pages whose content security policy allows inline scripts and styles only by their
-hashes.
-"""
+hashes."""
 
 import base64
 import hashlib
@@ -13,7 +12,7 @@ from gz_testauto.base.escaping import escape_text
 
 
 def template(path: Path) -> jinja2.Template:
-    """Return the template in a file. The template escapes values and rejects undefined values."""
+    """Return a template that escapes values and rejects undefined values."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(path.parent)),
         autoescape=True,
@@ -26,13 +25,11 @@ def template(path: Path) -> jinja2.Template:
 
 
 def _shown(value: Any) -> Any:
-    """Escape text as on a terminal, because a bidirectional control character would affect its
-    neighbors too. Text that is marked as safe is not changed.
-    """
+    # A bidirectional control character would affect its neighbors, so text is escaped as on a
+    # terminal. Text that is marked as safe is not changed.
     return escape_text(value) if type(value) is str else value
 
 
 def content_hash(text: str) -> str:
-    """Return the hash of an inline script or style for the content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,9 +1,7 @@
 """Serve the page of a running campaign for a browser on this machine.
 
-The server listens only on the loopback address, and answers GET and HEAD of two paths: ``/``, the
-page, and ``/version``, which the page polls for new results. It rejects requests whose ``Host``
-header is not this machine, so that pages of other sites cannot read the results through their own
-host names. It only reads the results directory.
+The server listens only on the loopback address, and answers GET and HEAD of ``/``, the page, and
+``/version``, which the page polls for new results. It only reads the results directory.
 """
 
 import html
@@ -24,9 +22,7 @@ _TIMEOUT_S = 30.0
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of the page of open results on ``port`` of the loopback address.
-
-    If ``port`` is 0, a free port is selected.
+    """A server of the page of open results. If ``port`` is 0, a free port is selected.
 
     Raises ``ResultsError`` if the directory contains no campaign, ``OSError`` if the port is in
     use.
@@ -44,11 +40,10 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address of the page."""
         return f"http://{LOOPBACK}:{self.server_address[1]}/"
 
     def version(self) -> str:
-        """Return a version text that changes when the results change."""
+        """Return a text that changes when the results change."""
         try:
             status = os.stat(self._place.results)
         except OSError:
@@ -57,8 +52,7 @@ class PageServer(ThreadingHTTPServer):
 
     def page(self) -> bytes:
         """Return the page with the current results, or a page that states why they cannot be
-        shown.
-        """
+        shown."""
         with self._making:
             version = self.version()
             if self._made[0] != version:
@@ -71,12 +65,12 @@ class PageServer(ThreadingHTTPServer):
             return self._made[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the error of a browser that disconnects before it has received the response."""
+        # browsers disconnect before they have received the response
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
     def is_own_host(self, host: str) -> bool:
-        """Return whether the ``Host`` header of a request names this server."""
+        # a page of another site could otherwise read the results through its own host name
         port = self.server_address[1]
         return host in (f"{LOOPBACK}:{port}", f"localhost:{port}")
 
@@ -120,4 +114,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Do nothing, so that requests are not logged."""
+        """Do not log requests."""

@@ -1,7 +1,4 @@
-"""Summarize a campaign in a few lines: robot, termination rules, and planners.
-
-The source is the stored campaign. If it cannot be read, there are no lines.
-"""
+"""Summarize a stored campaign in a few lines: robot, termination rules, and planners."""
 
 import textwrap
 from pathlib import Path
@@ -23,16 +20,11 @@ from gz_testauto.spec.campaign import (
 from gz_testauto.spec.robot import CompanionSpec
 
 LONGEST = 480
-"""Largest number of characters that are shown of a planner's parameters. ``campaign.json`` contains
-all of them.
-"""
+"""Largest number of shown characters of a planner's parameters."""
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
-    """Return rows, each with a subject and its description.
-
-    ``footprint_m`` is the robot's outline, shape (n, 2).
-    """
+    """Return rows, each with a subject and its description. ``footprint_m`` is (n, 2)."""
     if spec is None:
         return []
     limits = spec.limits
@@ -47,49 +39,49 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         ),
     ]
     if spec.robots:
-        rows.append(("other robots", _listed([_companion(one) for one in spec.robots])))
+        rows.append(("other robots", _listed([_companion(robot) for robot in spec.robots])))
     if spec.actors:
-        rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
+        rows.append(("moving", _listed([_actor(actor) for actor in spec.actors])))
     if spec.tracking is not None:
         rows.append(("tracking", _tracking(spec.tracking)))
     if spec.localization is not None:
-        own = spec.localization
-        rows.append(("localization", f"{own.estimate} (scale {own.scale:g})"))
+        localization = spec.localization
+        rows.append(("localization", f"{localization.estimate} (scale {localization.scale:g})"))
     if spec.has_road:
         rows.append(("road", "lanes and a route; planners without lanes follow its waypoints"))
     if spec.worlds.has_agents:
         rows.append(("moving", f"the agents of worlds.{spec.worlds.source_name}"))
     if spec.randomize:
-        rows.append(("randomized", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
+        rows.append(
+            ("randomized", _listed([f"{term.name} ({term.term})" for term in spec.randomize]))
+        )
     if spec.effects:
-        rows.append(("effects", _listed([f"{one.name} ({one.effect})" for one in spec.effects])))
+        rows.append(
+            ("effects", _listed([f"{effect.name} ({effect.effect})" for effect in spec.effects]))
+        )
     if spec.hooks:
-        rows.append(("hooks", _listed([f"{one.name} ({one.hook})" for one in spec.hooks])))
+        rows.append(("hooks", _listed([f"{hook.name} ({hook.hook})" for hook in spec.hooks])))
     return rows
 
 
 def planner_rows(
     spec: Optional[CampaignSpec], source: Source, inputs: Mapping[str, str]
 ) -> List[Tuple[str, str]]:
-    """Return one row per planner of a results directory, with its name in the report.
-
-    ``inputs`` are the inputs of the campaign, which its manifest lists. If a planner's code has not
-    changed since, the row contains its default parameters.
-    """
+    """Return one row per planner of a results directory, with its name in the report. The row
+    contains default parameters if the planner's code has not changed since, by its hash in
+    ``inputs``."""
     if spec is None:
         return []
-    shown = {own: name for name, own in source.planners.items()}
+    shown = {stored: name for name, stored in source.planners.items()}
     return [
-        (f"planner {shown[one.name]}", _planner(spec, one, inputs))
-        for one in spec.planners
-        if one.name in shown
+        (f"planner {shown[planner.name]}", _planner(spec, planner, inputs))
+        for planner in spec.planners
+        if planner.name in shown
     ]
 
 
 def length_note(spec: Optional[CampaignSpec]) -> str:
-    """Return a note on why a driven length can be less than the shortest path, or "" without a
-    campaign.
-    """
+    """Return a note on why a driven length can be less than the shortest path."""
     if spec is None:
         return ""
     return (
@@ -105,7 +97,6 @@ def _actor(actor: ActorSpec) -> str:
 
 
 def _tracking(tracking: TrackingSpec) -> str:
-    """Return a description of the tracked objects that planners can request."""
     settings = tracking.model_dump(exclude_defaults=True)
     if not settings:
         return "planners can request exact poses and predictions of moving objects"

@@ -1,7 +1,5 @@
-"""Collect the data of each world for the page: obstacles, start, goals, and all trajectories.
-
-Each damaged file is reported in one line, once, and omitted.
-"""
+"""Collect the data of each world for the page: obstacles, start, goals, and all trajectories. Each
+damaged file is reported once and omitted."""
 
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -34,10 +32,8 @@ ReadRecording = Callable[[TrialRecord], Recording]
 
 @dataclass
 class WorldContext:
-    """The data of a campaign in addition to its results.
-
-    Data that cannot be read are None, and a line of ``problems`` states the reason.
-    """
+    """The data of a campaign in addition to its results. Data that cannot be read are None, and a
+    line of ``problems`` states the reason."""
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
@@ -51,36 +47,34 @@ class WorldContext:
         cls, directory: CampaignDirectory, worlds: Sequence[WorldRecord], imported: bool
     ) -> "WorldContext":
         """Read the campaign and its robot. Imported results contain neither."""
-        found = cls(directory)
+        context = cls(directory)
         if imported:
-            return found
+            return context
         try:
-            found.spec, found.missions = read_campaign(directory)
-            found.campaign = open_for_reading(directory, tuple(worlds))
+            context.spec, context.missions = read_campaign(directory)
+            context.campaign = open_for_reading(directory, tuple(worlds))
         except (GzTestautoError, TypeError) as error:
-            found.problems.append(f"worlds are drawn without obstacles and robot: {error}")
-        return found
+            context.problems.append(f"worlds are drawn without obstacles and robot: {error}")
+        return context
 
     @property
     def footprint_m(self) -> Optional[np.ndarray]:
-        """The robot's outline, shape (n, 2), in the base frame."""
+        """Return the robot's outline (n, 2) in the base frame."""
         return None if self.campaign is None else np.asarray(self.campaign.bed.limits.footprint_m)
 
     def planned_path(self, world: WorldRecord) -> List[List[float]]:
-        """Return the waypoints (m) on the static map, which this package's planners follow.
-
-        The list is empty for a navigation stack, which plans its own path, and for worlds with
-        separate maps, for which planning would take too long.
-        """
+        """Return the waypoints (m) on the static map, which this package's planners follow, or
+        none for a navigation stack and for worlds with separate maps."""
         if self.campaign is None or self._without_path:
             return []
         spec = self.campaign.spec
+        # a stack plans its own path; with separate maps, planning would take too long
         if not isinstance(spec, BuiltinCampaignSpec) or spec.worlds.base is None:
             return []
         try:
             mission = self.campaign.missions.of(world.name)
-            ways = self.campaign.bed.static_map.waypoints(world, mission)
-            return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
+            paths = self.campaign.bed.static_map.waypoints(world, mission)
+            return np.concatenate(paths).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
             self._without_path = True
             self.problems.append(f"the path on the static map is not drawn: {error}")
@@ -106,7 +100,7 @@ class WorldContext:
 
 
 class WorldsDrawer:
-    """A collector of the drawn data of each world, which caches finished trials for a live page."""
+    """A collector of the drawn data of each world, which caches finished trials."""
 
     def __init__(self, surroundings: WorldContext) -> None:
         self._surroundings = surroundings
@@ -116,16 +110,13 @@ class WorldsDrawer:
 
     @property
     def shapes(self) -> List[Dict[str, Any]]:
-        """The shapes of all worlds for which data were collected."""
+        """Return the shapes of all worlds for which data were collected."""
         return self._table.shapes
 
     def draw(
         self, read: ReadRecording, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        """Return the drawn data of each world, in order.
-
-        ``read`` returns the recording of a valid trial.
-        """
+        """Return the drawn data of each world, in order."""
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
@@ -157,7 +148,6 @@ class WorldsDrawer:
 
 
 def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
-    """Return the start and the goals of a world, in meters."""
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}
@@ -197,11 +187,8 @@ def _trial(
 def _touched(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Return the position (m) of the first contact between the robot and ``partner``.
-
-    It is the centroid of the intersection of their outlines. If they do not intersect, it is the
-    point of the robot's outline that is nearest to the partner's pose in the world file.
-    """
+    """Return the position (m) of the first contact between the robot and ``partner``: the centroid
+    of the intersection of their outlines, or the nearest point of the robot's outline."""
     at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[at]
     point = shapely.Point(pose[:2])
