@@ -27,7 +27,6 @@ EXIT_INVALID = 1
 
 
 def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the common options of commands that run campaigns."""
     add_worker_arguments(parser)
     add_options(parser, RunOptions, "seed", "retry_invalid")
     parser.add_argument(
@@ -38,12 +37,11 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_simulator_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that replaces the simulator of the campaign."""
     add_options(parser, CampaignOptions, "simulator")
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that select trials of a new or continued campaign, and ``--json``."""
+    """Declare the options of a new or continued campaign."""
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -57,11 +55,8 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
     """Return the campaign in the file ``arguments.campaign``, changed by ``--seed`` and
-    ``--no-plugins``.
-
-    The results contain both values as values of the campaign. Only a command with the same values
-    can therefore resume it.
-    """
+    ``--no-plugins``. The results contain both values, so only a command with the same values can
+    resume it."""
     spec = load(arguments.campaign, CampaignSpec)
     seed = CampaignOptions.of(seed=arguments.seed).seed
     update: Dict[str, Any] = {} if seed is None else {"seed": seed}
@@ -71,8 +66,8 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
 
 
 def chosen_planner(spec: CampaignSpec, name: Optional[str]) -> PlannerSpec:
-    """Return the planner ``name`` (``--planner``), by default the only planner of the campaign."""
-    names = [one.name for one in spec.planners]
+    """Return the planner of ``--planner``, by default the only planner of the campaign."""
+    names = [planner.name for planner in spec.planners]
     if name is None and len(names) > 1:
         raise SpecError(
             f"campaign {spec.name}: there are {len(names)} planners ({', '.join(names)}); select "
@@ -93,11 +88,8 @@ def run_trials(
     failed_in: Optional[LoadedCampaign] = None,
     write_page: bool = True,
 ) -> CampaignResults:
-    """Start or resume a campaign in ``out``, and show its progress on standard error.
-
-    ``arguments`` contain the options of :func:`add_campaign_arguments`. At the end, the HTML page
-    is written, unless the campaign was stopped or ``write_page`` is False.
-    """
+    """Start or resume a campaign in ``out``, and show its progress on standard error. At the end,
+    write the page, unless the campaign was stopped."""
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)
@@ -123,7 +115,6 @@ def run_trials(
 
 
 def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
-    """Print the table of the results or JSON, and on standard error the results directory."""
     from gz_testauto.analysis.overview import analyze
     from gz_testauto.report.export import to_json
     from gz_testauto.report.table import print_report
@@ -136,11 +127,8 @@ def print_results(results: CampaignResults, out: Path, as_json: bool) -> None:
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
-    """Return the exit status of a command that has run ``campaigns``.
-
-    The status is 0 if all trials are valid, 1 if some are invalid (their number is printed), and
-    128 plus the signal number if a signal stopped the command.
-    """
+    """Return 0 if all trials are valid, 1 if some are invalid (their number is printed), and 128
+    plus the signal number if a signal stopped the command."""
     if stop():
         return stop.exit_status
     invalid = sum(len(results.invalid) for results in campaigns)

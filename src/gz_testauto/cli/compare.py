@@ -46,7 +46,6 @@ EXIT_LEFT_OUT = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "directories",
         type=Path,
@@ -66,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare the campaigns; return 1 if a campaign was excluded, otherwise 0."""
     paths: List[Path] = arguments.directories
     if len(paths) < 2:
         raise SpecError("compare requires two or more results directories; add a directory")
@@ -75,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(opened: Sequence[OpenedResults], arguments: argparse.Namespace) -> int:
-    labels = _labels([one.typed for one in opened])
-    campaigns = [load_campaign(one.path, label) for one, label in zip(opened, labels)]
+    labels = _labels([results.typed for results in opened])
+    campaigns = [load_campaign(results.path, label) for results, label in zip(opened, labels)]
     across = pair_campaigns(campaigns, arguments.ignore_differences, with_trials=True)
     analysis = analyze(across.results, across.pairs)
     of_planners = {shown: label for (label, _), shown in across.names.items()}

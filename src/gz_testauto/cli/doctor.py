@@ -60,14 +60,14 @@ LIBRARIES = (
     "xacro",
 )
 WIDTH = 80
-"""Number of columns to which lists are wrapped."""
+"""Columns to which lists are wrapped."""
 
 BOOTSTRAP_BUILD = ".build"
-"""The folder of the catkin workspace that ./bootstrap creates in a checkout."""
+"""The folder of the catkin workspace of ./bootstrap in a checkout."""
 
 
 class Remedies(NamedTuple):
-    """The commands that install the missing parts, one line per part."""
+    """The commands that install missing parts."""
 
     libraries: str
     gazebo: str
@@ -78,8 +78,7 @@ class Remedies(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """The result of one check: the location of a part or, if it is missing, the effect and the
-    remedy.
-    """
+    remedy."""
 
     name: str
     found: bool
@@ -89,7 +88,6 @@ class Finding:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "campaign",
         nargs="?",
@@ -101,7 +99,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the result of each check; return 1 if a required part is missing, otherwise 0."""
     campaign = arguments.campaign
     findings = list(examine() if campaign is None else examine_campaign(campaign))
     if arguments.json:
@@ -112,7 +109,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Yield the result of each check."""
     remedies = _remedies()
     yield Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
     yield _libraries(remedies.libraries)
@@ -128,7 +124,6 @@ def examine() -> Iterator[Finding]:
 
 
 def examine_campaign(path: Path) -> Iterator[Finding]:
-    """Yield the result of each check of a campaign."""
     from gz_testauto.base.registry import load_object
     from gz_testauto.cli.trust import require_trust
     from gz_testauto.results.directory import CampaignDirectory
@@ -161,7 +156,6 @@ def examine_campaign(path: Path) -> Iterator[Finding]:
 
 
 def _builtin_parts(spec: "BuiltinCampaignSpec") -> Iterator[Finding]:
-    """Yield whether the simulator and the planners of a campaign are installed."""
     from gz_testauto.base.parameters import check_parameters
     from gz_testauto.planners import PLANNERS
     from gz_testauto.simulators import check_options, chosen_simulator
@@ -207,10 +201,8 @@ def _remedies() -> Remedies:
 
 
 def _sourced_workspace() -> Optional[Path]:
-    """Return the source folder of the catkin workspace that was sourced last.
-
-    Return None if no workspace was sourced, or if the workspace is that of ./bootstrap.
-    """
+    """Return the source folder of the catkin workspace that was sourced last, or None for that of
+    ./bootstrap."""
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")
@@ -256,9 +248,7 @@ def _gazebo(remedy: str) -> Iterator[Finding]:
 
 
 def _uses_ros() -> bool:
-    """Return whether the user has ROS: the environment of a ROS installation or workspace is
-    sourced, or its Python packages are found. Without ROS, campaigns run in-process.
-    """
+    # the environment of a ROS installation or workspace is sourced, or its packages are found
     sourced = any(os.environ.get(name) for name in ("ROS_DISTRO", "ROS_ROOT", "ROS_PACKAGE_PATH"))
     workspace = _sourced_workspace() is not None
     return sourced or workspace or importlib.util.find_spec("rospy") is not None
@@ -286,7 +276,6 @@ def _display() -> Finding:
 
 
 def _plugins() -> Iterator[Finding]:
-    """List the names of plug-ins that a campaign can use, including those of other packages."""
     with contextlib.suppress(ImportError):  # a missing library, which is reported above
         from gz_testauto.metrics.interface import METRICS
         from gz_testauto.planners import PLANNERS
@@ -297,7 +286,7 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _line(finding: Finding) -> str:
-    """Return the line of a finding. Only lists are wrapped, so that a command can be copied."""
+    # Only lists are wrapped, so that a command can be copied.
     if finding.found:
         return textwrap.fill(
             f"{finding.name:<12} yes  {finding.detail}",

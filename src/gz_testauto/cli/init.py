@@ -24,12 +24,10 @@ COPIED = ("config", "models", "worlds")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="directory for the copies")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Copy the examples; return 0."""
     directory: Path = arguments.directory
     for name in COPIED:
         if (directory / name).exists():

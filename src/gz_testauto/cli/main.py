@@ -1,12 +1,11 @@
 """The command ``gz_testauto``, which finds a verb and runs it.
 
-After an expected error, or an error of the machine such as a full disk, the command prints one
-line per fault and exits with status 2. After Ctrl-C, it exits with status 130. Other exceptions are
-bugs, and their tracebacks are printed. A verb is a module with ``add_arguments(parser)``,
-``run(arguments) -> int`` and a docstring, which is the help text; its first line appears in the
-list of verbs, in the group and at the position that its constant ``GROUP`` states. A registry finds
-the verbs of this folder, of the extras and of other packages, and imports them when they are
-requested.
+After an expected error, or an error of the machine such as a full disk, it prints one line per
+fault and exits with status 2. Other exceptions are bugs, and their tracebacks are printed.
+
+A verb is a module with ``add_arguments(parser)``, ``run(arguments) -> int`` and a docstring, which
+is the help text. The constant ``GROUP`` states its group and position in the list of verbs. Verbs
+of this folder, of the extras and of other packages are registered, and imported when requested.
 """
 
 import argparse
@@ -64,7 +63,6 @@ _REMEDIES = {
     errno.EAGAIN: "raise the limit of processes (ulimit -u), or use fewer --workers",
     errno.ENOMEM: "the memory is exhausted: use fewer --workers, or stop other programs",
 }
-"""Remedies for errors of the machine, by error number."""
 
 LEAST_ADDRESS_SPACE_B = 1_000_000_000
 """Smallest limit of the address space (bytes, ``ulimit -v``) with which verbs run."""
@@ -72,15 +70,13 @@ LEAST_ADDRESS_SPACE_B = 1_000_000_000
 HELP_WIDTH = 79
 """Width (characters) of help texts. argparse wraps the descriptions of options itself."""
 MESSAGE_KEPT_S = 86_400.0
-"""Time (s) for which the complete text of a shortened message is kept."""
 _MESSAGE_PREFIX, _MESSAGE_SUFFIX = "gz_testauto_message_", ".txt"
 EXIT_STATUSES = "Exit status 0: finished. 2: an error. 130: stopped by Ctrl-C."
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+# The status of a command that SIGPIPE kills in a shell. It is not 0, which would state that the
+# command has finished, for example that a gate has passed.
 EXIT_BROKEN_PIPE = 141
-"""The status of a command that SIGPIPE kills in a shell. It is not 0, which would state that the
-command has finished, for example that a gate has passed.
-"""
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -99,7 +95,6 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 
 def _status(arguments: List[str]) -> int:
-    """Run a verb and return the exit status. Print errors."""
     try:
         _adapt_to_memory_limit()
         return _run_verb(arguments[0], arguments[1:])
@@ -124,12 +119,9 @@ def _status(arguments: List[str]) -> int:
 
 
 def _adapt_to_memory_limit() -> None:
-    """Raise ``GzTestautoError`` if the limit of the address space is too small.
-
-    OpenBLAS, the library for linear algebra of NumPy and SciPy, then never returns from its
-    initialization: it reserves memory for each thread and repeats a reservation that fails. If
-    there is a limit, OpenBLAS therefore starts only one thread, in this process and its workers.
-    """
+    """Raise ``GzTestautoError`` if the limit of the address space is too small."""
+    # OpenBLAS, which NumPy and SciPy use, reserves memory for each thread and repeats a reservation
+    # that fails, so its initialization would never return. One thread needs less.
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
@@ -143,8 +135,7 @@ def _adapt_to_memory_limit() -> None:
 
 
 def _prepare_streams() -> None:
-    """Connect closed standard streams to the null device, so that no other file gets their
-    descriptors. Escape characters that the encoding of standard output lacks."""
+    # An opened file would otherwise get the descriptor of a closed standard stream.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -153,16 +144,13 @@ def _prepare_streams() -> None:
 
 
 class LastingStream:
-    """A text stream that discards all output after an error, such as a full disk or a closed pipe.
-
-    A campaign therefore continues if its progress can no longer be printed.
-    """
+    """A text stream that discards all output after an error, such as a full disk or a closed pipe,
+    so that a campaign continues if its progress can no longer be printed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write ``text``, and return its length."""
         try:
             return self._stream.write(text)
         except OSError:
@@ -170,7 +158,6 @@ class LastingStream:
             return len(text)
 
     def flush(self) -> None:
-        """Write the buffered text."""
         try:
             self._stream.flush()
         except OSError:
@@ -181,7 +168,6 @@ class LastingStream:
 
 
 def _discard(stream: TextIO) -> None:
-    """Connect the file descriptor of a stream to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
@@ -227,11 +213,8 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def help_text(documentation: str) -> str:
-    """Return the help text of a verb.
-
-    Paragraphs are filled, and longer lines of commands and lists are continued. The exit statuses
-    of all verbs are added if the text states none.
-    """
+    """Return the help text of a verb, with filled paragraphs, continued lines of commands and
+    lists, and the exit statuses of all verbs if the text states none."""
     paragraphs = inspect.cleandoc(documentation).split("\n\n")
     if "exit status" not in documentation.lower():
         paragraphs[1:1] = [EXIT_STATUSES]
@@ -244,25 +227,22 @@ def help_text(documentation: str) -> str:
 
 
 def _continued(line: str) -> str:
-    """Return a line, with its rest on further lines if it is too long."""
     indent = re.match(r"(\S+  +|\s*(\S+  +)?)", line)
     is_command = "gz_testauto " in line
     hanging = " " * 6 if is_command else " " * len(indent[0] if indent else "")
-    found = textwrap.wrap(
+    lines = textwrap.wrap(
         line,
         HELP_WIDTH - 2,
         subsequent_indent=hanging,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return (" \\\n" if is_command else "\n").join(found or [line])
+    return (" \\\n" if is_command else "\n").join(lines or [line])
 
 
 def _kept(message: str) -> str:
     """Write a message to a temporary file, and return the path or, if that fails, the error.
-
-    Earlier messages are removed after :data:`MESSAGE_KEPT_S`.
-    """
+    Earlier messages are removed after :data:`MESSAGE_KEPT_S`."""
     try:
         for earlier in Path(tempfile.gettempdir()).glob(f"{_MESSAGE_PREFIX}*{_MESSAGE_SUFFIX}"):
             with contextlib.suppress(OSError):  # of another user, or removed by another command

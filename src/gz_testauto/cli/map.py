@@ -35,7 +35,6 @@ GROUP = ("worlds", 2)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "base", metavar="BASE", type=input_path, help="world file, or its package:// URI"
     )
@@ -96,7 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the map, and print the paths and properties of the map."""
     if not 0 < arguments.resolution < math.inf:
         raise SpecError(
             f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
@@ -137,18 +135,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _bounds(given: Optional[List[float]]) -> Optional[Bounds]:
-    if given is None:
+def _bounds(values: Optional[List[float]]) -> Optional[Bounds]:
+    if values is None:
         return None
-    x_min, y_min, x_max, y_max = given
+    x_min, y_min, x_max, y_max = values
     if not (-math.inf < x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf):
         raise SpecError("--bounds must be finite numbers with X_MIN < X_MAX and Y_MIN < Y_MAX")
     return x_min, y_min, x_max, y_max
 
 
-def _height_m(given: Optional[float], robot: Optional[Path], name: Optional[str]) -> float:
+def _height_m(height_m: Optional[float], robot: Optional[Path], name: Optional[str]) -> float:
     if robot is None:
-        height = DEFAULT_HEIGHT_M if given is None else given
+        height = DEFAULT_HEIGHT_M if height_m is None else height_m
         if not math.isfinite(height):
             raise SpecError(f"--height is {height:g}; it must be finite")
         return height

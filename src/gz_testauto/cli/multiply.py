@@ -35,7 +35,6 @@ REPAIRS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "base", metavar="BASE", type=input_path, help="base world file, or its package:// URI"
     )
@@ -75,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate the worlds, and print their properties."""
     pattern = compile_pattern(arguments.pattern)
     spec = load(arguments.spec, ObstacleSpec)
     started = time.monotonic()
@@ -105,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """Return the compiled value of ``--pattern``. Raises ``SpecError`` if it is invalid."""
+    """Raise ``SpecError`` if ``--pattern`` is invalid."""
     if text is None:
         return None
     try:
@@ -115,7 +113,6 @@ def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
 
 
 def add_allow_missing(parser: argparse.ArgumentParser) -> None:
-    """Declare the option ``--allow-missing``."""
     parser.add_argument(
         "--allow-missing",
         action="append",
@@ -126,7 +123,6 @@ def add_allow_missing(parser: argparse.ArgumentParser) -> None:
 
 
 def print_repairs(scene: WorldScene) -> None:
-    """Print the repairs of a world and its missing resources on standard error."""
     repairs = scene.document.repairs
     for repair in repairs[:REPAIRS_SHOWN]:
         print(f"corrected: {repair}", file=sys.stderr)
@@ -143,7 +139,6 @@ class WorldCounter:
         self._shown = 0.0
 
     def __call__(self, done: int, count: int) -> None:
-        """Show ``done`` of ``count`` worlds; clear the line after the last world."""
         now = time.monotonic()
         if done == count:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -153,12 +148,12 @@ class WorldCounter:
 
 
 def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
-    found: Dict[str, List[Any]] = {
+    all_values: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }
     for name in (field.name for field in dataclasses.fields(Difficulty)):
-        found[name] = [getattr(world.difficulty, name, None) for world in worlds]
-    known = {name: [v for v in values if v is not None] for name, values in found.items()}
+        all_values[name] = [getattr(world.difficulty, name, None) for world in worlds]
+    known = {name: [v for v in values if v is not None] for name, values in all_values.items()}
     return {name: values for name, values in known.items() if values}
 
 
@@ -212,6 +207,6 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
             "did not fit at its constant position",
         ]
     if worlds.coverage is not None:
-        found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]
-        lines += ["", f"centered discrepancy {found:.3g} (independent draws: {chance:.3g})"]
+        discrepancy, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]
+        lines += ["", f"centered discrepancy {discrepancy:.3g} (independent draws: {chance:.3g})"]
     return lines

@@ -30,7 +30,7 @@ def add_options(parser: argparse._ActionsContainer, options: Type[Options], *nam
 
 
 def read_options(arguments: argparse.Namespace, options: Type[OptionsType]) -> OptionsType:
-    """Return the options of a command. Raises ``SpecError``, which lists all invalid options."""
+    """Raise ``SpecError``, which lists all invalid options."""
     return options.of(**{name: getattr(arguments, name) for name in options.model_fields})
 
 

@@ -16,7 +16,6 @@ from gz_testauto.results.directory import write_atomically
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options for files."""
     parser.add_argument(
         "--html",
         type=Path,
@@ -69,7 +68,7 @@ def requests_outputs(arguments: argparse.Namespace) -> bool:
 
 
 def print_text(text: str) -> None:
-    """Write CSV or JSON to standard output, with control characters escaped for a terminal."""
+    """Write to standard output, with control characters escaped for a terminal."""
     sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
 
 
@@ -82,9 +81,8 @@ def write_outputs(
 ) -> None:
     """Write the files that the options of :func:`add_output_arguments` request.
 
-    ``sources`` are the results directories of ``analysis``. ``write_html`` writes the page and
-    returns its missing parts. ``campaigns`` are those of :func:`to_csv`. Raises the errors of the
-    writers.
+    ``write_html`` writes the page and returns its missing parts. ``campaigns`` are those of
+    :func:`to_csv`. Raises the errors of the writers.
     """
     results = analysis.results
     if arguments.csv and arguments.csv != "-":

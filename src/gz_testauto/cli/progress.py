@@ -1,7 +1,5 @@
-"""Show the progress of a campaign on standard error.
-
-A terminal shows a bar with the remaining time; files and build logs have one line per trial.
-"""
+"""Show the progress of a campaign on standard error. A terminal shows a bar with the remaining
+time; files and build logs have one line per trial."""
 
 import sys
 from typing import IO, Tuple, Union
@@ -19,53 +17,43 @@ from gz_testauto.trial.trial import Trial
 
 
 def progress_listener() -> CampaignListener:
-    """Return the listener that prints progress to standard error."""
     if sys.stderr.isatty():
         return BarListener(Console(file=sys.stderr, highlight=False))
     return LineListener(sys.stderr)
 
 
 class LineListener(CampaignListener):
-    """A listener that prints one line per trial."""
-
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._causes = CauseTexts()
 
     def noticed(self, notice: str) -> None:
-        """Print the notice."""
         self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
-        """Print the number of remaining trials."""
         left = progress.total - progress.done
         resumed = f", {progress.done} were done before" if progress.done else ""
         self._show(f"{left} of {progress.total} trials to run{resumed}")
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
-        """Print the outcome and the remaining time."""
         self._show(
             f"[{progress.done}/{progress.total}, {time_left(progress)}] {record.world} "
             f"{record.planner}: {record.outcome.value}, {self._causes.of_trial(record)}"
         )
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Print the cause of an invalid attempt."""
         name = f"{trial.world.name} {trial.planner.name}"
         text = self._causes.of_attempt(trial, cause)
         self._show(f"{name}: attempt {attempt} is ", ("invalid", "yellow"), f": {text}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Print that a trial was too slow and will be repeated."""
         self._show(
             f"{trial.world.name} {trial.planner.name}: real-time factor {real_time_factor:.1f}; "
             "will be repeated alone"
         )
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print one line. Each part is a string, or a pair of a string and a style, which is
-        ignored.
-        """
+        """Print one line. Each part is a string, or a pair of a string and a style."""
         line = "".join(part if isinstance(part, str) else part[0] for part in parts)
         print(escape_text(line), file=self._stream, flush=True)
 
@@ -86,16 +74,13 @@ class BarListener(LineListener):
         self._task = self._bar.add_task("starting the simulator", total=None, left="")
 
     def began(self, progress: CampaignProgress) -> None:
-        """Start the progress bar."""
         self._bar.start()
         self._bar.update(self._task, total=progress.total, completed=progress.done)
 
     def trial_began(self, trial: Trial, progress: CampaignProgress) -> None:
-        """Show the name of the running trial."""
         self._update(f"{trial.world.name} {trial.planner.name}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
-        """Print the trial above the bar and advance the bar."""
         style = "green" if record.completed else "red" if record.outcome.valid else "yellow"
         self._show(
             f"{record.world} {record.planner}: ",
@@ -105,7 +90,6 @@ class BarListener(LineListener):
         self._update(f"{record.world} {record.planner}", progress)
 
     def ended(self, progress: CampaignProgress) -> None:
-        """Stop updating the bar."""
         self._bar.stop()
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
@@ -123,16 +107,14 @@ class BarListener(LineListener):
 
 
 def print_status(text: str) -> None:
-    """Print one line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def announce_stop() -> None:
-    """Print that a second Ctrl-C stops immediately."""
     print("\nstopping; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
 
 
 def time_left(progress: CampaignProgress) -> str:
-    """Return ``12 s left``, ``3 min left``, ``2 h 05 min left`` or ``time left unknown``."""
+    """Return text such as ``12 s left`` or ``time left unknown``."""
     seconds = progress.remaining_s
     return "time left unknown" if seconds is None else f"{duration_text(seconds)} left"

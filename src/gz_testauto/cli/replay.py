@@ -53,7 +53,6 @@ GROUP = ("start", 4)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory, or pack, of a campaign")
     parser.add_argument("world", help="name or number of the world")
     parser.add_argument("planner", help="name of the planner")
@@ -79,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the trial and compare it with the stored trial; return the exit status."""
     with open_results(arguments.directory) as opened:
         return _replay(opened, arguments)
 
@@ -137,10 +135,7 @@ def _replay(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
-    """Return the requested trial.
-
-    Raises ``ResultsError`` or ``SpecError`` if it does not exist; the message lists existing names.
-    """
+    """Raise ``ResultsError`` or ``SpecError``, which lists existing names, without such a trial."""
     world = world_name(world, campaign.worlds)
     planners = [entry.name for entry in campaign.spec.planners]
     if planner not in planners:
@@ -204,7 +199,7 @@ def run_once(
     make_executor: ExecutorFactory,
     should_stop: Callable[[], bool],
 ) -> TrialResult:
-    """Run one trial in an executor that is used for nothing else, and return its result."""
+    """Run one trial in an executor that is used for nothing else."""
     executor = make_executor(bed)
     try:
         executor.open()
@@ -215,8 +210,7 @@ def run_once(
 
 def _paced(stop: Callable[[], bool], period_s: float, speed: float) -> Callable[[], bool]:
     """Return a function that delays each call of ``stop``, so that the real-time factor is
-    ``speed``.
-    """
+    ``speed``."""
     if speed <= 0.0:
         return stop
     period_s /= speed

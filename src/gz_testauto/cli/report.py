@@ -36,7 +36,6 @@ GROUP = ("start", 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory, or pack, of a campaign")
     add_output_arguments(parser)
     parser.add_argument(
@@ -69,9 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print and write the report; return 1 if ``--complete`` is set and the campaign is
-    incomplete.
-    """
     with open_results(arguments.directory) as opened:
         return _report(opened, arguments)
 
@@ -98,22 +94,21 @@ def _report(opened: OpenedResults, arguments: argparse.Namespace) -> int:
 
 
 def _print_corpus(opened: OpenedResults) -> None:
-    """Print the worlds of a regression corpus that failed, which are not part of the results."""
+    """Print the failed worlds of a regression corpus, which are not part of the results."""
     judged = read_judged_corpus(opened.path)
     if judged is None:
         return
-    bad = [one for one in judged.worlds if one.verdict != "passed"]
+    bad = [world for world in judged.worlds if world.verdict != "passed"]
     print(
         f"\nRegression corpus {escape_text(judged.directory)}, not part of the numbers above: "
         f"{len(judged.worlds) - len(bad)} of {len(judged.worlds)} trials passed"
     )
-    for one in bad:
-        trial = ", ".join(filter(None, (one.outcome, one.detail)))
-        print(escape_text(f"  {one.verdict}: {one.world} {one.planner}: {trial}"))
+    for world in bad:
+        trial = ", ".join(filter(None, (world.outcome, world.detail)))
+        print(escape_text(f"  {world.verdict}: {world.world} {world.planner}: {trial}"))
 
 
 def _print_sections(opened: OpenedResults, results: CampaignResults) -> None:
-    """Print the sections of extras, such as the robustness of outcomes."""
     problems: List[str] = []
     for section in read_sections(opened.path, results, problems):
         print()

@@ -39,7 +39,6 @@ GROUP = ("start", 2)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument(
         "campaign",
         type=campaign_path,
@@ -60,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign and print the results; return the exit status."""
     spec, options = load_campaign(arguments), read_options(arguments, RunOptions)
     arguments.out = arguments.out or Path("results", spec.name)
     failed = options.failed_of

@@ -1,8 +1,5 @@
-"""Ask for permission to run the programs that results name.
-
-Results can be those of another author. Commands that only read them run nothing. Commands that run
-their trials list these programs first, and run them only with the permission of the user.
-"""
+"""Ask for permission to run the programs that results name, since results can be those of another
+author."""
 
 import argparse
 import sys
@@ -22,11 +19,9 @@ TRUST = (
     "run the programs that the results name, such as launch files, policies that contain "
     "programs, xacro files and plugins of worlds, without confirmation"
 )
-"""Description of the option that permits all programs."""
 
 
 def add_trust_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that permits all programs."""
     parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
@@ -62,13 +57,17 @@ def _programs(spec: CampaignSpec, worlds: Sequence[Path]) -> Iterator[str]:
         for file in launch_files(spec):
             yield f"launch file {file}, and the programs that it starts"
     if isinstance(spec, BuiltinCampaignSpec):
-        planners = [(one.plugin, one.parameters) for one in spec.planners]
-        planners += [(one.planner, one.parameters) for one in spec.robots if one.planner]
-        policies = {file for name, given in planners for file in planner_origin(name, **given).runs}
+        planners = [(planner.plugin, planner.parameters) for planner in spec.planners]
+        planners += [(robot.planner, robot.parameters) for robot in spec.robots if robot.planner]
+        policies = {
+            file
+            for name, parameters in planners
+            for file in planner_origin(name, **parameters).runs
+        }
         for file in sorted(policies):
             yield f"policy {file}, which is read with pickle"
-    models = [spec.robot.model, *(one.model for one in spec.robots)]
-    models += [one.model for one in spec.actors]
+    models = [spec.robot.model, *(robot.model for robot in spec.robots)]
+    models += [actor.model for actor in spec.actors]
     for file in dict.fromkeys(model for model in models if model and runs_xacro(model)):
         yield f"xacro file {file}"
     source = world_source(spec)

@@ -34,7 +34,6 @@ GROUP = ("start", 3)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command-line arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
     parser.add_argument(
         "--interval",
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the state of the campaign until the last trial has ended; return 0."""
     directory = CampaignDirectory(arguments.directory)
     directory.require_begun()
     console = report_console()
@@ -69,11 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
-    """Return the current state of a campaign, and whether its last trial has ended.
-
-    If the results cannot be read, for example before the first trial has ended, the text of the
-    error is returned as the state.
-    """
+    """Return the current state of a campaign, and whether its last trial has ended. The state is an
+    error if the results cannot be read, for example before the first trial has ended."""
     try:
         with ResultStore.read(directory) as store:
             results = store.results()

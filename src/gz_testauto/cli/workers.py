@@ -13,7 +13,6 @@ CLUSTERS = Registry("cluster", {})
 
 
 def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--workers`` and ``--scheduler``."""
     parser.add_argument(
         "--workers",
         type=worker_count,
@@ -31,7 +30,6 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_workers(arguments: argparse.Namespace) -> WorkersFactory:
-    """Return the factory of the workers that the options select."""
     if arguments.scheduler:
         return functools.partial(CLUSTERS.get("dask"), scheduler=arguments.scheduler)
     return local_workers(arguments.workers or processors(), at_most=arguments.workers is None)
@@ -45,10 +43,8 @@ def processors() -> int:
 
 
 def whole_number(text: str, least: int = 0) -> int:
-    """Return the value of an option.
-
-    Raises ``argparse.ArgumentTypeError`` unless it is a whole number of at least ``least``.
-    """
+    """Raise ``argparse.ArgumentTypeError`` unless the value is a whole number of at least
+    ``least``."""
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(
             f"{text!r} is invalid; it must be a whole number of at least {least}"
