@@ -1,4 +1,4 @@
-"""Friction coefficients for Bullet, which multiplies those of two collisions, whereas the smaller
+"""Friction coefficients for Bullet. Bullet multiplies those of two collisions, whereas the smaller
 one applies in Gazebo.
 
 The products of the computed coefficients equal the friction in Gazebo if this is possible, for
