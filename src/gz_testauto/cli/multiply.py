@@ -185,10 +185,10 @@ _UNITS = {
 
 
 def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
-    what = f"random obstacles redrawn: {base.summary}" if base.obstacles else "bare world"
+    base_kind = f"random obstacles redrawn: {base.summary}" if base.obstacles else "bare world"
     lines = [
         f"{len(worlds)} worlds in {seconds:.1f} s, seed {worlds.inputs['seed']}",
-        f"base  {base.path} ({what})",
+        f"base  {base.path} ({base_kind})",
         f"out   {worlds.directory}",
     ]
     figures = _figures(worlds)

@@ -98,12 +98,12 @@ def _print_corpus(opened: OpenedResults) -> None:
     judged = read_judged_corpus(opened.path)
     if judged is None:
         return
-    bad = [world for world in judged.worlds if world.verdict != "passed"]
+    failed = [world for world in judged.worlds if world.verdict != "passed"]
     print(
         f"\nRegression corpus {escape_text(judged.directory)}, not part of the numbers above: "
-        f"{len(judged.worlds) - len(bad)} of {len(judged.worlds)} trials passed"
+        f"{len(judged.worlds) - len(failed)} of {len(judged.worlds)} trials passed"
     )
-    for world in bad:
+    for world in failed:
         trial = ", ".join(filter(None, (world.outcome, world.detail)))
         print(escape_text(f"  {world.verdict}: {world.world} {world.planner}: {trial}"))
 

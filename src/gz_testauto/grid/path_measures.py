@@ -25,7 +25,7 @@ _SIXTEEN = np.array(
 """The directions of the dispersion. As in the program, (-1, -2) and (-2, -1) are exchanged."""
 _STEPS = np.where(_SIXTEEN.max(axis=1) == 2, 2, 3)
 """Steps up to which an obstacle counts for the dispersion. As in the program, they are 2 for a
-component of 2, but not of -2."""
+component of 2, and 3 for others, also for -2."""
 
 
 class PathMeasures(NamedTuple):

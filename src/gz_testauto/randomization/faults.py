@@ -29,10 +29,10 @@ class ScanNoise(Filter):
         error = np.full(len(ranges), self._mean_m)
         if self._stddev_m:
             error += self._draw(scan.stamp_s).normal(0.0, self._stddev_m, len(ranges))
-        met = np.isfinite(ranges)
-        ranges[met] += error[met]
-        ranges[met & (ranges > scan.range_max_m)] = math.inf
-        ranges[met & (ranges < scan.range_min_m)] = -math.inf
+        finite = np.isfinite(ranges)
+        ranges[finite] += error[finite]
+        ranges[finite & (ranges > scan.range_max_m)] = math.inf
+        ranges[finite & (ranges < scan.range_min_m)] = -math.inf
         return _with(scan, ranges)
 
 

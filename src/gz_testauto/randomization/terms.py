@@ -240,14 +240,14 @@ class _Drawing:
             changed.append(self.value(before))
         return changed
 
-    def selected(self, names: Sequence[str], what: str) -> List[str]:
+    def selected(self, names: Sequence[str], kind: str) -> List[str]:
         """Return the names that the term selects. Raises ``SpecError`` if no name matches."""
         select = self.spec.select  # type: ignore[attr-defined]
         matches = [name for name in names if re.fullmatch(select.names, name)]
         if not matches:
             raise SpecError(
                 f"randomize {self.spec.name!r}: "
-                + unknown_name(f"{what} that matches", select.names, names)
+                + unknown_name(f"{kind} that matches", select.names, names)
             )
         if select.number is None:
             return matches

@@ -181,8 +181,8 @@ def early_stop_notes(end: Optional[EarlyStop]) -> Iterator[Note]:
     """Yield a note on the decision of the early stop."""
     if end is not None:
         state = "Decided after" if end.decided else "Not decided after"
-        many = count_text(end.worlds, "world")
-        heading = f"{state} {many} of at most {end.max_worlds}, alpha {end.rule.alpha:g}:"
+        world_count = count_text(end.worlds, "world")
+        heading = f"{state} {world_count} of at most {end.max_worlds}, alpha {end.rule.alpha:g}:"
         yield Note(heading, tuple(map(_pair_decision, end.pairs)))
 
 
@@ -233,7 +233,9 @@ def load_notes(summaries: Sequence[PlannerSummary]) -> Iterator[Note]:
             (load.missed_cycles_trials, "trial", "with missed control cycles"),
             (load.late_trials, "trial", "with late periods"),
         )
-        effects = [f"{count_text(number, noun)} {what}" for number, noun, what in counts if number]
+        effects = [
+            f"{count_text(number, noun)} {effect}" for number, noun, effect in counts if number
+        ]
         if effects:
             lines.append(f"{summary.planner}: {', '.join(effects)}")
     if lines:

@@ -123,9 +123,9 @@ class Bodies:
                 f"since MuJoCo {mujoco.__version__} computes it with errors of decimeters; install "
                 "a newer version of MuJoCo, which needs Python 3.9 or later"
             )
-        beside = self._beside_surface(first, second)
-        if beside is not None:
-            gap, triangles = beside
+        surface_pair = self._beside_surface(first, second)
+        if surface_pair is not None:
+            gap, triangles = surface_pair
             return gap.distance_m(triangles)
         if self._is_fcl_exact(first, second):
             request = fcl.DistanceRequest(gjk_solver_type=fcl.GJKSolverType.GST_INDEP)
@@ -177,13 +177,14 @@ class Bodies:
     def _meet(self, first: int, second: int) -> bool:
         if fcl.collide(self._object(first), self._object(second)):
             return True
-        beside = self._beside_surface(first, second)
-        if beside is not None and beside[0].meets(beside[1]):
+        surface_pair = self._beside_surface(first, second)
+        if surface_pair is not None and surface_pair[0].meets(surface_pair[1]):
             return True
         # In FCL a surface has no inside: a solid that is completely in it intersects no triangle.
         return self._holds(first, second) or self._holds(second, first)
 
     def _is_fcl_exact(self, first: int, second: int) -> bool:
+        # FCL computes exact distances only from a surface to a box, a sphere or a surface.
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 

@@ -58,10 +58,11 @@ def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> Depth
         starts = eye + view.near_m * directions[hidden]
         away_m, labels[hidden] = bodies.raycast(starts, directions[hidden])
         depth[hidden] = view.near_m + away_m / stretch[hidden]
-    seen = depth <= view.far_m
+    in_range = depth <= view.far_m
     shape = (height, width)
     return DepthImage(
-        np.where(seen, depth, np.inf).reshape(shape), np.where(seen, labels, -1).reshape(shape)
+        np.where(in_range, depth, np.inf).reshape(shape),
+        np.where(in_range, labels, -1).reshape(shape),
     )
 
 
@@ -96,25 +97,27 @@ class Painter:
         self._drawn: Dict[Tuple[str, ...], Bodies] = {}
 
     def image(
-        self, snapshot: Snapshot, now: Description, view: Frustum, width: int, height: int
+        self, snapshot: Snapshot, description: Description, view: Frustum, width: int, height: int
     ) -> np.ndarray:
         """Return a color image of shape (height, width, 3), uint8, with the top row first.
 
-        ``now`` is the result of ``Simulation.describe``. Raises ``SpecError`` for an image without
-        pixels.
+        ``description`` is the result of ``Simulation.describe``. Raises ``SpecError`` for an image
+        without pixels.
         """
         middle = _pixel_centers(width, height)
-        bodies = self._bodies(snapshot, now)
-        points, names = self._hits(bodies, snapshot, now, view, middle)
-        seen = np.array([name is not None for name in names])
+        bodies = self._bodies(snapshot, description)
+        points, names = self._hits(bodies, snapshot, description, view, middle)
+        is_hit = np.array([name is not None for name in names])
         colors = np.tile(np.asarray(BACKGROUND), (len(middle), 1))
-        if seen.any():
-            beside = [
-                self._hits(bodies, snapshot, now, view, middle + step)
+        if is_hit.any():
+            neighbor_hits = [
+                self._hits(bodies, snapshot, description, view, middle + step)
                 for step in ((BESIDE / width, 0.0), (0.0, BESIDE / height))
             ]
-            normals = _normals(points, names, beside, np.asarray(view.pose.position))
-            colors[seen] = _lit(points[seen], normals[seen], [n for n in names if n], now)
+            normals = _normals(points, names, neighbor_hits, np.asarray(view.pose.position))
+            colors[is_hit] = _lit(
+                points[is_hit], normals[is_hit], [n for n in names if n], description
+            )
         return np.asarray(np.round(255 * colors.clip(0.0, 1.0)), dtype=np.uint8).reshape(
             height, width, 3
         )
@@ -143,12 +146,12 @@ class Painter:
                     except (SdfError, SpecError) as error:
                         notes.append(f"{name} is not drawn: {error}")
 
-    def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
+    def _bodies(self, snapshot: Snapshot, description: Description) -> Bodies:
         visible = tuple(
             collider
             for collider in self._colliders
             if (collider.on in snapshot.models or collider.on in snapshot.links)
-            and _shown(collider.name, now)
+            and _shown(collider.name, description)
         )
         key = tuple(collider.name for collider in visible)
         if key not in self._drawn:
@@ -158,7 +161,12 @@ class Painter:
         return bodies
 
     def _hits(
-        self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
+        self,
+        bodies: Bodies,
+        snapshot: Snapshot,
+        description: Description,
+        view: Frustum,
+        at: np.ndarray,
     ) -> Tuple[np.ndarray, List[object]]:
         """Return the points (n, 3) that rays through image positions (n, 2) hit, and the names of
         the visuals there, or None."""
@@ -170,7 +178,7 @@ class Painter:
         names = [bodies.names[label] if label >= 0 else None for label in labels.tolist()]
         for name, on, offset, plane in self._planes:
             state = snapshot.models.get(on) or snapshot.links.get(on)
-            if state is None or not _shown(name, now):
+            if state is None or not _shown(name, description):
                 continue
             pose = state.pose * offset
             normal = pose.rotation @ np.asarray(plane.normal)
@@ -185,24 +193,24 @@ class Painter:
         return points, list(names)
 
 
-def _shown(name: str, now: Description) -> bool:
-    look = now.visuals.get(name)
+def _shown(name: str, description: Description) -> bool:
+    look = description.visuals.get(name)
     return look is not None and look.visible and look.transparency < 1.0
 
 
 def _normals(
     points: np.ndarray,
     names: List[object],
-    beside: List[Tuple[np.ndarray, List[object]]],
+    neighbor_hits: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
     """Return unit normals (n, 3) of the surfaces at the hit points, oriented toward the camera,
     from the hits of two neighboring rays."""
-    (right, of_right), (under, of_under) = beside
+    (right, of_right), (under, of_under) = neighbor_hits
     towards = eye - points
     normals = np.cross(under - points, right - points)
     length = np.linalg.norm(normals, axis=1)
-    # at an edge, a neighboring ray hits another visual; the normal is then that to the camera
+    # at an edge, where a neighboring ray hits another visual, the normal is toward the camera
     alike = np.array([a == b == c for a, b, c in zip(names, of_right, of_under)]) & (length > 0)
     normals = np.where(
         alike[:, None], normals / np.where(length > 0, length, 1.0)[:, None], towards
@@ -212,15 +220,15 @@ def _normals(
 
 
 def _lit(
-    points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
+    points: np.ndarray, normals: np.ndarray, names: List[object], description: Description
 ) -> np.ndarray:
-    looks = [now.visuals[str(name)] for name in names]
+    looks = [description.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
         np.array([getattr(look, field)[:3] for look in looks])
         for field in ("ambient", "diffuse", "emissive")
     )
     colors = emissive + AMBIENT * ambient
-    for light in now.lights.values():
+    for light in description.lights.values():
         strength = _strength(light, points, normals)
         colors = colors + strength[:, None] * diffuse * np.asarray(light.diffuse[:3])
     return colors

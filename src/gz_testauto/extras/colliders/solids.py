@@ -136,13 +136,13 @@ def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
         return enclosed
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     (near,) = np.nonzero(((points >= low) & (points <= high)).all(axis=1))
-    for some in np.array_split(near, max(1, len(near) * len(triangles) // _CHUNK)):
-        a, b, c = np.moveaxis(triangles[None] - points[some, None, None], 2, 0)
+    for chunk in np.array_split(near, max(1, len(near) * len(triangles) // _CHUNK)):
+        a, b, c = np.moveaxis(triangles[None] - points[chunk, None, None], 2, 0)
         lengths = [np.linalg.norm(corner, axis=-1) for corner in (a, b, c)]
         volume = np.sum(a * np.cross(b, c), axis=-1)
         under = lengths[0] * lengths[1] * lengths[2]
         for length, edge_start, edge_end in zip(lengths, (b, c, a), (c, a, b)):
             under = under + np.sum(edge_start * edge_end, axis=-1) * length
         turns = np.arctan2(volume, under).sum(axis=1) / (2 * np.pi)
-        enclosed[some] = np.abs(turns) > 0.5
+        enclosed[chunk] = np.abs(turns) > 0.5
     return enclosed

@@ -172,7 +172,8 @@ class OutlierSpec(Spec):
 
 
 class LostSpec(Spec):
-    """Periods in which the localizer is lost and reports no correction."""
+    """Periods in which the localizer is lost and reports no correction. It recovers with the first
+    correction afterwards."""
 
     every_s: Positive
     """Mean simulated time (s) between two periods."""

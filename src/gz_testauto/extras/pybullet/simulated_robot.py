@@ -25,7 +25,7 @@ TWO_WHEEL_SHARE = 0.5
 accelerates with half of what friction allows, and does not tip."""
 
 MORE_WHEELS_SHARE = 2.0
-"""The same for more than two driven wheels, which must slide when the robot turns. Some of them
+"""The same for more than two driven wheels. They must slide when the robot turns, and some of them
 bear more load than others."""
 
 
@@ -152,13 +152,13 @@ class BulletRobot(SimulatedRobot):
         ends = (starts + directions * reach_m).tolist()
         begins, hits = np.broadcast_to(starts, directions.shape).tolist(), []
         for first in range(0, len(ends), RAYS_PER_CALL):
-            some = slice(first, first + RAYS_PER_CALL)
+            batch = slice(first, first + RAYS_PER_CALL)
             hits += self._client.rayTestBatch(
-                begins[some], ends[some], numThreads=1, collisionFilterMask=LIDAR_BIT
+                begins[batch], ends[batch], numThreads=1, collisionFilterMask=LIDAR_BIT
             )
-        met = np.array([hit[0] for hit in hits]) >= 0
+        is_hit = np.array([hit[0] for hit in hits]) >= 0
         shares = np.array([hit[2] for hit in hits])
-        return np.where(met, shares * np.ravel(reach_m), np.inf)
+        return np.where(is_hit, shares * np.ravel(reach_m), np.inf)
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:

@@ -137,16 +137,18 @@ class FollowLaneSpec(ActorSpec, LocatedSpec):
         front_m, width_m = float(outline_m[:, 0].max()), 2 * float(np.abs(outline_m[:, 1]).max())
         needed_m = float(np.ptp(outline_m[:, 0])) + self.standstill_gap_m
         conflicts = [
-            Conflict.between(path, width_m, yielding_lane, needed_m)
-            for yielding_lane in priority_lanes
+            Conflict.between(path, width_m, priority_lane, needed_m)
+            for priority_lane in priority_lanes
         ]
-        met = [conflict for conflict in conflicts if conflict is not None]
-        if len(met) < len(conflicts):
+        met_conflicts = [conflict for conflict in conflicts if conflict is not None]
+        if len(met_conflicts) < len(conflicts):
             raise PlacementError(
                 f"actor {new.name!r}: its path does not meet a lane in 'give_way_to'; remove the "
                 "lane, or change 'route' or 'start_m'"
             )
-        right_of_way = RightOfWay(met, accepted_s, front_m, waits_at_start=offset_m != 0.0)
+        right_of_way = RightOfWay(
+            met_conflicts, accepted_s, front_m, waits_at_start=offset_m != 0.0
+        )
         vehicle = FollowLane(
             new, self, path, driver, outline_m, right_of_way, start_s, initial_mps, start_m
         )
@@ -302,11 +304,11 @@ class FollowLane(Actor):
         for outline_m, pose, velocity in models:
             if self.planar.distance_to(pose.x_m, pose.y_m) > LOOK_AHEAD_M:
                 continue
-            seen = occupancy(self.path, outline_m, pose, velocity, lowest_m, LOOK_AHEAD_M)
+            occupied = occupancy(self.path, outline_m, pose, velocity, lowest_m, LOOK_AHEAD_M)
             center_m = self.arc_m + 0.5 * (self._front_m + self._rear_m)
-            if seen.center_m > center_m and seen.is_within(self._half_width_m + SIDE_M):
-                speed_mps = seen.speed_mps if are_velocities_known else self.speed_mps
-                yield seen.rear_m - self.arc_m - self._front_m, speed_mps
+            if occupied.center_m > center_m and occupied.is_within(self._half_width_m + SIDE_M):
+                speed_mps = occupied.speed_mps if are_velocities_known else self.speed_mps
+                yield occupied.rear_m - self.arc_m - self._front_m, speed_mps
 
 
 def _obstacles_on(

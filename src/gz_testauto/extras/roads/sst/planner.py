@@ -62,10 +62,11 @@ LOOK_S = 1.5
 """Duration (s) of the part of the trajectory that is checked for new obstacles in every period."""
 
 AHEAD_S = 2.0
-"""Time (s) at the desired speed that limits the search for the progress along the waypoints."""
+"""Driving time (s) at the desired speed that limits the search for the progress along the
+waypoints."""
 
 GROWN_M = 0.3
-"""Largest distance (m) between a tracked object and the end of a ray that is on the object."""
+"""Largest distance (m) from a tracked object at which the end of a ray belongs to the object."""
 
 
 class PlanQuality:
@@ -81,7 +82,8 @@ class PlanQuality:
     def add(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """Add a plan that was computed at ``speed_mps``, or None for a failed request."""
+        """Add a plan that was computed at ``speed_mps``, with lengths in units of ``unit_m``, or
+        None for a failed request."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -105,7 +107,8 @@ class PlanQuality:
         of all plans.
 
         The means are those of the absolute acceleration (m/s²), the deviation from the desired
-        speed (m/s), the deviation from the center of the nearest lane (m), and the cost.
+        speed (m/s), the deviation from the center of the nearest lane (m), and the cost. The result
+        is empty if the robot never reached the desired speed.
         """
         if not self._requested:
             return {}
@@ -366,17 +369,17 @@ def remove_tracked_objects(
     """Return a scan in which the rays that end at a tracked object have an infinite range."""
     if not objects:
         return scan
-    met = np.flatnonzero(np.isfinite(scan.ranges_m))
-    angles, ranges = scan.angles_rad[met], scan.ranges_m[met]
-    local = np.column_stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(met))])
+    hits = np.flatnonzero(np.isfinite(scan.ranges_m))
+    angles, ranges = scan.angles_rad[hits], scan.ranges_m[hits]
+    local = np.column_stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(hits))])
     points_m = base.apply(scan.mount.apply(local)[:, :2])
-    on_object = np.zeros(len(met), dtype=bool)
+    on_object = np.zeros(len(hits), dtype=bool)
     for tracked in objects:
         now = Pose2D(*tracked.path[0].tolist()) if len(tracked.path) else tracked.pose
         around = shapely.Polygon(now.apply(tracked.outline_m)).buffer(GROWN_M)
         on_object |= shapely.contains_xy(around, *points_m.T)
     ranges_m = scan.ranges_m.copy()
-    ranges_m[met[on_object]] = np.inf
+    ranges_m[hits[on_object]] = np.inf
     return replace(scan, ranges_m=ranges_m)
 
 
