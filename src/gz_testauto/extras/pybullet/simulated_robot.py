@@ -25,8 +25,8 @@ TWO_WHEEL_SHARE = 0.5
 accelerates with half of what friction allows, and does not tip."""
 
 MORE_WHEELS_SHARE = 2.0
-"""The same for more than two driven wheels. They must slide when the robot turns, and some of them
-bear more load than others."""
+"""Largest driving force of each of more than two wheels, relative to the friction of its load. They
+must slide when the robot turns, and some of them bear more load than others."""
 
 
 class BulletRobot(SimulatedRobot):
