@@ -10,6 +10,7 @@ written, too.
 
 import argparse
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -247,6 +248,7 @@ def page(title: str, intro: str, sections: List[str]) -> str:
     return "\n".join([f"# {title}", "", NOTE, "", intro, "", *sections]).rstrip() + "\n"
 
 
+@functools.lru_cache(maxsize=1)
 def pages() -> Dict[str, str]:
     """Return the text of each page by its file name."""
     of_extras = {

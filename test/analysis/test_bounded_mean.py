@@ -66,6 +66,7 @@ def test_the_test_and_the_interval_never_contradict_each_other(values, mean):
     assert found.low < found.high
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(SHARES)
 def test_swapping_the_planners_mirrors_interval_and_test(values):

@@ -179,6 +179,7 @@ def test_only_registries_and_load_object_import_by_a_string():
     assert hidden == set()
 
 
+@pytest.mark.slow
 def test_ros_is_imported_only_in_the_ros_modules():
     elsewhere = {
         where(path): ros_imports(path)

@@ -179,6 +179,7 @@ def test_invalid_trials_are_repeated_while_no_trial_is_valid(run):
     assert mended.results.trials[0].attempts == 4
 
 
+@pytest.mark.slow
 def test_directory_without_valid_trials_accepts_a_different_campaign(run, smoke):
     with pytest.raises(LostTrialsError):
         run(lost)

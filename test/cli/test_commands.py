@@ -170,6 +170,7 @@ def test_report_of_a_directory_without_campaign_is_an_error_of_one_line(tmp_path
     assert "no campaign" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["world_0001", "1"])
 def test_replay_of_an_unchanged_trial_reports_an_identical_trajectory(finished, world, capsys):
     assert main(["replay", str(finished), world, "fgm"]) == 0

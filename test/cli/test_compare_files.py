@@ -72,6 +72,7 @@ def test_csv_of_two_campaigns_has_a_row_for_each_trial_with_its_campaign(two, ca
     assert len(rows) == 8 and {row["campaign"] for row in rows} == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_latex_of_two_campaigns_compares_equal_planners(two, tmp_path):
     assert main(["compare", *two, "--latex", str(tmp_path / "t.tex")]) == 0
     assert "fgm (a) $-$ fgm (b) & success (\\%, points)" in (tmp_path / "t.tex").read_text()

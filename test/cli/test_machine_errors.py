@@ -92,6 +92,7 @@ sys.exit(command.main(["verb"]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stream", "status", "is_finished"), [("stderr", 3, True), ("stdout", 141, False)]
 )
@@ -110,6 +111,7 @@ def test_only_a_closed_standard_output_stops_a_command(
     assert done.exists() == is_finished
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "<&- >&- 2>&-"])
 def test_a_command_finishes_if_its_progress_cannot_be_written(tmp_path, redirection):
     done = tmp_path / "done"

@@ -16,6 +16,7 @@ def grid(*rows):
     return np.array([[letter == "#" for letter in row] for row in rows])
 
 
+@pytest.mark.slow
 def test_lengths_in_a_corridor_are_those_on_paper():
     wall = ["#######"] * 3
     found = path_measures(grid(*wall, ".......", *wall), [(3, 2)])

@@ -135,6 +135,7 @@ def findings_of(path, capsys):
     return status, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
 
 
+@pytest.mark.slow
 def test_doctor_reports_simulator_and_planners_of_a_campaign(capsys, tmp_path):
     path = tmp_path / "campaign.yaml"
     path.write_text(EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/"))
@@ -151,6 +152,7 @@ def test_doctor_reports_an_invalid_campaign_by_its_key(capsys, tmp_path):
     assert "planner" in found["campaign"]["detail"]
 
 
+@pytest.mark.slow
 def test_doctor_reports_an_unknown_planner_of_a_campaign(capsys, tmp_path):
     path = tmp_path / "campaign.yaml"
     text = EXAMPLE.read_text().replace("../", f"{EXAMPLE.parents[1]}/")

@@ -23,6 +23,7 @@ class TestImprovedFollowTheGap(PlannerConformance):
         return make_planner("fgm_improved")
 
 
+@pytest.mark.slow
 class TestDynamicWindow(PlannerConformance):
     def make_planner(self):
         return make_planner("dwa")

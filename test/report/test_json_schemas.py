@@ -52,6 +52,7 @@ def faults(validator, content):
     return [error.message for error in validator.iter_errors(content)]
 
 
+@pytest.mark.slow
 def test_manifest_of_a_campaign_is_valid(campaign):
     content = json.loads((campaign / "manifest.json").read_text())
     assert faults(MANIFEST, content) == []

@@ -109,6 +109,7 @@ def test_the_lock_file_has_the_process_id_and_the_lock_is_released(tmp_path):
         assert lock.read_text() == str(os.getpid())
 
 
+@pytest.mark.slow
 def test_a_lock_is_released_when_its_process_is_killed(tmp_path):
     script = f"""
 import os, pathlib

@@ -206,6 +206,7 @@ def test_a_removed_database_is_reported(store, directory):
         store.finish(record())
 
 
+@pytest.mark.slow
 def test_a_reader_sees_the_committed_trials_of_a_killed_writer(store, directory):
     store.finish(record(), recording())
     store.close()

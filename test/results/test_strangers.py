@@ -146,6 +146,7 @@ def zipped(directory, file):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("packed", "attack"),
     [

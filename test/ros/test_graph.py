@@ -56,6 +56,7 @@ def executor_that_raises(error):
     return executor
 
 
+@pytest.mark.slow
 def test_a_node_whose_master_exits_reports_it_without_a_traceback(master):
     node = subprocess.Popen(
         [sys.executable, "-c", NODE],

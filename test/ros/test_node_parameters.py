@@ -80,6 +80,7 @@ def test_a_wrong_value_is_rejected_with_the_full_name_of_the_parameter(given, na
         read_parameters(CampaignNodeParameters)
 
 
+@pytest.mark.slow
 def test_trials_and_seed_are_selected_as_by_the_command_line(given):
     given.update(campaign=str(CONFIG / "smoke_campaign.yaml"), only="3, world_0001", seed=7)
     parameters = read_parameters(CampaignNodeParameters)
@@ -87,6 +88,7 @@ def test_trials_and_seed_are_selected_as_by_the_command_line(given):
     assert parameters.load().seed == 7
 
 
+@pytest.mark.slow
 def test_empty_text_selects_all_trials_and_the_seed_of_the_campaign(given):
     given.update(
         campaign=str(CONFIG / "smoke_campaign.yaml"), only="", seed="", planners="", failed_of=""

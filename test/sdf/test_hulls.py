@@ -127,6 +127,7 @@ def test_mesh_of_a_box_becomes_one_box():
     assert depth(planes_of(parts), np.array(mesh.vertices)) == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_decomposition_is_deterministic():
     first, second = parts_of(bowl(), 100), parts_of(bowl(), 100)
     assert len(first.hulls) == len(second.hulls)

@@ -139,6 +139,7 @@ def test_shortest_paths_for_other_heights_are_computed_again(tmp_path, campaign)
     assert path_for([0.02, 2.0]) == pytest.approx(10.0)
 
 
+@pytest.mark.slow
 def test_obstructed_heights_of_a_mission_are_those_of_its_robot():
     model = share_directory() / "models" / "wheelchair" / "model.sdf"
     mission = f"mission: {{start: [0, 0], goal: [1, 0], robot: {model}}}"

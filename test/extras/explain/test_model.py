@@ -187,6 +187,7 @@ def test_effect_that_rises_and_falls_is_stated():
     assert "The odds of failure do not change steadily with f0 (p" in note
 
 
+@pytest.mark.slow
 def test_steady_and_equal_effects_have_no_note():
     noted = 0
     for seed in range(20):

@@ -222,6 +222,7 @@ def gated(corpus, outcomes, smoke, tmp_path, monkeypatch, capsys):
     return start
 
 
+@pytest.mark.slow
 def test_corpus_alone_needs_no_other_question(gated):
     status, document, cases, text = gated()
     assert status == 0 and document["answers"] == []
@@ -229,6 +230,7 @@ def test_corpus_alone_needs_no_other_question(gated):
     assert text == "PASSED: 2 of 2 trials in the 2 worlds of the corpus corpus\n"
 
 
+@pytest.mark.slow
 def test_failed_world_fails_the_gate_and_changes_no_rate(gated, outcomes):
     _, before, _, _ = gated("--min-success", "0.9")
     outcomes.update(fgm=Outcome.STUCK)
@@ -240,6 +242,7 @@ def test_failed_world_fails_the_gate_and_changes_no_rate(gated, outcomes):
     assert text.splitlines()[0] == "FAILED: corpus world first: fgm stuck, after 4 s"
 
 
+@pytest.mark.slow
 def test_invalid_world_leaves_the_gate_undecided(gated, outcomes):
     outcomes.update(fgm="models overlap")
     status, document, cases, _ = gated()

@@ -152,6 +152,7 @@ def localize(drive, field_m, run):
     return np.array(errors), np.array(covariances), odometry.pose.distance_to(*truth[-1][:2])
 
 
+@pytest.mark.slow
 def test_particle_filter_localizes_with_the_error_that_it_predicts(drive, field_m):
     runs = [localize(drive, field_m, run) for run in range(RUNS)]
     errors = np.concatenate([one[0] for one in runs])

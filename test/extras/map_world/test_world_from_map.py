@@ -95,6 +95,7 @@ def test_image_that_is_not_a_pgm_is_read(office, tmp_path):
         read_map_file(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))))
 def test_rectangles_cover_each_cell_once(cells):
@@ -115,6 +116,7 @@ def test_start_and_goal_are_at_the_ends_of_the_longest_corridor():
     assert find_mission(found, free, 0.6) is None
 
 
+@pytest.mark.slow
 def test_written_campaign_is_valid_and_has_worlds(office, tmp_path, capsys):
     office = office.rename(tmp_path / "1 büro: 'Süd'.yaml")
     out = convert(office, tmp_path / "out").parent

@@ -59,6 +59,7 @@ def written(path, entries, attributes=0o644 << 16):
     return path
 
 
+@pytest.mark.slow
 def test_unpacked_directory_has_the_same_files_report_and_replay(
     campaign, packed, tmp_path, capsys
 ):
@@ -107,6 +108,7 @@ def test_changed_file_is_rejected_and_no_directory_remains(packed, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["changed.zip", "results.zip"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entries", "attributes", "reason"),
     [

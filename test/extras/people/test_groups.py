@@ -135,6 +135,7 @@ def test_members_repel_each_other_below_the_distance_of_a_group(talking):
         assert first._repulsion_by_members(AHEAD) == pytest.approx((0.0, -strength), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_members_of_groups_do_not_overlap():
     region = "region: {rectangle: {x_m: [-8, 8], y_m: [-8, 8]}}"
     for seed in range(2):

@@ -59,6 +59,7 @@ def empty_road():
 
 
 class TestModel:
+    @pytest.mark.slow
     def test_a_straight_drive_has_the_calculated_length(self):
         """Euler: x = sum of v_k T with v_k = 5 + 1.0 k T."""
         end, cost = integrate_edge(empty_road(), ROOT, 1.0, 0.0, 0, 10)
@@ -66,6 +67,7 @@ class TestModel:
         assert end[3] == pytest.approx(5.4)
         assert cost > 0.0
 
+    @pytest.mark.slow
     def test_a_steered_drive_follows_the_circle_of_its_wheelbase(self):
         """Radius L / tan δ, to first order in the step."""
         steer = 0.3
@@ -214,6 +216,7 @@ class TestSearch:
             planned.cost, rel=1e-9
         )
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_an_identical_plan(self):
         first, second = plan(seed=7), plan(seed=7)
         assert np.array_equal(first.states, second.states)
@@ -251,6 +254,7 @@ class TestSearch:
             assert planned is not None
             assert planned.states[:, 1].max() > -0.6
 
+    @pytest.mark.slow
     def test_the_previous_plan_is_continued_from_the_current_state(self):
         search = Search(iterations=1, lane_branch=False)
         last = plan(seed=3)

@@ -27,6 +27,7 @@ def test_a_class_name_is_derived_from_the_model_name(model, name):
     assert class_name(model) == name
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1, max_size=40))
 def test_any_model_name_gives_a_valid_class_name(model):
     name = class_name(model)

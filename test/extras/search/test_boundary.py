@@ -296,6 +296,7 @@ def executed(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_command_writes_the_boundary_and_repeats_no_trial(executed, tmp_path, capsys):
     campaign, out = campaign_file(tmp_path), tmp_path / "out"
     assert main(command(campaign, out, "--budget", "60")) == 0

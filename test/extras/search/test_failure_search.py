@@ -56,6 +56,7 @@ def test_ratio_is_unknown_without_events_and_unlimited_without_plain_events():
     assert ratio.low == pytest.approx(share / (1 - share))
 
 
+@pytest.mark.slow
 def test_interval_of_the_ratio_covers_the_true_ratio():
     random = np.random.default_rng(5)
     covered = 0

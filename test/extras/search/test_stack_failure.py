@@ -53,6 +53,7 @@ def shrink(results, out, *options):
     return main(["shrink", str(results), "0", "straight", "--out", str(out), "--trust", *options])
 
 
+@pytest.mark.slow
 def test_only_the_necessary_obstacle_is_left_with_the_rate_of_new_trials(
     results, stack, tmp_path, capsys
 ):
@@ -72,6 +73,7 @@ def test_only_the_necessary_obstacle_is_left_with_the_rate_of_new_trials(
     assert len({one.random_numbers for one in spec.worlds.files}) == 1
 
 
+@pytest.mark.slow
 def test_failure_in_one_of_three_trials_does_not_repeat(results, stack, tmp_path, capsys):
     counts = stack(lambda world: [SUCCEEDS, FAILS, SUCCEEDS])
     assert shrink(results, tmp_path / "out") != 0
@@ -79,6 +81,7 @@ def test_failure_in_one_of_three_trials_does_not_repeat(results, stack, tmp_path
     assert "does not repeat: 3 new trials" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_interrupted_command_repeats_no_finished_trial(results, stack, tmp_path):
     def run(out, stop_after=1000):
         left = [stop_after]

@@ -40,6 +40,7 @@ def numbers(data, where=""):
     return {} if isinstance(data, str) else {where: data}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_bag_and_csv_files_of_one_run_give_equal_measures(tmp_path, kind):
     recordings = [with_all_channels(seed) for seed in range(4)]

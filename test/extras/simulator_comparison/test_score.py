@@ -36,6 +36,7 @@ def test_published_scores_of_the_paper_give_its_totals(paper):
     assert table.weights.sum() == 56.0
 
 
+@pytest.mark.slow
 def test_measurements_of_the_paper_give_a_different_winner(paper):
     table = paper.ranking.table
     assert table.totals == pytest.approx([49.094, 49.224, 31.629, 43.485], abs=0.001)

@@ -43,6 +43,7 @@ def test_screening_runs_all_trials_and_confirms_the_selected_trials(tmp_path, ca
     assert "ended" not in again.err and again.out == said.out
 
 
+@pytest.mark.slow
 def test_screening_in_one_simulator_is_rejected(tmp_path, capsys):
     options = ["--out", str(tmp_path / "out"), "--fast", "embedded", "--slow", "embedded"]
     assert command.main(["simulators", "screen", str(CAMPAIGN), *options]) == 2
@@ -98,12 +99,14 @@ def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
     assert again.out == first.out
 
 
+@pytest.mark.slow
 def test_comparison_of_a_simulator_with_itself_is_rejected(capsys):
     twice = ["--simulators", "embedded", "embedded"]
     assert command.main(["simulators", "agreement", str(CAMPAIGN), "--open-loop", *twice]) == 2
     assert re.search(r"--simulators\b.*\bembedded\b", capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, capsys, monkeypatch):
     def stopped(bench, out, report_progress, stop, create_handle):
         signal.raise_signal(signal.SIGINT)

@@ -91,6 +91,7 @@ def test_a_file_of_a_parameter_is_identified_by_its_content(folder, tmp_path):
     assert found[0].parameters["file"].startswith("sha256:")
 
 
+@pytest.mark.slow
 def test_verify_reports_equal_bits(folder, tmp_path, capsys):
     assert benchmark(tmp_path / "out", "--worlds", "2") == 0
     capsys.readouterr()

@@ -218,6 +218,7 @@ def test_a_command_for_the_previous_scene_is_ignored(running):
     assert not running.periods
 
 
+@pytest.mark.slow
 @free
 def test_the_simulation_is_used_by_one_thread_only(running):
     running.load()

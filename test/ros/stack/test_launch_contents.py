@@ -247,6 +247,7 @@ def test_files_after_unusual_yaml_are_found(tmp_path, lines):
     assert found(write(tmp_path / "top.launch", node)) == [parameters, tmp_path / "mask.pgm"]
 
 
+@pytest.mark.slow
 def test_parameter_file_with_extreme_nesting_is_an_input_without_further_files(tmp_path):
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text("[" * 3000)

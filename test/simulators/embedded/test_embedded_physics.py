@@ -85,6 +85,7 @@ class TestDriving:
         assert (yaws[-1] - yaws[19]) / 3.0 == pytest.approx(rate_radps, rel=0.01)
         assert math.hypot(*planar(snapshots[-1])[:2]) < 0.01
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("skid", "turn_radps"), [("wheels", 0.0), ("wheels", 0.5), ("servo", 0.5)]
     )

@@ -108,6 +108,7 @@ def test_report_on_the_paper_reproduces_its_results(both, text_part):
         assert text_part in text
 
 
+@pytest.mark.slow
 def test_both_rankings_of_the_paper_have_no_winner(both):
     for text in both:
         assert text.count("There is no winner.") == 2
