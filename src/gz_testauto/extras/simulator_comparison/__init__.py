@@ -1,2 +1,1 @@
-"""Comparison of simulators with recordings and with each other, with scores, a ranking and its
-uncertainty."""
+"""Comparison of simulators with recordings and with each other."""

@@ -1,11 +1,4 @@
-"""Compute the agreement of two simulators on the same trials.
-
-Two campaigns that differ only in the simulator are paired trial by trial. The result is the share
-of trials with the same outcome, with a confidence interval from a bootstrap over worlds. For trials
-that reached the goal in both simulators, the result also contains the differences of the metrics
-that declare ``in_agreement``. :mod:`gz_testauto.extras.simulator_comparison.correlation` computes
-the correlation of planners in both simulators.
-"""
+"""Agreement of two simulators on the same trials of two campaigns."""
 
 import math
 from dataclasses import dataclass
@@ -27,8 +20,7 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 
 Pair = Tuple[TrialRecord, TrialRecord]
 
-CORRELATED = (SUCCESS, "spl")
-"""Metrics of the correlation of planners, as in Kadian et al."""
+CORRELATED = (SUCCESS, "spl")  # as in Kadian et al.
 
 
 @dataclass(frozen=True)
@@ -36,9 +28,8 @@ class MetricAgreement:
     """Differences, second minus first, of one metric over ``pairs`` pairs of trials in ``worlds``
     worlds.
 
-    ``difference`` is the median of the worlds' mean differences, in the metric's unit;
-    ``median_relative`` the median of the pairs' magnitudes over the magnitude of the first, NaN
-    where that is 0 or there is no pair.
+    ``difference`` is the median of the worlds' mean differences. ``median_relative`` is the median
+    of the relative magnitudes of the pairs, NaN without a pair whose first value is not 0.
     """
 
     metric: Metric
@@ -52,9 +43,8 @@ class MetricAgreement:
 class SimulatorAgreement:
     """The agreement of two simulators on the trials that are valid in both.
 
-    ``same`` counts, by planner, those of ``trials`` with the same outcome; ``rate`` is over all
-    planners; ``disagreements`` are the others, in the plan's order. ``correlations`` are those of
-    the second with the first simulator, by :data:`CORRELATED`.
+    ``trials`` and ``same`` count by planner; ``rate`` is over all planners. ``correlations`` are
+    those of the second simulator with the first one.
     """
 
     trials: Mapping[str, int]
@@ -66,26 +56,25 @@ class SimulatorAgreement:
 
 
 def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgreement:
-    """Compare two campaigns of the same worlds and planners.
-
-    Raises ``ResultsError`` if their worlds differ.
-    """
+    """Raise ``ResultsError`` if the campaigns have different worlds."""
     pairs = _pairs(first, second)
     trials: Dict[str, int] = dict.fromkeys(first.planners, 0)
     same = dict(trials)
     by_world: Dict[str, List[bool]] = {}
-    for one, other in pairs:
-        is_same = one.outcome is other.outcome
-        trials[one.planner] += 1
-        same[one.planner] += is_same
-        by_world.setdefault(first.copies.get(one.world, one.world), []).append(is_same)
-    both = [pair for pair in pairs if pair[0].completed and pair[1].completed]
+    for trial, partner in pairs:
+        is_same = trial.outcome is partner.outcome
+        trials[trial.planner] += 1
+        same[trial.planner] += is_same
+        by_world.setdefault(first.copies.get(trial.world, trial.world), []).append(is_same)
+    completed_pairs = [pair for pair in pairs if pair[0].completed and pair[1].completed]
     return SimulatorAgreement(
         trials=trials,
         same=same,
         rate=_rate(by_world),
         metrics=tuple(
-            _compare(metric, both, first.copies) for metric in first.metrics if metric.in_agreement
+            _compare(metric, completed_pairs, first.copies)
+            for metric in first.metrics
+            if metric.in_agreement
         ),
         correlations=tuple(correlation(second, first, name) for name in CORRELATED),
         disagreements=_different(pairs),
@@ -94,11 +83,11 @@ def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgree
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The results of a second simulator for the trials that were chosen for it.
+    """The results of a second simulator for the trials that were selected for it.
 
-    ``trials`` and ``same`` count, by reason, the trials that are valid in both, and those of them
-    with the same outcome. ``overall`` estimates this share for all ``screened`` trials: the chosen
-    trials count directly, and the control sample represents the others and gives the interval.
+    ``trials`` and ``same`` count by reason. ``overall`` estimates the share with the same outcome
+    of all ``screened`` trials: the selected trials count directly, and the control sample
+    represents the remaining ones.
     """
 
     screened: int
@@ -111,29 +100,29 @@ class Confirmation:
 def confirmation(
     first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation. ``reasons`` has the reason of each chosen
-    trial by its index; ``control`` is the reason of the random sample.
+    """Compare a screened campaign with its confirmation.
 
-    Raises ``ResultsError`` if their worlds differ.
+    ``reasons`` has the reason of each selected trial by its index; ``control`` is the reason of the
+    random sample. Raises ``ResultsError`` if the campaigns have different worlds.
     """
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     drawn: Dict[str, List[bool]] = {}
     pairs = [pair for pair in _pairs(first, second) if pair[0].trial in reasons]
-    for one, other in pairs:
-        reason, is_same = reasons[one.trial], one.outcome is other.outcome
+    for trial, partner in pairs:
+        reason, is_same = reasons[trial.trial], trial.outcome is partner.outcome
         trials[reason] = trials.get(reason, 0) + 1
         same[reason] = same.get(reason, 0) + is_same
         if reason == control:
-            drawn.setdefault(one.world, []).append(is_same)
+            drawn.setdefault(trial.world, []).append(is_same)
     chosen = sum(count for reason, count in trials.items() if reason != control)
     agreed = sum(count for reason, count in same.items() if reason != control)
-    others = sum(record.outcome.valid for record in first.trials) - chosen
+    remaining = sum(record.outcome.valid for record in first.trials) - chosen
     return Confirmation(
         screened=len(first.trials),
         trials=trials,
         same=same,
-        overall=_stratified(agreed, chosen, _rate(drawn), others),
+        overall=_stratified(agreed, chosen, _rate(drawn), remaining),
         disagreements=_different(pairs),
     )
 
@@ -142,25 +131,25 @@ def _rate(by_world: Mapping[str, Sequence[bool]]) -> Estimate:
     return clustered_rate(list(map(sum, by_world.values())), list(map(len, by_world.values())))
 
 
-def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estimate:
-    """Return the share of all if ``agreed`` of ``chosen`` are known and ``rate`` is that of the
-    ``others``."""
-    if chosen + others == 0:
+def _stratified(agreed: int, chosen: int, rate: Estimate, remaining: int) -> Estimate:
+    """Return the share of all trials if ``agreed`` of ``chosen`` are known, and ``rate`` is that of
+    the ``remaining`` ones."""
+    if chosen + remaining == 0:
         return Estimate.unknown()
-    if others == 0:
+    if remaining == 0:
         return Estimate.without_interval(agreed / chosen, "all were run in both")
-    value, low, high = ((agreed + others * r) / (chosen + others) for r in rate[:3])
+    value, low, high = ((agreed + remaining * r) / (chosen + remaining) for r in rate[:3])
     return Estimate(value, low, high, f"{rate.method}, of the control sample")
 
 
 def _pairs(first: CampaignResults, second: CampaignResults) -> List[Pair]:
     require_same_worlds(first, second)
-    others = {(r.world, r.planner, r.repetition): r for r in second.trials}
-    found = ((one, others.get((one.world, one.planner, one.repetition))) for one in first.trials)
+    partners = {(r.world, r.planner, r.repetition): r for r in second.trials}
+    candidates = ((r, partners.get((r.world, r.planner, r.repetition))) for r in first.trials)
     return [
-        (one, other)
-        for one, other in found
-        if other is not None and one.outcome.valid and other.outcome.valid
+        (trial, partner)
+        for trial, partner in candidates
+        if partner is not None and trial.outcome.valid and partner.outcome.valid
     ]
 
 
@@ -185,6 +174,8 @@ def _compare(metric: Metric, pairs: Sequence[Pair], copies: Mapping[str, str]) -
         metric,
         int(known.sum()),
         len(of_worlds),
-        median_difference([rounding.mean(some) for some in of_worlds.values()]),
+        median_difference(
+            [rounding.mean(values_of_world) for values_of_world in of_worlds.values()]
+        ),
         float(np.median(relative)) if len(relative) else math.nan,
     )

@@ -1,11 +1,9 @@
-"""Compute the correlation of planners in a simulator and in its reference.
+"""Correlation of planners in a simulator and in its reference.
 
-The sim-against-real correlation coefficient, SRCC, is that of two campaigns of the same worlds: A.
-Kadian et al., "Sim2Real predictivity: does evaluation in simulation predict real-world
-performance?", IEEE Robotics and Automation Letters 5, 2020 (arXiv 1912.06321). It is Pearson's r of
-a metric over the cells (planner, world), each the mean over repetitions, simulator against
-reference. In addition there are Spearman's rank correlation, and the share of pairs of planners in
-which the same planner has the greater mean. Intervals are by bootstrap over worlds.
+The sim-against-real correlation coefficient, SRCC, is Pearson's r of a metric over the cells
+(planner, world), each the mean over repetitions: A. Kadian et al., "Sim2Real predictivity: does
+evaluation in simulation predict real-world performance?", IEEE Robotics and Automation Letters 5,
+2020 (arXiv 1912.06321).
 """
 
 import itertools
@@ -23,17 +21,15 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling.seeds import child_generator
 
 DRAWS = 2000
-"""Default number of bootstrap draws."""
 
 BOOTSTRAP = "bootstrap over worlds"
-"""Name of the random generator and of the interval's method."""
 
 UNDEFINED = "undefined in half of the draws of worlds or more"
 WITHOUT_WIDTH = "the same in each draw of worlds"
 
 
 class Resampled(NamedTuple):
-    """A statistic, and its values for resampled worlds, shape (draws,), NaN where undefined."""
+    """A statistic, and its values (draws,) for resampled worlds, NaN where undefined."""
 
     estimate: Estimate
     draws: np.ndarray
@@ -41,8 +37,8 @@ class Resampled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlannerCorrelation:
-    """The correlation of one metric in two campaigns. ``cells`` is the number of pairs of planner
-    and world with a value in both. NaN, with the reason in ``missing``, if it is undefined."""
+    """The correlation of one metric in two campaigns, NaN if it is undefined for the reason in
+    ``missing``. ``cells`` counts the pairs of planner and world with a value in both."""
 
     metric: str
     planners: Tuple[str, ...]
@@ -61,29 +57,31 @@ def correlation(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> PlannerCorrelation:
-    """Compare two campaigns of the same worlds by ``metric``, or by :data:`SUCCESS`; by completed
-    trials if the metric is restricted to them.
+    """Compare two campaigns by ``metric``, in completed trials only if the metric is restricted to
+    them.
 
     Raises ``ResultsError`` if their worlds differ.
     """
     require_same_worlds(simulated, reference)
     planners = tuple(name for name in simulated.planners if name in reference.planners)
     worlds = [world.name for world in simulated.worlds]
-    cells = np.stack([_cells(one, metric, planners, worlds) for one in (simulated, reference)])
+    cells = np.stack([_cells(c, metric, planners, worlds) for c in (simulated, reference)])
     cells[:, np.isnan(cells).any(axis=0)] = np.nan  # both campaigns must have the cell
     cells = cells[:, ~np.isnan(cells[0]).all(axis=1)]
-    count, found = int((~np.isnan(cells[0])).sum()), cells.shape[1]
+    count, world_count = int((~np.isnan(cells[0])).sum()), cells.shape[1]
     missing = _why_not(planners, cells)
     if missing:
         nothing = Resampled(Estimate.unknown(), np.full(draws, np.nan))
         return PlannerCorrelation(
-            metric, planners, found, count, nothing, nothing, nothing, missing
+            metric, planners, world_count, count, nothing, nothing, nothing, missing
         )
     random = child_generator(seed, BOOTSTRAP, metric)
-    weights = random.multinomial(found, np.full(found, 1.0 / found), size=draws).astype(float)
+    weights = random.multinomial(
+        world_count, np.full(world_count, 1.0 / world_count), size=draws
+    ).astype(float)
     statistics = (_pearson, _spearman, _same_winner)
-    pearson, spearman, winner = (_resampled(one, cells, weights) for one in statistics)
-    return PlannerCorrelation(metric, planners, found, count, pearson, spearman, winner)
+    pearson, spearman, winner = (_resampled(s, cells, weights) for s in statistics)
+    return PlannerCorrelation(metric, planners, world_count, count, pearson, spearman, winner)
 
 
 def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:
@@ -108,9 +106,8 @@ def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
 def _cells(
     results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
 ) -> np.ndarray:
-    """Return means over repetitions, shape (worlds, planners), without floating-point noise, NaN
-    for none."""
-    partial = {one.name for one in results.metrics if one.completed_only}
+    """Return means over repetitions (worlds, planners), NaN for none."""
+    partial = {m.name for m in results.metrics if m.completed_only}
     of_cells: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:
         value = _value(trial, metric, metric in partial)
@@ -131,8 +128,8 @@ def _resampled(
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """Return a statistic with its bootstrap; ``weights`` (n, worlds) are the counts of each world
-    in each draw."""
+    """Return a statistic with its bootstrap; ``weights`` (n, worlds) count the worlds in each
+    draw."""
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
     defined = draws[np.isfinite(draws)]
@@ -158,20 +155,20 @@ def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values (1, cells) of both, and the counts of each (n, cells)."""
+    """Return the values (1, cells) of both campaigns, and the counts of each cell (n, cells)."""
     there = ~np.isnan(cells[0])
     world = np.broadcast_to(np.arange(len(there))[:, None], there.shape)[there]
     return cells[0][there][None], cells[1][there][None], weights[:, world]
 
 
 def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each row; NaN if one of the two does not vary."""
+    """Return Pearson's r of each row; NaN if a variable is constant."""
     total = weights.sum(axis=1, keepdims=True)
-    one = first - (weights * first).sum(axis=1, keepdims=True) / total
-    other = second - (weights * second).sum(axis=1, keepdims=True) / total
-    size = _size(one, other, weights)
+    centered_first = first - (weights * first).sum(axis=1, keepdims=True) / total
+    centered_second = second - (weights * second).sum(axis=1, keepdims=True) / total
+    size = _size(centered_first, centered_second, weights)
     varies = size > rounding.TOLERANCE * _size(first, second, weights)
-    product = (weights * one * other).sum(axis=1)
+    product = (weights * centered_first * centered_second).sum(axis=1)
     r = np.divide(product, size, out=np.full(len(size), np.nan), where=varies)
     return np.asarray(np.clip(r, -1.0, 1.0))
 
@@ -191,15 +188,14 @@ def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the share of pairs with the same winner, over worlds that have both planners in both
-    campaigns."""
+    """Return the share of pairs of planners with the same winner."""
     agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
         differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)
         there = ~np.isnan(differences[0])
         counts = weights[:, there]
         total = np.maximum(counts.sum(axis=1), 1.0)
-        means = np.stack([(counts * one[there]).sum(axis=1) / total for one in differences])
+        means = np.stack([(counts * d[there]).sum(axis=1) / total for d in differences])
         signs = np.where(np.abs(means) > rounding.TOLERANCE, np.sign(means), 0.0)
         agreeing.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
     same = np.array(agreeing)

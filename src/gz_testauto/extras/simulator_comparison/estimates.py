@@ -1,17 +1,10 @@
-"""Value and confidence interval of a measure for an entry of a comparison, and whether the entry
-ties with the reference.
+"""Value and confidence interval of a measure for an entry of a comparison.
 
 A measure against the reference is the mean distance over all pairs of a repetition of the entry and
 a repetition of the reference in the same case. These means are averaged or added over the cases.
-The interval is a bootstrap over the repetitions of both, with expanded percentiles for few
-repetitions (T. C. Hesterberg, The American Statistician 69, 2015). Without the expansion, intervals
-of five repetitions would cover 84 % instead of 95 %. A measure of single recordings has a Student
-interval.
-
 The *floor* is the mean distance over pairs of the reference's own repetitions. An entry *ties* with
 the reference if its value is not above the floor, or if a permutation test finds no significant
-difference at 5 %. The test uses the energy statistic of the pairs (G. J. Székely, M. L. Rizzo, J.
-Stat. Plan. Inference 143, 2013).
+difference at 5 %.
 """
 
 import math
@@ -34,7 +27,6 @@ from gz_testauto.sampling.seeds import child_generator
 RESAMPLES = 2000
 PERMUTATIONS = 999
 BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
-"""Components of the seed paths of the random generators."""
 
 REFERENCE = "reference of all entries"
 PUBLISHED = "published"
@@ -49,10 +41,11 @@ METHOD_OWN = "Student's t over repetitions"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Value of one measure for one entry of a comparison. ``draws`` (:data:`RESAMPLES`,) are
-    resampled values. ``by_case`` has the value of each case. ``floor`` and ``p_tie`` are NaN
-    without a reference or with too few repetitions. ``missing`` is the reason if the measure has no
-    value, otherwise empty."""
+    """Value of one measure for one entry of a comparison.
+
+    ``draws`` (:data:`RESAMPLES`,) are resampled values. ``floor`` and ``p_tie`` are NaN without a
+    reference or with too few repetitions. ``missing`` is the reason if there is no value.
+    """
 
     measure: Measure
     estimate: Estimate
@@ -64,18 +57,15 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """True if the difference from the reference is not significant, or if the distance from the
-        reference is not above the floor."""
+        """True if the difference from the reference is not significant or not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
     def absent(cls, measure: Measure, why: str) -> "Measured":
-        """Create a missing value with the reason ``why``."""
         return cls(measure, Estimate.unknown(), missing=why)
 
     @classmethod
     def quoted(cls, measure: Measure, value: float) -> "Measured":
-        """Create a published value, which has no interval."""
         estimate = Estimate.without_interval(value, PUBLISHED)
         return cls(measure, estimate, np.full(RESAMPLES, value))
 
@@ -83,14 +73,12 @@ class Measured:
 def measure_entry(
     measure: Measure,
     name: str,
-    own: RecordingsByCase,
+    recordings: RecordingsByCase,
     reference: Optional[RecordingsByCase],
     seed: int = 0,
 ) -> Measured:
-    """Return a measure of the entry ``name``, computed from its recordings and those of the
-    reference."""
     if measure.own is not None:
-        return _own_measure(measure, name, own, seed)
+        return _own_measure(measure, name, recordings, seed)
     if reference is None:
         return Measured.absent(measure, "the comparison has no reference")
     cases = [case for case in reference if _is_for(measure, case)]
@@ -100,44 +88,45 @@ def measure_entry(
             measure, "the reference has no recording of the required terrain and maneuver"
         )
     for case in cases:
-        lacking = "is missing" if case not in own else _missing_channel(measure, own[case])
+        lacking = (
+            "is missing" if case not in recordings else _missing_channel(measure, recordings[case])
+        )
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
     return _reference_measure(
-        measure, name, {case: (own[case], reference[case]) for case in cases}, seed
+        measure, name, {case: (recordings[case], reference[case]) for case in cases}, seed
     )
 
 
 def measure_planners(
     measure: Measure,
-    own: Optional[CampaignResults],
+    campaign: Optional[CampaignResults],
     reference: Optional[CampaignResults],
     seed: int = 0,
 ) -> Measured:
-    """Return a measure of two campaigns, one of an entry and one of the reference. Raises
-    ``ResultsError`` if the campaigns have different worlds."""
+    """Raise ``ResultsError`` if the campaigns have different worlds."""
     assert measure.planners is not None, "a measure of two campaigns"
-    if own is None or reference is None:
-        return Measured.absent(measure, NO_CAMPAIGN if own is None else NO_OTHER_CAMPAIGN)
-    found = correlation(own, reference, measure.planners.metric, seed, RESAMPLES)
-    estimate, draws = measure.planners.select(found)
+    if campaign is None or reference is None:
+        return Measured.absent(measure, NO_CAMPAIGN if campaign is None else NO_OTHER_CAMPAIGN)
+    correlations = correlation(campaign, reference, measure.planners.metric, seed, RESAMPLES)
+    estimate, draws = measure.planners.select(correlations)
     if math.isnan(estimate.value):
-        return Measured.absent(measure, found.missing or "all trials have the same outcome")
+        return Measured.absent(measure, correlations.missing or "all trials have the same outcome")
     return Measured(measure, estimate, np.where(np.isfinite(draws), draws, estimate.value))
 
 
 EXTRAS = ("load", "half_step")
-"""Fields of a recording that only some cases and repetitions have."""
+"""Fields that only the recordings of some cases and repetitions have."""
 
 
-def _with_extras(measure: Measure, own: RecordingsByCase) -> RecordingsByCase:
-    """Return the repetitions that have all fields of :data:`EXTRAS` that a measure needs."""
+def _with_extras(measure: Measure, recordings: RecordingsByCase) -> RecordingsByCase:
+    """Return the repetitions with all fields of :data:`EXTRAS` that a measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
     kept = {
-        case: [one for one in found if all(getattr(one, name) is not None for name in needed)]
-        for case, found in own.items()
+        case: [run for run in runs if all(getattr(run, name) is not None for name in needed)]
+        for case, runs in recordings.items()
     }
-    return {case: found for case, found in kept.items() if found}
+    return {case: runs for case, runs in kept.items() if runs}
 
 
 def _is_for(measure: Measure, case: str) -> bool:
@@ -153,19 +142,21 @@ def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Op
     return None if recordings else "is missing"
 
 
-def _own_measure(measure: Measure, name: str, own: RecordingsByCase, seed: int) -> Measured:
+def _own_measure(measure: Measure, name: str, recordings: RecordingsByCase, seed: int) -> Measured:
     assert measure.own is not None, "a measure of one recording"
-    own = _with_extras(measure, own)
-    cases = [case for case in own if _is_for(measure, case)]
+    recordings = _with_extras(measure, recordings)
+    cases = [case for case in recordings if _is_for(measure, case)]
     if not cases:
         return Measured.absent(
             measure, "the entry has no recording of the required terrain and maneuver"
         )
     for case in cases:
-        lacking = _missing_channel(measure, own[case])
+        lacking = _missing_channel(measure, recordings[case])
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
-    parts = {case: np.array([measure.own(one) for one in own[case]]) for case in cases}
+    parts = {
+        case: np.array([measure.own(recording) for recording in recordings[case]]) for case in cases
+    }
     value = _ratio(np.sum([part.sum(axis=0) for part in parts.values()], axis=0))
     draws = np.zeros((RESAMPLES, 2))
     for case, part in parts.items():
@@ -173,27 +164,26 @@ def _own_measure(measure: Measure, name: str, own: RecordingsByCase, seed: int) 
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = draws[:, 0] / draws[:, 1]
     by_case = {case: _ratio(part.sum(axis=0)) for case, part in parts.items()}
-    found = _with_interval(measure, value, resampled, _residuals(parts, value), by_case)
-    if math.isnan(found.estimate.low):
-        return found
-    return replace(found, estimate=_student(parts, value))
+    measured = _with_interval(measure, value, resampled, _residuals(parts, value), by_case)
+    if math.isnan(measured.estimate.low):
+        return measured
+    return replace(measured, estimate=_student(parts, value))
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contribution of each repetition (n,) to a ratio of sums, by case. The unit is that
-    of the denominator, and the values are scaled by the number of repetitions."""
+    """Return the contribution of each repetition (n,) to a ratio of sums, by case, times n and in
+    the unit of the denominator."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
-    """Return the interval of a ratio of sums, after linearization. It is Student's t interval with
-    the degrees of freedom of Welch and Satterthwaite. If the values cannot be negative, it is
-    computed for the logarithm. A bootstrap of five values would cover 91 % instead of 95 %, since
-    it cannot exceed the values."""
+    """Return Student's t interval of a ratio of sums after linearization, with the degrees of
+    freedom of Welch and Satterthwaite; for the logarithm if the values cannot be negative."""
+    # a bootstrap of five values would cover 91 % instead of 95 %, since it cannot exceed them
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
     below = sum(part[:, 1].sum() for part in parts.values())
-    variance = sum(one.var(ddof=1) / len(one) for one in residuals) / below**2
+    variance = sum(r.var(ddof=1) / len(r) for r in residuals) / below**2
     half = float(t.ppf((1.0 + LEVEL) / 2.0, freedom) * math.sqrt(variance))
     if value > 0.0 and all((part >= 0.0).all() for part in parts.values()):
         factor = math.exp(min(half / value, 700.0))
@@ -211,66 +201,65 @@ def _reference_measure(
     pairs: Mapping[str, Tuple[Sequence[RunRecording], Sequence[RunRecording]]],
     seed: int,
 ) -> Measured:
-    distances = {case: _pooled(measure, *both) for case, both in pairs.items()}
+    distances = {case: _pooled(measure, *runs) for case, runs in pairs.items()}
     determined = [
-        case for case, found in distances.items() if _is_determined(found, len(pairs[case][0]))
+        case for case, pooled in distances.items() if _is_determined(pooled, len(pairs[case][0]))
     ]
     if not determined:
         return Measured.absent(measure, measure.undefined)
     distances = {case: distances[case] for case in determined}
-    for case, found in distances.items():
-        if np.isnan(found).any():
+    for case, pooled in distances.items():
+        if np.isnan(pooled).any():
             return Measured.absent(measure, f"{case}: {measure.undefined}")
     sizes = {case: (len(pairs[case][0]), len(pairs[case][1])) for case in distances}
     by_case: Dict[str, float] = {}
     floors, drawn, scatter = [], [], []
     for case, pooled in distances.items():
-        own, reference = sizes[case]
-        across, among = pooled[:own, own:], pooled[own:, own:]
+        count, reference_count = sizes[case]
+        across, among = pooled[:count, count:], pooled[count:, count:]
         by_case[case] = float(across.mean())
         floors.append(_mean_of_pairs(among))
-        ours = _counts(own, seed, name, case) / own
-        theirs = _counts(reference, seed, REFERENCE, case) / reference
+        ours = _counts(count, seed, name, case) / count
+        theirs = _counts(reference_count, seed, REFERENCE, case) / reference_count
         drawn.append(np.einsum("be,er,br->b", ours, across, theirs))
         scatter += [across.mean(axis=1), across.mean(axis=0)]
     together = np.sum if measure.summed else np.mean
     value = float(together(list(by_case.values())))
-    found = _with_interval(measure, value, together(drawn, axis=0), scatter, by_case)
+    measured = _with_interval(measure, value, together(drawn, axis=0), scatter, by_case)
     p_tie = _p_tie(list(distances.values()), list(sizes.values()), seed)
-    return replace(found, floor=float(together(floors)), p_tie=p_tie)
+    return replace(measured, floor=float(together(floors)), p_tie=p_tie)
 
 
 def _pooled(
-    measure: Measure, own: Sequence[RunRecording], reference: Sequence[RunRecording]
+    measure: Measure, recordings: Sequence[RunRecording], reference: Sequence[RunRecording]
 ) -> np.ndarray:
-    """Return the distances (n, n) between all repetitions of an entry, followed by those of the
-    reference."""
+    """Return the distances (n, n) between all repetitions, those of the reference last."""
     assert measure.between is not None, "a measure of two recordings"
-    pool = [*own, *reference]
-    found = np.zeros((len(pool), len(pool)))
+    pool = [*recordings, *reference]
+    distances = np.zeros((len(pool), len(pool)))
     for row, first in enumerate(pool):
         for column in range(row + 1, len(pool)):
-            found[row, column] = found[column, row] = measure.between(first, pool[column])
-    return found
+            distances[row, column] = distances[column, row] = measure.between(first, pool[column])
+    return distances
 
 
-def _is_determined(distances: np.ndarray, own: int) -> bool:
-    """Return whether the repetitions of the reference determine a measure in this case, so that
-    the same cases count for all entries. The reference's repetitions follow ``own`` repetitions of
-    the entry. With a single one, the pairs with the entry decide."""
-    among = distances[own:, own:]
-    return not np.isnan(among if len(among) > 1 else distances[:own, own:]).any()
+def _is_determined(distances: np.ndarray, count: int) -> bool:
+    """Return whether the repetitions of the reference, which follow ``count`` of the entry,
+    determine a measure; with a single one the pairs with the entry decide."""
+    # not the entry's own pairs, so that the same cases count for all entries
+    among = distances[count:, count:]
+    return not np.isnan(among if len(among) > 1 else distances[:count, count:]).any()
 
 
 def _mean_of_pairs(distances: np.ndarray) -> float:
-    """Return the mean distance of different repetitions, NaN if there is only one."""
+    """Return the mean distance of different repetitions, NaN for only one."""
     count = len(distances)
     return float(distances.sum() / (count * (count - 1))) if count > 1 else math.nan
 
 
 def _counts(count: int, seed: int, name: str, case: str) -> np.ndarray:
-    """Return how often each of ``count`` repetitions is drawn in each resample (:data:`RESAMPLES`,
-    count). The draws of the reference are equal for all entries."""
+    """Return how often each of ``count`` repetitions is drawn, (:data:`RESAMPLES`, count)."""
+    # the draws of the reference are equal for all entries
     random = child_generator(seed, BOOTSTRAP, name, case)
     return random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
 
@@ -282,13 +271,15 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """Return a measured value with its bootstrap interval. ``scatter`` has one array (n,) for each
-    independently resampled set of n repetitions. The mean of the array is the contribution of the
-    set, up to a factor that is common to all sets."""
+    """Return a measured value with its bootstrap interval. ``scatter`` has the values (n,) of each
+    independently resampled set; their means are the contributions of the sets up to a common
+    factor."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         reason = "no interval, because a case has only one repetition"
         estimate = Estimate.without_interval(value, reason)
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
+    # expanded percentiles (T. C. Hesterberg, The American Statistician 69, 2015); without them
+    # intervals of five repetitions would cover 84 % instead of 95 %
     wider, freedom = _small_sample_correction(scatter)
     tail = float(norm.cdf(wider * t.ppf((1.0 - LEVEL) / 2.0, freedom)))
     low, high = np.quantile(draws, [tail, 1.0 - tail])
@@ -300,9 +291,9 @@ def _with_interval(
 
 def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
     """Return the factor by which a bootstrap of few repetitions is too narrow, and the degrees of
-    freedom of its quantiles (Welch and Satterthwaite, over the resampled sets)."""
-    counts = np.array([len(one) for one in scatter], dtype=float)
-    shares = np.array([one.var() for one in scatter]) / counts  # as in the bootstrap
+    freedom of its quantiles (Welch and Satterthwaite)."""
+    counts = np.array([len(values) for values in scatter], dtype=float)
+    shares = np.array([values.var() for values in scatter]) / counts  # as in the bootstrap
     if not shares.sum() > 0.0:
         return 1.0, math.inf
     true = shares * counts / (counts - 1.0)
@@ -311,36 +302,36 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 
 
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
-    """Return the p-value of a permutation test of equal distributions by the energy statistic, with
-    permutations within each case. The value is NaN if the reference has only one repetition of a
-    case, or if the number of permutations is too small for a p-value of 5 %."""
-    exchanges = math.prod(_exchange_count(own, reference) for own, reference in sizes)
+    """Return the p-value of a permutation test of equal distributions by the energy statistic,
+    within each case. It is NaN for a single repetition of the reference, or for too few
+    permutations for 5 %."""
+    exchanges = math.prod(_exchange_count(count, reference) for count, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
     random = child_generator(seed, PERMUTATION)
     statistics = np.zeros(1 + PERMUTATIONS)
-    for pooled, (own, _) in zip(distances, sizes):
+    for pooled, (count, _) in zip(distances, sizes):
         members = np.zeros((1 + PERMUTATIONS, len(pooled)))
-        members[:, :own] = 1.0
+        members[:, :count] = 1.0
         members[1:] = random.permuted(members[1:], axis=1)
-        statistics += _energy(pooled, members, own)
+        statistics += _energy(pooled, members, count)
     observed = statistics[0]
     return float((statistics >= observed - 1e-12 * abs(observed)).mean())
 
 
-def _exchange_count(own: int, reference: int) -> int:
-    """Return the number of permutations that the energy statistic distinguishes. With sets of equal
-    size, exchanging both sets does not change the statistic."""
-    return math.comb(own + reference, own) // (2 if own == reference else 1)
+def _exchange_count(count: int, reference: int) -> int:
+    """Return the number of permutations that the energy statistic distinguishes."""
+    # with sets of equal size, exchanging both sets does not change the statistic
+    return math.comb(count + reference, count) // (2 if count == reference else 1)
 
 
-def _energy(pooled: np.ndarray, members: np.ndarray, own: int) -> np.ndarray:
+def _energy(pooled: np.ndarray, members: np.ndarray, count: int) -> np.ndarray:
     """Return the energy statistic 2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members``
-    (m, n). ``members`` is 1 for the ``own`` samples of X and 0 for those of Y; ``pooled`` (n, n)
-    are the distances d."""
-    other = len(pooled) - own
+    (m, n), which is 1 for the ``count`` samples of X and 0 for those of Y (G. J. Székely, M. L.
+    Rizzo, J. Stat. Plan. Inference 143, 2013). ``pooled`` (n, n) are the distances d."""
+    other = len(pooled) - count
     towards = members @ pooled
     within = (towards * members).sum(axis=1)
     across = towards.sum(axis=1) - within
-    rest = pooled.sum() - 2.0 * across - within
-    return np.asarray(2.0 * across / (own * other) - within / own**2 - rest / other**2)
+    within_other = pooled.sum() - 2.0 * across - within
+    return np.asarray(2.0 * across / (count * other) - within / count**2 - within_other / other**2)

@@ -1,8 +1,6 @@
-"""Maneuvers, which are the same in every simulator: specification, velocity commands and starting
-poses.
+"""Maneuvers, the same in every simulator: specification, commands and starting poses.
 
-A robot starts near the center of the terrain, heading along x. Each repetition starts at a slightly
-different pose, which is drawn from the seed.
+A robot starts near the center of the terrain, heading along x.
 """
 
 import math
@@ -24,33 +22,30 @@ from gz_testauto.spec.model import Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
 PERIOD_S = 0.05
-"""Control period (s) of maneuvers, the same in every simulator."""
+"""Control period (s) of maneuvers in every simulator."""
 
 STOP_AT = 0.5
-"""Share of the duration after which the maneuver ``stop`` brakes."""
+"""Share of the duration after which ``stop`` brakes."""
 
 START = "start"
-"""Component of the seed paths of starting poses."""
 
 JITTER_M, JITTER_RAD = 0.1, 0.05
-"""Half widths of the uniform distributions of the position (m) and heading (rad) of starting
-poses."""
+"""Half widths of the distributions of starting positions (m) and headings (rad)."""
 
 GAP_M = 0.5
 """Gap (m) between the paths of robots in parallel lanes."""
 
 SPAWN_GAP_M = 0.002
-"""Height (m) above the highest point of the ground below a robot at which the robot is spawned."""
+"""Height (m) above the ground below a robot at which it is spawned."""
 
 GROUND_SAMPLES = 25
-"""Number of points along each side of the footprint's bounding box at which the ground height is
-sampled."""
+"""Sampled points of the ground along each side of the footprint's bounding box."""
 
 BOX = "box"
-"""Name of the pushed model: a cube in front of the robot, the same in all simulators."""
+"""Name of the pushed model, a cube in front of the robot."""
 BOX_KG, BOX_SIDE_M = 5.0, 0.4
 BOX_AHEAD_M = 0.5
-"""Initial distance (m) of the pushed box from the robot's footprint."""
+"""Initial distance (m) from the robot's footprint."""
 
 STEP = "step"
 """Kind of maneuver that runs on terrains of the kind ``step`` only."""
@@ -80,11 +75,9 @@ KINDS: Dict[str, ManeuverKind] = {
 }
 """Kinds of maneuver with their default values.
 
-``straight`` and ``circle`` are those of Farley et al. 2022. The paper does not specify the forward
-speed of the circle; here it is that of ``straight``, on a radius of 1 m. ``stop`` brakes after half
-of its duration. ``rest`` is long enough that the density of white noise is accurate within 10 % in
-99.7 % of recordings. ``s_curve`` turns left and then right, as a sine. ``step`` is slow, ``turn``
-is on the spot, and ``push`` pushes a box in front of the robot.
+``straight`` and ``circle`` are those of Farley et al. 2022, which does not specify the forward
+speed of the circle. ``rest`` is long enough that the density of white noise is accurate within 10 %
+in 99.7 % of recordings. ``s_curve`` turns left and then right, as a sine.
 """
 
 ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
@@ -125,8 +118,6 @@ class ManeuverSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _by_kind(cls, data: Any) -> Any:
-        """Expand a maneuver that is specified by its name only, and add the defaults of its
-        kind."""
         if isinstance(data, str):
             data = {"name": data}
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
@@ -174,8 +165,8 @@ class BenchRobotSpec(Spec):
 
 
 def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
-    """Return the velocity commands of a maneuver: forward speed (m/s) and yaw rate (rad/s), (n, 2),
-    one row per :data:`PERIOD_S`. Raises ``SpecError`` if the maneuver is faster than the robot."""
+    """Return forward speeds (m/s) and yaw rates (rad/s), (n, 2), one row per :data:`PERIOD_S`.
+    Raises ``SpecError`` if the maneuver is faster than the robot."""
     for name in ("linear_mps", "angular_radps"):
         speed, limit = getattr(maneuver, name), getattr(robot, f"max_{name}")
         if abs(speed) > limit:
@@ -199,27 +190,25 @@ def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarra
 
 
 def recorded_commands(command: Series) -> np.ndarray:
-    """Return the velocity commands (n, 2) of a recording, one row per :data:`PERIOD_S`. Each
-    command is held until the next one, and the robot is at rest before the first one."""
+    """Return velocity commands (n, 2), one row per :data:`PERIOD_S`. Each recorded command is held
+    until the next one, and the robot is at rest before the first one."""
     count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
     latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
 
 
 def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
-    """Return speeds (n,) that start at 0 and approach ``wanted`` (n,) within the acceleration
-    limit."""
+    """Return speeds (n,) that start at 0 and approach ``wanted`` (n,)."""
     most = acceleration * PERIOD_S
-    reached, found = 0.0, np.empty(len(wanted))
+    reached, limited = 0.0, np.empty(len(wanted))
     for row, target in enumerate(wanted.tolist()):
         reached += min(most, max(-most, target - reached))
-        found[row] = reached
-    return found
+        limited[row] = reached
+    return limited
 
 
 def ideal_path(commands: np.ndarray) -> np.ndarray:
-    """Return the poses (n + 1, 3) of an ideal robot that follows velocity commands (n, 2): x, y (m)
-    and yaw (rad), starting at the origin with heading 0."""
+    """Return the poses (n + 1, 3) of an ideal robot, x, y (m) and yaw (rad), from the origin."""
     yaw = np.concatenate([[0.0], np.cumsum(commands[:, 1]) * PERIOD_S])
     middle = (yaw[1:] + yaw[:-1]) / 2
     ahead = commands[:, 0] * PERIOD_S
@@ -229,14 +218,13 @@ def ideal_path(commands: np.ndarray) -> np.ndarray:
 
 
 def draw_start(case: str, repetition: int, seed: int) -> Pose2D:
-    """Return the starting pose of a repetition of a case, drawn from the seed."""
     random = child_generator(seed, START, case, repetition)
     x_m, y_m = random.uniform(-JITTER_M, JITTER_M, 2).tolist()
     return Pose2D(x_m, y_m, float(random.uniform(-JITTER_RAD, JITTER_RAD)))
 
 
 def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
-    """Raise ``SpecError`` if an ideal robot would leave the terrain with these commands."""
+    """Raise ``SpecError`` if an ideal robot would leave the terrain."""
     path = ideal_path(commands)[:, :2]
     farthest = float(np.abs(path).max()) + _radius_m(robot) + JITTER_M
     farthest += JITTER_RAD * float(np.hypot(*path.T).max())
@@ -246,8 +234,7 @@ def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Te
 def parallel_starts(
     count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
 ) -> List[Pose2D]:
-    """Return the starting poses of ``count`` robots that drive in parallel lanes. Raises
-    ``SpecError`` if the terrain is too small."""
+    """Return starting poses in parallel lanes. Raises ``SpecError`` if the terrain is too small."""
     path = ideal_path(commands)
     lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
     ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
@@ -257,8 +244,7 @@ def parallel_starts(
 
 
 def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
-    """Return the height (m) at which a robot is spawned: the highest point of the ground below the
-    footprint, plus :data:`SPAWN_GAP_M`."""
+    """Return the highest point (m) of the ground below the footprint plus :data:`SPAWN_GAP_M`."""
     outline = np.asarray(robot.footprint_m)
     sides = [
         np.linspace(*ends, GROUND_SAMPLES) for ends in zip(outline.min(axis=0), outline.max(axis=0))
@@ -290,8 +276,7 @@ _BOX_SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
 
 
 def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
-    """Return the pushed box at its initial pose, for a robot that starts at ``start`` on level
-    ground."""
+    """Return the pushed box for a robot that starts at ``start`` on level ground."""
     front_m = max(x for x, _ in robot.footprint_m)
     middle = Pose((front_m + BOX_AHEAD_M + BOX_SIDE_M / 2, 0.0, BOX_SIDE_M / 2))
     return NamedModel(BOX, _BOX_SDF, start.to_pose() * middle)

@@ -1,9 +1,5 @@
-"""Comparison of ``simulators agreement``: a robot receives the same commands in two simulators.
-
-The first simulator is the reference. Robot and limits are those of a campaign. On level ground the
-robot drives straight ahead, turns on the spot, drives an arc, stops from full speed, and pushes a
-box.
-"""
+"""Maneuvers of ``simulators agreement``: one robot receives the same commands in two simulators on
+level ground. The first simulator is the reference."""
 
 import math
 from typing import Any, Dict, List
@@ -21,13 +17,13 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 REPETITIONS = 3
 DURATION_S = 5.0
 MARGIN_M = 5.0
-"""Distance (m) between the longest path at the greatest speed and the edge of the ground."""
+"""Distance (m) between the longest possible path and the edge of the ground."""
 
 PIXELS = 257
 
 WORLD_STEP_S = 0.001
 
-MEASURES = (
+MEASURES = (  # in the order of the report
     "pose_drift",
     "relative_pose",
     "box_pushed",
@@ -40,24 +36,22 @@ MEASURES = (
     "delay",
     "noise_density",
 )
-"""Names of the reported measures, in the order of the report."""
 
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
-    """Return the specification that compares two simulators with the robot of a campaign; the first
-    one is the reference. Raises ``SpecError`` for a robot without a model, and for a simulator or
-    physics step that cannot be sampled."""
+    """Raise ``SpecError`` for a robot without a model, and for a simulator or physics step that
+    cannot be sampled."""
     robot = first.robot
     if robot.model is None:
         raise SpecError("'robot.model' is missing; specify the SDF model of the robot")
-    for one in (first, second):
-        reason = simulator_fault(one.simulator)
+    for campaign in (first, second):
+        reason = simulator_fault(campaign.simulator)
         if reason is not None:
-            raise SpecError(f"--simulators: {one.simulator} {reason}")
-        step_s = physics_step_s(one.simulator, one.simulator_options, WORLD_STEP_S)
+            raise SpecError(f"--simulators: {campaign.simulator} {reason}")
+        step_s = physics_step_s(campaign.simulator, campaign.simulator_options, WORLD_STEP_S)
         fault = step_fault(step_s)
         if fault is not None:
-            raise SpecError(f"simulator_options.step_s of {one.simulator} {fault}")
+            raise SpecError(f"simulator_options.step_s of {campaign.simulator} {fault}")
     return BenchSpec.model_validate(
         {
             "name": "open_loop",
@@ -79,11 +73,11 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
             "measure_load": False,
             "entries": [
                 {
-                    "name": one.simulator,
-                    "simulator": one.simulator,
-                    "options": dict(one.simulator_options),
+                    "name": campaign.simulator,
+                    "simulator": campaign.simulator,
+                    "options": dict(campaign.simulator_options),
                 }
-                for one in (first, second)
+                for campaign in (first, second)
             ],
             "reference": first.simulator,
             "weights": dict.fromkeys(MEASURES, 1.0),

@@ -1,10 +1,8 @@
 """Measurement of whether the ground of a simulator matches the specified terrain.
 
-Two scenes are measured. In the first, balls are dropped on the terrain at points drawn from a seed.
-Each ball is on a vertical joint, so that it stops and cannot roll. In the second, a sled on four
-balls slides on level ground of the same kind and friction. A slope is simulated by tilted gravity.
-A simulator whose ground differs is not compared. A ``Simulation`` that moves no bodies can return
-the height of its ground instead (:class:`GroundHeightProvider`).
+Balls on vertical joints are dropped on the terrain, and a sled slides on level ground of the same
+kind and friction under tilted gravity. A ``Simulation`` that moves no bodies can return the height
+of its ground instead (:class:`GroundHeightProvider`).
 """
 
 import math
@@ -24,52 +22,47 @@ from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 
 MAX_HEIGHT_ERROR_M = 1e-3
-MAX_FRICTION_ERROR = 0.05
-"""Tolerances of the height (m) and of the relative error of friction."""
+MAX_FRICTION_ERROR = 0.05  # relative
 
 MIN_BALL_RADIUS_M = 0.01
+# ODE's height maps do not stop bodies that are much smaller than their cells: with a ratio of 0.2
+# balls fall through, with 0.4 they do not
 BALL_OVER_PITCH = 0.5
-"""Smallest radius (m) of a ball, and ratio of its radius to the pitch of the grid. ODE's height
-maps do not stop bodies that are much smaller than their cells: with a ratio of 0.2 balls fall
-through, with 0.4 they do not."""
+"""Ratio of the radius of a ball to the pitch of the grid."""
 FOOT_M = 0.05
-"""Radius (m) of the feet of the sled, and half the distance between the feet."""
+"""Radius (m) of the feet of the sled, and half their distance."""
 SAMPLES_PER_RADIUS = 16
-"""Approximate number of points along the radius of a ball at which its contact is computed."""
+"""Points along the radius of a ball at which its contact is computed."""
 SAME_M = 1e-4
-"""Largest difference (m) of the resting heights on the three interpolated surfaces that count as
-equal."""
+"""Largest difference (m) of equal resting heights on the three interpolated surfaces."""
 ASIDE_M = 0.7e-3
-"""Smallest additional height (m) of a ball that touches the slopes around its point instead of the
-point."""
+"""Additional height (m) of a ball that touches the slopes around its point."""
 LIFT_M = 0.02
-"""Height (m) above the resting position at which a ball is dropped."""
+"""Height (m) above the resting position from which a ball falls."""
 FALL_MPS = 0.2
-"""Fall speed (m/s) of a ball, limited by the damping of the joint."""
+"""Fall speed (m/s) of a ball, limited by damping of the joint."""
 CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
 AT_REST_M = 2e-5
-"""Largest motion (m) in one check period of a ball that counts as resting."""
+"""Largest motion (m) of a resting ball in one check period."""
 FALLEN_M = 0.5
-"""Distance (m) below the expected height from which a ball counts as fallen through the ground."""
-BALLS_PER_MODEL = 10
-"""Number of balls in one model. It is above 1, since some simulators spawn models slowly."""
+"""Distance (m) below the expected height of a ball that fell through the ground."""
+BALLS_PER_MODEL = 10  # above 1, since some simulators spawn models slowly
 CANDIDATES_PER_POINT = 10
-"""Number of random candidates for each required point of a probe."""
+"""Random candidates for each required point."""
 
+# small, because sliding bodies in MuJoCo hop, and hop higher at higher speeds
 EXTRA_SLOPE_RAD = math.radians(3.0)
-"""Difference (rad) between the slope and the angle of friction. It is small, because sliding bodies
-in MuJoCo hop, and hop higher at higher speeds."""
+"""Slope (rad) above the angle of friction."""
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1
-"""Share of its weight with which a sled must load the ground; below that, it counts as falling."""
+"""Share of its weight with which a sled that does not fall loads the ground."""
 RIM_M = 0.02
 """Height (m) of the edge that makes level ground a height map."""
+# The sled stays within one triangle of such large cells, for either diagonal. Level edges between
+# triangles brake bodies in Bullet and MuJoCo, more so at smaller triangles (measured: balls in
+# Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction.
 LEVEL_PIXELS, LEVEL_PITCH_M = 33, 1.6
-"""Number and size (m) of the cells of level ground. Cells are so large that the sled stays within
-one triangle, for either diagonal of a cell. In Bullet and MuJoCo bodies are braked by level edges
-between triangles, more so at smaller triangles (measured: balls in Bullet by 30 %, boxes in MuJoCo
-by 36 %). This is not friction."""
 SLED_AT_M = (0.25, 0.1)
 
 
@@ -79,17 +72,18 @@ class GroundHeightProvider(Protocol):
     ground."""
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (k,) of the ground above the world's zero at points (k,); NaN where
-        there is no ground."""
+        """Return the heights (k,) above the world's zero at points (k,), NaN beyond the ground."""
 
 
 @dataclass(frozen=True)
 class GroundProbe:
-    """Result of the ground probe of one terrain in the simulator of an entry. ``worst_m`` is the
-    greatest error of the surface without its sign (m); it is infinite if bodies fall through.
-    ``friction`` is the measured coefficient. If the sled did not slide, ``friction`` is the tangent
-    of the slope, a lower bound. It is NaN in a simulator without friction. ``refusal`` is the
-    reason why maneuvers on this terrain are not compared, None if they are."""
+    """Result of the ground probe of one terrain in the simulator of an entry.
+
+    ``worst_m`` is the greatest error of the height without its sign, infinite if bodies fall
+    through. ``friction`` is the measured coefficient, the tangent of the slope if the sled did not
+    slide, or NaN in a simulator without friction. ``refusal`` is the reason why maneuvers on this
+    terrain are not compared.
+    """
 
     entry: str
     terrain: str
@@ -106,10 +100,11 @@ def probe_ground(
     entry: str = "",
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground of a terrain in the simulator of an entry, at ``points`` random points.
-    World files are written into ``folder``, and two scenes are loaded. Raises ``SimulatorError`` if
-    a scene cannot be loaded. Raises ``SpecError`` if the terrain has too few points at which the
-    results of all simulators should be equal."""
+    """Measure the ground of a terrain at ``points`` random points, with world files in ``folder``.
+
+    Raises ``SimulatorError`` if a scene cannot be loaded, and ``SpecError`` if the terrain has too
+    few points with the same result in all simulators.
+    """
     places, expected = _places(terrain, points)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
@@ -143,10 +138,10 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     places = np.column_stack([x_m, y_m])
     near = cKDTree(places).query_ball_point(places, 3 * radius)
     chosen: List[int] = []
-    taken = np.zeros(len(places), bool)
+    is_occupied = np.zeros(len(places), bool)
     for index in np.flatnonzero(~np.isnan(heights)):
-        if len(chosen) < points and not taken[near[index]].any():
-            taken[index] = True
+        if len(chosen) < points and not is_occupied[near[index]].any():
+            is_occupied[index] = True
             chosen.append(index)
     if len(chosen) < points:
         raise SpecError(
@@ -159,14 +154,12 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
     """Return the expected heights (k,) above the world's zero of the centers of resting balls, at
-    points ``x_m``, ``y_m`` (k,) of the grid; NaN where simulators can differ.
+    points (k,) of the grid; NaN where simulators can differ.
 
     A ball at rest touches the highest of all points below it, each raised by the ball's own height
     there. Simulators have equal surfaces at the points of the grid and on the lines between
     neighbors. Within a cell one simulator has a bilinear patch, others two triangles with either
-    diagonal. No height is expected where these three surfaces differ. No height is expected either
-    where a ball touches the slopes around its point: in ODE the ball sinks until it touches the
-    point itself.
+    diagonal.
     """
     share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
     step = terrain.pitch_m / share
@@ -181,13 +174,13 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
         height = (surface + cap).max(axis=1)
         lowest, highest = np.minimum(lowest, height), np.maximum(highest, height)
     on_point = np.asarray(terrain.height_m(x_m, y_m)) + radius_m
+    # where a ball touches the slopes around its point, it sinks in ODE until it touches the point
     known = (highest - lowest < SAME_M) & (highest - on_point < ASIDE_M)
     return np.where(known, (lowest + highest) / 2, np.nan)
 
 
 def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the heights of three surfaces at points within the terrain: bilinear cells, and two
-    triangles per cell with either diagonal."""
+    """Yield the heights of bilinear cells, and of two triangles per cell with either diagonal."""
     rising = terrain.heights_m[::-1]
     # rounded, so that a point on the line between two cells is on it
     columns, rows = (
@@ -211,7 +204,7 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
-    """Return the heights (count,) of the balls when they are at rest, or after the time limit."""
+    """Return the heights (count,) of the balls at rest, or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
     look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
@@ -231,10 +224,11 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
 
 
 def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
-    """Return the measured friction coefficient of level ground, from the acceleration of a sled.
-    The coefficient is ``(g sin θ - a) / (g cos θ + b)``. Gravity is tilted by θ. a is the
-    acceleration of the sled along the ground, and b that away from the ground, which is 0 unless
-    the sled hops. The result is 0 if the ground does not support the sled."""
+    """Return the friction coefficient of level ground, ``(g sin θ - a) / (g cos θ + b)``.
+
+    Gravity is tilted by θ; a and b are the accelerations of the sled along the ground and away from
+    it. The result is 0 if the ground does not support the sled.
+    """
     heights = np.zeros((LEVEL_PIXELS, LEVEL_PIXELS))
     if terrain.relief_m > 0.0:
         heights[[0, -1]] = heights[:, [0, -1]] = RIM_M
@@ -244,8 +238,8 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
     down, into = GRAVITY_MPS2 * math.sin(slope), GRAVITY_MPS2 * math.cos(slope)
     world = write_world(level, folder, gravity_mps2=(down, 0.0, -into))
     # with 1 the pair has the ground's coefficient, for the minimum and for the product of the two
-    own = max(1.0, terrain.friction)
-    sled = NamedModel("probe", _sled_sdf(own), Pose((*SLED_AT_M, 0.0)))
+    sled_friction = max(1.0, terrain.friction)
+    sled = NamedModel("probe", _sled_sdf(sled_friction), Pose((*SLED_AT_M, 0.0)))
     simulation = simulator.load(Scene(world, models=(sled,)))
     half_s = _whole_steps(SLIDE_S / 2, simulation.step_size_s)
     start, middle, end = (
@@ -295,7 +289,7 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 
 
 def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
-    """Return models of balls of 1 kg, each of them on a vertical joint to the world."""
+    """Return models of balls of 1 kg on vertical joints to the world."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}
@@ -315,7 +309,7 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
 
 
 def _sled_sdf(friction: float) -> str:
-    """Return the SDF of a sled of 10 kg on four balls, with a low center of mass."""
+    """Return the SDF of a sled of 10 kg on four balls."""
     feet = "".join(
         _ball_shape(f"foot_{x:+g}_{y:+g}", FOOT_M, friction, f"{x} {y} {FOOT_M} 0 0 0")
         for x in (FOOT_M, -FOOT_M)

@@ -1,13 +1,8 @@
-"""Scores of features and measures from 0 to 1, their weighted total and the order of entries.
+"""Scores of features and measures from 0 to 1, and their weighted total, by equations (3), (4) and
+(8) of Farley et al. 2022 as their Table 11 uses them.
 
-Implements equations (3), (4) and (8) of Farley et al. 2022 as their Table 11 uses them. If lower
-values of a measure are better, the score is the least value divided by the own one. If higher
-values are better, it is the own value divided by the greatest. (The paper prints (3) inverted; its
-table does not.) The scores of features are those of section 3.2. Features are quoted from a source
-with a date; this module does not determine them.
-
-The total is the weighted sum. A missing value is never 0. A criterion that one entry lacks counts
-for none of the entries, and is reported.
+The paper prints (3) inverted; its table does not. Scores of features are those of section 3.2. A
+missing value is never 0: a criterion that one entry lacks counts for none of them.
 """
 
 import math
@@ -78,12 +73,12 @@ def _languages(features: FeaturesSpec) -> float:
 
 def _formats(features: FeaturesSpec) -> float:
     supported = {name.lower() for name in features.formats or ()}
-    both = {"urdf", "sdf"}
-    if both < supported:
+    required = {"urdf", "sdf"}
+    if required < supported:
         return 1.0
-    if both & supported:
+    if required & supported:
         return 0.5
-    return 0.25 if both & {name.lower() for name in features.formats_by_plugin} else 0.0
+    return 0.25 if required & {name.lower() for name in features.formats_by_plugin} else 0.0
 
 
 ROS = {"included": 1.0, "plugin": 0.8, "none": 0.0}
@@ -98,23 +93,23 @@ RULES: Mapping[str, Callable[[FeaturesSpec], float]] = {
     "formats": _formats,
     "engines": lambda features: float(len(set(features.engines or ())) > 1),
 }
-"""Rules by name of a feature, which return a score from 0 to 1. Languages: C or C++, Python, MATLAB
-and one more 1, C or C++ and Python 0.667, one of these 0.333. Formats: URDF, SDF and one more 1,
-one of these 0.5, by a plug-in 0.25. Engines: more than one 1."""
+"""Rules by name of a feature, which return a score from 0 to 1."""
 
 
 def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
-    """Return the score of a feature, None if the feature is not specified."""
+    """Return the score of a feature, None if it is not specified."""
     if name not in RULES:
         return features.additional.get(name)
     return None if getattr(features, name) is None else RULES[name](features)
 
 
 def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
-    """Return the scores of ``values`` (..., entries); ``better`` is "lower" or "higher". Values
-    below ``floor`` count as ``floor``, since they cannot be distinguished. NaN remains NaN. If
-    lower values are better and the least value is 0, entries with 0 have the score 1 and all others
-    0."""
+    """Return the scores of ``values`` (..., entries); ``better`` is "lower" or "higher".
+
+    The score is the least value divided by the entry's value, or the entry's value divided by the
+    greatest. Values below ``floor`` count as ``floor``, and NaN remains NaN.
+    """
+    # values below the floor cannot be distinguished
     values = np.maximum(np.asarray(values, dtype=float), floor)
     with np.errstate(invalid="ignore", divide="ignore"):
         if better == "higher":
@@ -127,8 +122,7 @@ def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Scores (entries, criteria) of the entries of a comparison, and the weights (criteria,).
-    Unknown scores are NaN."""
+    """Scores (entries, criteria), NaN if unknown, and weights (criteria,)."""
 
     entries: Tuple[str, ...]
     criteria: Tuple[str, ...]
@@ -141,26 +135,25 @@ class ScoreTable:
         scores: Mapping[str, Mapping[str, Optional[float]]],
         weights: Mapping[str, float],
     ) -> "ScoreTable":
-        """Create a table from scores by entry and criterion; None is an unknown score."""
-        rows = [[own.get(name) for name in weights] for own in scores.values()]
+        """Create a table from scores by entry and criterion."""
+        rows = [[row.get(name) for name in weights] for row in scores.values()]
         shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))  # None as NaN
         return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
 
     def score(self, entry: str, criterion: str) -> float:
-        """Return the score of an entry in a criterion; NaN if the score is unknown or not in the
-        table."""
+        """Return a score, NaN if it is unknown or not in the table."""
         if entry not in self.entries or criterion not in self.criteria:
             return math.nan
         return float(self.scores[self.entries.index(entry), self.criteria.index(criterion)])
 
     @property
     def counted(self) -> np.ndarray:
-        """Mask (criteria,) of the criteria that have a score for every entry."""
+        """Mask (criteria,) of the criteria with a score for every entry."""
         return np.asarray(~np.isnan(self.scores).any(axis=0))
 
     @property
     def left_out(self) -> Dict[str, Tuple[str, ...]]:
-        """Criteria that do not count, each with the entries whose scores are unknown."""
+        """Criteria that do not count, each with the entries that lack it."""
         return {
             name: tuple(np.array(self.entries)[np.isnan(self.scores[:, column])].tolist())
             for column, name in enumerate(self.criteria)
@@ -169,20 +162,18 @@ class ScoreTable:
 
     @property
     def totals(self) -> np.ndarray:
-        """Weighted sums (entries,) of the scores in all criteria that count."""
+        """Weighted sums (entries,) of the scores that count."""
         counted = self.counted
         return np.asarray(self.scores[:, counted] @ self.weights[counted])
 
     @property
     def order(self) -> Sequence[int]:
-        """Indices of the entries by total, the greatest first. Entries with equal totals keep their
-        order."""
+        """Indices of the entries, the greatest total first."""
         return [int(number) for number in np.argsort(-self.totals, kind="stable")]
 
     @property
     def bounds(self) -> np.ndarray:
-        """Smallest and greatest possible total (entries, 2) of each entry, for any scores in the
-        unknown criteria."""
+        """Smallest and greatest total (entries, 2) for any scores in the unknown criteria."""
         open_ = np.isnan(self.scores)
         least = np.where(open_, 0.0, self.scores) @ self.weights
         return np.stack([least, least + open_ @ self.weights], axis=1)

@@ -1,7 +1,4 @@
-"""Select the trials of a screened campaign to run again in a more expensive simulator.
-
-Selected are all trials with a reason, and a random sample that represents the others.
-"""
+"""Selection of trials of a screened campaign to run again in a more expensive simulator."""
 
 from dataclasses import dataclass
 from typing import Dict, FrozenSet, List, Mapping, Tuple
@@ -24,24 +21,22 @@ def possible_reasons() -> Tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Screening:
-    """The trials selected from ``screened`` trials: the index of each with the reason."""
+    """The reasons of the selected trials by index, and the number of ``screened`` trials."""
 
     reasons: Mapping[int, str]
     screened: int
 
     @property
     def trials(self) -> FrozenSet[int]:
-        """The indices of the selected trials."""
         return frozenset(self.reasons)
 
 
 def choose_trials(results: CampaignResults, seed: int, closest: int, control: int) -> Screening:
-    """Select trials of a screened campaign.
+    """Select trials of a screened campaign, the same for the same results and seed.
 
-    These are the invalid trials, the trials of all planners in worlds in which only some of them
-    reached the goal, collisions, robots that tipped over, the ``closest`` trials of lowest
-    clearance among the others, and ``control`` more drawn at random. The same results and seed give
-    the same selection.
+    These are the trials with a reason, the ``closest`` trials of lowest clearance among the
+    remaining ones, and ``control`` more drawn at random, which represent those that are not
+    selected.
     """
     reasons: Dict[int, str] = {}
 
@@ -55,18 +50,18 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
             take(records, DISAGREE)
     for outcome in Outcome:
         if outcome.declaration.crash:
-            take([one for one in results.trials if one.outcome is outcome], outcome.label)
-    rest = [record for record in results.trials if record.trial not in reasons]
-    by_clearance = sorted(rest, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
+            take([r for r in results.trials if r.outcome is outcome], outcome.label)
+    remaining = [record for record in results.trials if record.trial not in reasons]
+    by_clearance = sorted(remaining, key=lambda r: (r.metrics["clearance_min_m"], r.trial))
     take(by_clearance[:closest], CLOSEST)
-    rest = [record for record in rest if record.trial not in reasons]
-    drawn = child_generator(seed, CONTROL_SAMPLE).permutation(len(rest))[:control]
-    take([rest[index] for index in sorted(drawn.tolist())], CONTROL)
+    remaining = [record for record in remaining if record.trial not in reasons]
+    drawn = child_generator(seed, CONTROL_SAMPLE).permutation(len(remaining))[:control]
+    take([remaining[index] for index in sorted(drawn.tolist())], CONTROL)
     return Screening(reasons, len(results.trials))
 
 
 def _trials_by_run(results: CampaignResults) -> List[List[TrialRecord]]:
-    """Return the valid trials of all planners for each world and repetition."""
+    """Return the valid trials of all planners by world and repetition."""
     runs: Dict[tuple, List[TrialRecord]] = {}
     for record in results.trials:
         if record.outcome.valid:

@@ -1,10 +1,8 @@
 """Stability of a ranking under changes of weights and measurements.
 
-The module computes rank acceptability, which is the share of weights and measurements under which
-an entry has a rank (SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001). It also
-computes intervals of the totals, the composition of the lead of the first entry, and the smallest
-change of one weight that changes the first rank. There is no winner if the acceptability of the
-first rank is below :data:`SURE`.
+Rank acceptability is the share of weights and measurements under which an entry has a rank (SMAA-2:
+R. Lahdelma, P. Salminen, Operations Research 49, 2001). There is no winner if the acceptability of
+the first rank is below :data:`SURE`.
 """
 
 import math
@@ -18,25 +16,23 @@ from gz_testauto.extras.simulator_comparison.score import ScoreTable
 from gz_testauto.sampling.seeds import child_generator
 
 SURE = 0.95
-"""Smallest share of draws of weights and measurements in which the winner must be first."""
+"""Smallest share of draws in which the winner must be first."""
 
 SPREAD = 0.2
-"""Relative half width of the uniform distribution from which weights are drawn."""
+"""Relative half width of the uniform distribution of weights."""
 
 DRAWS = 100_000
 WEIGHTS = "weights"
-"""Component of the seed path of the random generator."""
 
 NONE: Mapping[str, str] = {}
 _AT_A_TIME = 10_000
 _LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
 _ROUNDING = 1e-9
-"""Largest relative difference of totals that counts as a rounding error."""
+"""Largest relative rounding error of totals."""
 
 
 def can_rank(table: ScoreTable) -> bool:
-    """Return whether a table has at least two entries, and a criterion with a positive weight that
-    is known for all entries."""
+    """Return whether there are two entries, and a weighted criterion that is known for all."""
     return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
@@ -47,11 +43,12 @@ def acceptability(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> np.ndarray:
-    """Return the rank acceptability (entries, ranks): the share of draws in which an entry has a
-    rank. Entries that tie for a rank share it. Weights are drawn within ``spread`` of the specified
-    ones. With None any weights are drawn (uniform on the simplex), with 0 the specified ones are
-    used. ``measured`` (n, entries, criteria) are scores of resampled measurements, from which one
-    is drawn as well."""
+    """Return the rank acceptability (entries, ranks). Entries that tie for a rank share it.
+
+    Weights are drawn within ``spread`` of the specified ones, with None uniformly on the simplex.
+    ``measured`` (n, entries, criteria) are scores of resampled measurements, from which one is
+    drawn as well.
+    """
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
     count = len(table.entries)
@@ -75,10 +72,10 @@ def _drawn_weights(
 
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
-    """Return how often each entry has each rank (entries, ranks), for totals (n, entries)."""
-    own, others = totals[:, :, None], totals[:, None, :]
-    close = np.abs(others - own) <= 1e-12 * np.maximum(1.0, np.abs(own))
-    above = ((others > own) & ~close).sum(axis=2)
+    """Return how often each entry has each rank, for totals (n, entries)."""
+    total, opponents = totals[:, :, None], totals[:, None, :]
+    close = np.abs(opponents - total) <= 1e-12 * np.maximum(1.0, np.abs(total))
+    above = ((opponents > total) & ~close).sum(axis=2)
     tied = close.sum(axis=2)
     count = totals.shape[1]
     shares = np.zeros((count, count))
@@ -89,8 +86,8 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
 
 
 def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
-    """Return the interval of each total (entries, 2) with the specified weights, from resampled
-    measurements (n, entries, criteria). It is NaN if no measurement has an interval."""
+    """Return the interval of each total (entries, 2) with the specified weights, NaN without
+    intervals of measurements. ``measured`` is as for :func:`acceptability`."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
     totals = _totals(table, measured)
@@ -106,9 +103,11 @@ def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lead:
-    """Difference between the totals of the first and the second entry of a ranking. ``low`` and
-    ``high`` are its interval, NaN as in :func:`total_intervals`. ``parts`` has the contribution of
-    each criterion, the greatest first, without criteria in which the scores are equal."""
+    """Difference between the totals of the first and the second entry of a ranking.
+
+    ``low`` and ``high`` are its interval, or NaN. ``parts`` has the contribution of each criterion,
+    the greatest first.
+    """
 
     first: str
     second: str
@@ -119,7 +118,7 @@ class Lead:
 
 
 def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
-    """Return the lead of the first entry over the second one; None if nothing can be ranked."""
+    """Return the lead of the first entry over the second one, if any."""
     if not can_rank(table):
         return None
     first, second = table.order[:2]
@@ -144,8 +143,7 @@ def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[L
 
 @dataclass(frozen=True)
 class WeightChange:
-    """Weight of one criterion at which ``winner`` becomes first, while all other weights are
-    unchanged."""
+    """Weight of one criterion at which ``winner`` becomes first."""
 
     criterion: str
     specified: float
@@ -154,18 +152,18 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """Relative change of the weight, without its sign."""
+        """Relative change of the weight without its sign."""
         return abs(self.needed - self.specified) / self.specified
 
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
-    """Return for each criterion the nearest weight beyond which another entry is first, with the
-    smallest relative change first. Criteria without a positive weight of this kind are omitted."""
+    """Return for each criterion the nearest positive weight beyond which another entry is first,
+    with the smallest relative change first."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []
     first = table.order[0]
-    found = []
+    changes = []
     for column in np.flatnonzero(counted & (table.weights > 0)):
         specified = float(table.weights[column])
         reached = [
@@ -177,19 +175,20 @@ def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
         possible = [(weight, other) for weight, other in reached if weight > _ROUNDING]
         if possible:
             weight, other = min(possible, key=lambda pair: abs(pair[0] - specified))
-            found.append(
+            changes.append(
                 WeightChange(table.criteria[column], specified, weight, table.entries[other])
             )
-    return sorted(found, key=lambda change: change.relative)
+    return sorted(changes, key=lambda change: change.relative)
 
 
 @dataclass(frozen=True)
 class RankingVerdict:
-    """The winner of a ranking, or the reasons why there is no winner. ``share`` is the share of
-    draws of weights and measurements in which the entry with the greatest total is first;
-    ``by_weights`` and ``by_measurement`` are the shares if only one of them is drawn. They are NaN
-    if ``ranked`` is false. ``decides`` has sentences on what would decide the ranking. There is
-    also no winner if a criterion that is unknown for some entries could change the first rank."""
+    """The winner of a ranking, or the reasons why there is no winner.
+
+    ``share`` is the share of draws in which the entry with the greatest total is first;
+    ``by_weights`` and ``by_measurement`` are the shares if only one of them is drawn. All are NaN
+    if ``ranked`` is false. ``decides`` has sentences on what would decide the ranking.
+    """
 
     winner: Optional[str]
     share: float
@@ -200,7 +199,6 @@ class RankingVerdict:
 
     @property
     def headline(self) -> str:
-        """One sentence on the winner."""
         if not self.ranked:
             return "No ranking is possible."
         if self.winner is None:
@@ -209,7 +207,6 @@ class RankingVerdict:
 
     @property
     def text(self) -> str:
-        """All sentences of the verdict."""
         return " ".join((self.headline, *self.decides))
 
 
@@ -219,9 +216,8 @@ def ranking_verdict(
     seed: int = 0,
     not_ranked: Mapping[str, str] = NONE,
 ) -> RankingVerdict:
-    """Return the verdict on a ranking: an entry wins if it is first in at least :data:`SURE` of the
-    drawn weights and measurements. ``measured`` is as for :func:`acceptability`; ``not_ranked`` has
-    the reasons why other entries are not in the table, by name."""
+    """Return the verdict on a ranking. ``measured`` is as for :func:`acceptability`; ``not_ranked``
+    has the reasons why other entries are not in the table."""
     if not can_rank(table):
         return RankingVerdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
@@ -231,7 +227,7 @@ def ranking_verdict(
     together = float(shares[first])
     weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
     measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
-    open_ = _open(table)
+    open_ = _open(table)  # a winner must be first for any scores in these criteria
     winner = table.entries[first] if together >= SURE and not open_ else None
     decides = () if together >= SURE else _deciding_factors(table, shares, weights, measurement)
     if open_:
@@ -248,28 +244,27 @@ def ranking_verdict(
 
 
 def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
-    others = "; ".join(f"{name}: {why}" for name, why in not_ranked.items())
+    other_entries = "; ".join(f"{name}: {why}" for name, why in not_ranked.items())
     if not table.entries:
-        return f"No entry can be compared ({others})."
+        return f"No entry can be compared ({other_entries})."
     if len(table.entries) == 1:
         return (
             f"Only {table.entries[0]} can be ranked, but a ranking needs at least two entries"
-            f"{f' ({others})' if others else ''}."
+            f"{f' ({other_entries})' if other_entries else ''}."
         )
     return "No criterion with a weight above 0 is known for all entries."
 
 
 def _open(table: ScoreTable) -> Tuple[str, ...]:
-    """Return the criteria that are unknown for some entries and whose scores could change the first
-    rank."""
+    """Return the partly unknown criteria if their scores could change the first rank."""
     unknown = np.isnan(table.scores)
     partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)
     weights = np.where(table.counted | partly, table.weights, 0.0)
     least = np.where(unknown, 0.0, table.scores) @ weights
     greatest = np.where(unknown, 1.0, table.scores) @ weights
     first = table.order[0]
-    others = np.delete(greatest, first)
-    if not partly.any() or others.max() <= least[first] + _ROUNDING:
+    greatest_others = np.delete(greatest, first)
+    if not partly.any() or greatest_others.max() <= least[first] + _ROUNDING:
         return ()
     return tuple(table.criteria[column] for column in np.flatnonzero(partly))
 
@@ -302,6 +297,5 @@ def _deciding_factors(
 
 
 def _criteria_for(leading: Lead, sign: int) -> str:
-    """Return the names of the criteria that favor one of two entries, with the greatest
-    contribution first."""
+    """Return the criteria in favor of one of two entries, the greatest contribution first."""
     return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

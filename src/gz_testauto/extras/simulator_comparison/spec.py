@@ -1,8 +1,5 @@
-"""Specification of a comparison of simulators in YAML: entries, reference, weights, terrains and
-maneuvers.
-
-docs/simulator_comparison.md has examples.
-"""
+"""Specification of a comparison of simulators in YAML; docs/simulator_comparison.md has
+examples."""
 
 from typing import AbstractSet, Any, Dict, List, Optional, Tuple, Union
 
@@ -43,8 +40,7 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 class EntrySpec(Spec):
     """An entry of a comparison: a simulator or a real robot. Its measures are computed from a
     ``recording``, computed from runs of a ``simulator`` of this package, or ``published``.
-    ``published_scores`` are scores from a publication, which are ranked separately from the
-    computed ones."""
+    ``published_scores`` are ranked separately from computed scores."""
 
     name: str = Field(pattern=NAME)
     """Name of the entry in reports."""
@@ -119,8 +115,8 @@ class ExampleSpec(Spec):
     @property
     def error(self) -> float:
         """Error by equation (7) of Farley et al. 2022, added over the axes."""
-        own, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
-        return float(summary_error(*map(np.array, (*own, *reference))).sum())
+        simulated, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
+        return float(summary_error(*map(np.array, (*simulated, *reference))).sum())
 
 
 class BenchSpec(Spec):
@@ -191,9 +187,9 @@ class BenchSpec(Spec):
                 raise ValueError(
                     f"baseline: {self.baseline} is the reference; specify another entry"
                 )
-        own = [name for entry in self.entries for name in entry.features.additional]
+        additional = [name for entry in self.entries for name in entry.features.additional]
         for name in self.weights:
-            _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
+            _require_known("weights", name, [*RULES, *additional, *MEASURES.names()])
         for entry in self.entries:
             for name in entry.published_scores:
                 _require_known(f"{entry.name}.published_scores", name, list(self.weights))
@@ -211,23 +207,23 @@ class BenchSpec(Spec):
             )
 
     def _require_cases_of_reference(self) -> None:
-        """Raise an error for a case that the reference does not have, since its name is probably
-        misspelled."""
         if self.reference is None:
             return
         recording = self.entry(self.reference).recording
         cases = self.cases if recording is None else list(recording.cases)
         for entry in self.ranked:
+            # a name that the reference does not have is probably misspelled
             for case in entry.recording.cases if entry.recording and cases else ():
                 _require_known(f"{entry.name}.recording.cases", case, cases)
 
     @model_validator(mode="before")
     @classmethod
     def _all_maneuvers(cls, data: Any) -> Any:
-        """Add all ordinary kinds of maneuver for which a suitable terrain exists, if no maneuvers
-        are specified."""
+        """Add all ordinary kinds of maneuver for which a suitable terrain exists."""
         if isinstance(data, dict) and data.get("terrains") and "maneuvers" not in data:
-            ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
+            ground = [
+                terrain.get("kind") for terrain in data["terrains"] if isinstance(terrain, dict)
+            ]
             return {
                 **data,
                 "maneuvers": [kind for kind in ORDINARY if kind != STEP or STEP in ground],
@@ -242,8 +238,8 @@ class BenchSpec(Spec):
                 raise ValueError(
                     f"{lacking[0]} is missing; specify it for simulator {self.simulated[0].name}"
                 )
-        for what in ("terrains", "maneuvers"):
-            _require_unique(what, [one.name for one in getattr(self, what)])
+        for key in ("terrains", "maneuvers"):
+            _require_unique(key, [named.name for named in getattr(self, key)])
         for terrain in self.terrains:
             if terrain.name == LOAD:
                 raise ValueError(
@@ -275,7 +271,7 @@ class BenchSpec(Spec):
         command, where = maneuver.command, f"maneuvers: {maneuver.name}.command"
         if command is None:
             return
-        recorded = {one.name: one.recording for one in self.entries if one.recording is not None}
+        recorded = {e.name: e.recording for e in self.entries if e.recording is not None}
         _require_known(f"{where}.entry", command.entry, list(recorded))
         recording = recorded[command.entry]
         assert recording is not None, "those that have one"
@@ -294,12 +290,11 @@ class BenchSpec(Spec):
 
     @property
     def simulated(self) -> List[EntrySpec]:
-        """Entries that are simulated by this package."""
         return [entry for entry in self.entries if entry.simulator is not None]
 
     @property
     def cases(self) -> List[str]:
-        """Names of the cases of simulated entries, ``TERRAIN/MANEUVER``."""
+        """Cases of simulated entries, ``TERRAIN/MANEUVER``."""
         return [
             f"{terrain.name}/{maneuver.name}"
             for terrain in self.terrains
@@ -308,17 +303,16 @@ class BenchSpec(Spec):
         ]
 
     def entry(self, name: str) -> EntrySpec:
-        """Return the entry with this name."""
         return next(entry for entry in self.entries if entry.name == name)
 
     @property
     def ranked(self) -> List[EntrySpec]:
-        """All entries except the reference. The baseline is included, since it is measured."""
+        """All entries except the reference, also the baseline."""
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property
     def features(self) -> AbstractSet[str]:
-        """Names of the weighted criteria that are features instead of measures."""
+        """Weighted criteria that are features instead of measures."""
         return self.weights.keys() - set(MEASURES.names())
 
 

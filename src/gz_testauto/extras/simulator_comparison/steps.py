@@ -1,8 +1,4 @@
-"""Physics steps of simulators in a comparison, which must divide the period of the IMU samples.
-
-The physics step is the option ``step_s`` of a simulator, or without that option the step of the
-worlds.
-"""
+"""Physics steps of simulators in a comparison, which must divide the period of the IMU samples."""
 
 import math
 from typing import Any, Mapping, Optional
@@ -13,18 +9,16 @@ SAMPLE_S = 0.01
 """Period (s) over which an IMU sample is averaged."""
 
 REMEDIES_S = (0.01, 0.005, 0.0025, 0.002, 0.00125, 0.001, 0.0005, 0.00025, 0.0002, 0.0001)
-"""Physics steps (s) that divide :data:`SAMPLE_S`; an error suggests the nearest ones. Half of each
-valid step is also valid."""
+"""Suggested physics steps (s). Half of each one is also valid."""
 
 
 def takes_step(simulator: str) -> bool:
-    """Return whether a simulator has an option for its physics step."""
     return "step_s" in options_taken(simulator)
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return the reason why a simulator cannot be sampled at exact times, as the end of a sentence;
-    None if it can."""
+    """Return the reason why a simulator cannot be sampled at exact times, as the end of a
+    sentence."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (
@@ -35,8 +29,8 @@ def simulator_fault(simulator: str) -> Optional[str]:
 
 
 def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: float) -> float:
-    """Return the physics step (s) of a simulator with these options in a world with the step
-    ``world_step_s``."""
+    """Return the option ``step_s`` of a simulator, or the step of the worlds if it has no such
+    option."""
     if not takes_step(simulator):
         return world_step_s
     return float(options.get("step_s", options_taken(simulator)["step_s"].default))
@@ -44,13 +38,13 @@ def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: flo
 
 def step_fault(step_s: float) -> Optional[str]:
     """Return the error of a physics step that does not divide the period of IMU samples, as the end
-    of a sentence; None for a valid step."""
+    of a sentence."""
     count = round(SAMPLE_S / step_s)
     if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None
-    below = max((one for one in REMEDIES_S if one < step_s), default=min(REMEDIES_S))
-    above = min((one for one in REMEDIES_S if one > step_s), default=max(REMEDIES_S))
-    near = " or ".join(f"{one:g}" for one in sorted({below, above}))
+    below = max((remedy for remedy in REMEDIES_S if remedy < step_s), default=min(REMEDIES_S))
+    above = min((remedy for remedy in REMEDIES_S if remedy > step_s), default=max(REMEDIES_S))
+    near = " or ".join(f"{remedy:g}" for remedy in sorted({below, above}))
     return (
         f"is {step_s:g} s, which does not divide {SAMPLE_S:g} s, the period of the averaged IMU "
         f"samples; use {near}"

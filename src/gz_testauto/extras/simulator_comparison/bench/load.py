@@ -1,11 +1,9 @@
-"""Cost of a simulator: processor time, wall time and memory, without those of the measuring
-program.
+"""Cost of a simulator: processor time, wall time and memory, without those of the measurement.
 
 If a simulator has separate processes (``Simulator.processes``), these and their children are
 measured. Otherwise the processor time of all threads of this process during a step is measured, and
 the memory that was allocated since the simulator was opened. No sensor is read during the
-measurement. Time advances in segments of one second. The median over the segments is used, since it
-is robust against one interruption.
+measurement.
 """
 
 import contextlib
@@ -31,13 +29,12 @@ SEGMENT_S = 1.0
 
 MIN_SEGMENTS, MAX_SEGMENTS = 12, 120
 MIN_CPU_S = 1.5
-"""Processor time (s) after which no more segments are measured, if the minimum number is
-reached."""
+"""Processor time (s) after which :data:`MIN_SEGMENTS` are sufficient."""
 
 
 class Clocks(NamedTuple):
-    """Clock readings at one moment (s): wall time, and processor times of the simulator, of the
-    whole machine, and of all processes that belong to the measurement."""
+    """Wall time, and processor times of the simulator, of the whole machine, and of all processes
+    that belong to the measurement (s)."""
 
     wall_s: float
     simulator_s: float
@@ -49,9 +46,11 @@ def measure_load(
     simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
 ) -> SimulatorCost:
     """Return the cost of a simulator while all robots of the request drive; its last command is
-    repeated. ``base_bytes`` is the memory of this process before the simulator was opened.
-    ``owner`` is the number of the parent process, which belongs to the measuring program. Raises
-    ``SimulatorError``."""
+    repeated.
+
+    ``base_bytes`` is the memory of this process before the simulator was opened, and ``owner`` the
+    number of the parent process. Raises ``SimulatorError``.
+    """
     if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(
             f"{simulator.name} supports only one robot in a world, not {len(request.robots)}"
@@ -76,6 +75,7 @@ def _measured(
         simulation.step(SEGMENT_S)
         readings.append(_read(simulator, owner))
     count = len(readings) - 1
+    # the median is robust against one interruption
     wall_s, cpu_s, *_ = np.median(np.diff(readings, axis=0), axis=0).tolist()
     first, last = readings[0], readings[-1]
     others_s = (last.busy_s - first.busy_s) - (last.ours_s - first.ours_s)
@@ -106,16 +106,16 @@ def _read(simulator: Simulator, owner: int) -> Clocks:
 
 
 def _with_children(pids: Iterable[int]) -> List[int]:
-    found: List[int] = []
+    tree: List[int] = []
     for pid in pids:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
-            found += [pid, *(child.pid for child in process.children(recursive=True))]
-    return list(dict.fromkeys(found))
+            tree += [pid, *(child.pid for child in process.children(recursive=True))]
+    return list(dict.fromkeys(tree))
 
 
 def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
-    """Return the CPU time (s) of processes, and of their exited children if ``ended`` is true."""
+    """Return the CPU time (s) of processes, with their exited children if ``ended`` is true."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(psutil.Error):

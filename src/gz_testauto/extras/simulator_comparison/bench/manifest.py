@@ -1,9 +1,8 @@
 """Identity of the inputs of stored runs, so that runs of different inputs are not mixed.
 
-Inputs are in groups: the comparison as a whole, and each terrain, maneuver and entry. A group that
-is in both the stored and the present specification must be equal. A group in only one of them does
-not affect stored runs, so that entries, maneuvers, terrains and repetitions can be added. Weights,
-features, reference and baseline are not included.
+Inputs are in groups: the comparison as a whole, and each terrain, maneuver and entry. A group in
+both the stored and the present specification must be equal; a group in only one of them can be
+added or removed. Weights, features, reference and baseline are not included.
 """
 
 import hashlib
@@ -34,29 +33,29 @@ Inputs = Dict[str, Dict[str, Any]]
 
 
 def bench_inputs(plan: Plan) -> Inputs:
-    """Return the fields and content hashes that determine the runs of a comparison, by group."""
+    """Return the fields and content hashes that determine runs, by group."""
     spec = plan.spec
     assert spec.robot is not None, "a bench with simulators"
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
-    found: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
+    inputs: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
     for terrain in spec.terrains:
-        found[f"terrain {terrain.name}"] = {
+        inputs[f"terrain {terrain.name}"] = {
             **dict(_fields(terrain.model_dump())),
             "heights": _sha256(plan.terrains[terrain.name].heights_m.tobytes()),
         }
     for maneuver in spec.maneuvers:
-        found[f"maneuver {maneuver.name}"] = {
+        inputs[f"maneuver {maneuver.name}"] = {
             **dict(_fields(maneuver.model_dump())),
             "commands": _sha256(plan.commands[maneuver.name].tobytes()),
         }
     for entry in spec.simulated:
         fields = {"simulator": entry.simulator, "options": entry.options}
-        found[f"entry {entry.name}"] = dict(_fields(fields))
-    return found
+        inputs[f"entry {entry.name}"] = dict(_fields(fields))
+    return inputs
 
 
 class BenchManifest:
-    """The manifest of a comparison of simulators: inputs and versions of its stored runs."""
+    """Inputs and versions of the stored runs of a comparison."""
 
     def __init__(self, directory: BenchDirectory, plan: Plan) -> None:
         """Raise ``ResultsError`` with the differences if the directory has runs of other inputs."""
@@ -79,12 +78,11 @@ class BenchManifest:
         }
 
     def write(self) -> None:
-        """Write the manifest. Raises ``ResultsError`` if the file cannot be written."""
         self._directory.write_json(self._directory.manifest, self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
-        """Record the name and version of the simulator of an entry. Raises ``ResultsError`` if runs
-        of another version are stored."""
+        """Record the version of a simulator. Raises ``ResultsError`` if runs of another version are
+        stored."""
         known = self._content["simulators"].get(entry)
         if known is None:
             self._content["simulators"][entry] = identity._asdict()
@@ -107,7 +105,7 @@ def _differences(
 
 
 def _fields(values: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
-    """Yield the fields by dotted names; files are replaced by the hashes of their contents."""
+    """Yield the fields by dotted names; the content hash replaces a file."""
     for name, value in flatten(values, lists=False):
         if isinstance(value, Path):
             value = SHA256 + file_sha256(model_file(value) if value.is_dir() else value)

@@ -1,8 +1,4 @@
-"""The planned runs of a comparison of simulators, in the order of execution.
-
-The simulators alternate after each repetition on a terrain, so that other load of the machine
-affects all of them.
-"""
+"""The planned runs of a comparison of simulators, in the order of execution."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,10 +37,9 @@ from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
 
 EVERY_STEP = 0.0
-"""Value of ``update_rate`` in SDF for a sensor that measures in every physics step."""
+"""Value of ``update_rate`` in SDF: a measurement in every physics step."""
 
 SIMULATION = "simulation"
-"""Component of the seed path from which the seeds of simulations are derived."""
 
 LOADS = {IDLE: 0, ONE: 1, FIVE: 5}
 """Number of moving robots by case of the measurement of cost."""
@@ -54,7 +49,7 @@ LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 LOAD_DRIVE = ManeuverSpec.model_validate(
     {"name": "load", "kind": "circle", "duration_s": 1.0, "linear_mps": 0.5, "angular_radps": 0.5}
 )
-"""Maneuver whose commands lead robots into a circle on which they stay."""
+"""Maneuver that leads robots into a circle on which they stay."""
 
 HALVED = ("straight", "circle", "s_curve")
 """Kinds of maneuver that also run at half the physics step."""
@@ -63,8 +58,7 @@ HALVED_REPETITIONS = 2
 
 
 def supported_loads(entry: EntrySpec) -> List[str]:
-    """Return the cases of the measurement of cost whose number of robots the simulator of an entry
-    supports."""
+    """Return the cases of the measurement of cost that the simulator supports."""
     simulator = SIMULATORS.get(chosen_simulator(str(entry.simulator)))
     most = max(LOADS.values()) if simulator.several_robots else 1
     return [name for name, robots in LOADS.items() if robots <= most]
@@ -72,8 +66,7 @@ def supported_loads(entry: EntrySpec) -> List[str]:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a maneuver in one simulator; ``halved`` is true for a run at half the physics
-    step."""
+    """One run of a maneuver in one simulator, or at half its physics step if ``halved``."""
 
     entry: str
     terrain: str
@@ -88,13 +81,12 @@ class PlannedRun:
 
     @property
     def stored_case(self) -> str:
-        """Name of the case in the results directory, with a suffix for runs at half the physics
-        step."""
+        """Name of the case in the results directory."""
         return self.case + (HALF if self.halved else "")
 
     @property
     def is_load(self) -> bool:
-        """True if the run measures the cost of the simulator instead of a maneuver."""
+        """True for a measurement of cost instead of a maneuver."""
         return self.terrain == LOAD
 
     def __str__(self) -> str:
@@ -104,8 +96,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs of one simulator on one terrain, which are executed without interruption by other
-    simulators."""
+    """Runs of one simulator on one terrain, which are executed without interruption."""
 
     entry: str
     terrain: str
@@ -113,16 +104,15 @@ class RunGroup:
 
 
 class Plan:
-    """The execution plan of a comparison of simulators, with robot, terrains and velocity
-    commands."""
+    """The execution plan of a comparison, with robot, terrains and commands."""
 
     def __init__(self, spec: BenchSpec) -> None:
-        """Raise ``SpecError`` for a maneuver that cannot run, and other errors for files that
-        cannot be read."""
+        """Raise ``SpecError`` for a maneuver that cannot run, and other errors for unreadable
+        files."""
         assert spec.robot is not None, "validated by the specification"
         self.spec, self._bench_robot = spec, spec.robot
         self.terrains: Dict[str, Terrain] = {
-            one.name: make_terrain(one, spec.seed) for one in spec.terrains
+            kind.name: make_terrain(kind, spec.seed) for kind in spec.terrains
         }
         if spec.measure_load:
             self.terrains[LOAD] = make_terrain(LOAD_TERRAIN, spec.seed)
@@ -138,7 +128,8 @@ class Plan:
             require_space(case, self.commands[maneuver], self._robot, self.terrains[terrain])
 
     def rounds(self) -> Iterator[List[RunGroup]]:
-        """Yield the groups of runs of all simulators for each repetition and terrain, in order."""
+        """Yield the groups of all simulators for each repetition and terrain."""
+        # simulators alternate, so that other load of the machine affects all of them
         for repetition in range(self.spec.repetitions):
             for terrain in self.terrains:
                 groups = [
@@ -150,8 +141,8 @@ class Plan:
                 yield [group for group in groups if group.runs]
 
     def request(self, planned: PlannedRun, directory: BenchDirectory) -> ManeuverRequest:
-        """Return the request for a planned run, and write the world of the run. Raises
-        ``ResultsError`` if a file cannot be written."""
+        """Write the world of a planned run and return its request. Raises ``ResultsError`` if a
+        file cannot be written."""
         terrain = self.terrains[planned.terrain]
         step_s = self.step_s(self.spec.entry(planned.entry))
         required_s = step_s / 2 if planned.halved else step_s
@@ -171,20 +162,18 @@ class Plan:
         )
 
     def step_s(self, entry: EntrySpec) -> float:
-        """Return the physics step (s) of an entry: the option ``step_s`` of its simulator,
-        otherwise the step of the worlds."""
         assert entry.simulator is not None, "a simulated entry"
         return physics_step_s(entry.simulator, entry.options, self.spec.step_s)
 
     def options(self, entry: EntrySpec, halved: bool) -> Mapping[str, Any]:
-        """Return the options of the simulator of an entry; ``halved`` halves its physics step."""
+        """Return the options of an entry's simulator; ``halved`` halves the physics step."""
         assert entry.simulator is not None, "a simulated entry"
         if not (halved and takes_step(entry.simulator)):
             return entry.options
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
     def _pushes(self, planned: PlannedRun) -> bool:
-        return any(one.kind == PUSH for one in self.spec.maneuvers if one.name == planned.maneuver)
+        return any(m.kind == PUSH for m in self.spec.maneuvers if m.name == planned.maneuver)
 
     def _commands(self, maneuver: ManeuverSpec) -> np.ndarray:
         if maneuver.command is None:
@@ -204,13 +193,11 @@ class Plan:
         if terrain == LOAD:
             names = supported_loads(self.spec.entry(entry))
             return [PlannedRun(entry, LOAD, name, repetition) for name in names]
-        maneuvers = [
-            one for one in self.spec.maneuvers if f"{terrain}/{one.name}" in self.spec.cases
-        ]
-        halved = [one for one in maneuvers if self._is_halved(terrain, one, repetition)]
+        maneuvers = [m for m in self.spec.maneuvers if f"{terrain}/{m.name}" in self.spec.cases]
+        halved = [m for m in maneuvers if self._is_halved(terrain, m, repetition)]
         return [
-            *(PlannedRun(entry, terrain, one.name, repetition) for one in maneuvers),
-            *(PlannedRun(entry, terrain, one.name, repetition, halved=True) for one in halved),
+            *(PlannedRun(entry, terrain, m.name, repetition) for m in maneuvers),
+            *(PlannedRun(entry, terrain, m.name, repetition, halved=True) for m in halved),
         ]
 
     def _is_halved(self, terrain: str, maneuver: ManeuverSpec, repetition: int) -> bool:
@@ -246,14 +233,19 @@ def read_bench_robot(
     spec: BenchRobotSpec, count: int = 1, always: bool = True
 ) -> Tuple[RobotModel, ...]:
     """Return ``count`` copies of the robot with different names. With ``always`` the IMU measures
-    in every physics step, so that means over 10 ms can be computed for any update rate in the
-    model. Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError`` for an
-    invalid model."""
+    in every physics step.
+
+    Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError`` for an invalid
+    model.
+    """
     names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
     robots = tuple(read_robot(spec.model, name, lidar=spec.lidar) for name in names)
-    for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
-        if getattr(robots[0], lacking) is None:
-            raise SpecError(f"robot.model: {robots[0].path} has no {what}; add it to the model")
+    for field, component in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
+        if getattr(robots[0], field) is None:
+            raise SpecError(
+                f"robot.model: {robots[0].path} has no {component}; add it to the model"
+            )
+    # means over 10 ms need samples of all steps, for any update rate in the model
     return tuple(map(_with_imu_in_every_step, robots)) if always else robots
 
 

@@ -1,12 +1,7 @@
 """One run of a maneuver in one simulator, from a world file to a validated recording.
 
-IMU samples are means over :data:`SAMPLE_S`, as from a digital IMU. If the simulator reports samples
-of single physics steps (``Simulator.inertial`` is ``"step"``), the samples of all steps are
-averaged. If it reports means since the previous sample (``"period"``), it is stepped from sample to
-sample. There is one true pose per command, and wheel speeds are means between poses.
-
-A run is invalid if the robot falls or drives through the ground, is thrown, or has non-finite
-poses. It does not measure the accuracy of the simulator, and is stored with the reason.
+IMU samples are means over :data:`SAMPLE_S`, as from a digital IMU. There is one true pose per
+command, and wheel speeds are means between poses.
 """
 
 import math
@@ -35,35 +30,35 @@ SETTLE_S = 1.0
 """Simulated time (s) at rest before a maneuver, which is not recorded."""
 
 PERIOD_MEANS = "period"
-"""Value of ``Simulator.inertial`` for simulators whose IMU samples are means over a period."""
+"""Value of ``Simulator.inertial`` for samples that are means over a period."""
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
-"""Largest distances (m) of the base of a wheeled robot below and above its height at rest on the
-ground."""
+"""Largest distances (m) of the base below and above its height at rest."""
 
-MAX_VERTICAL_MPS = 3.0
-"""Largest vertical speed (m/s) of a valid run, which is that after a fall from half a meter."""
+MAX_VERTICAL_MPS = 3.0  # that after a fall from half a meter
 
 MAX_TILT_RAD = math.radians(75.0)
 
+# In one IMU sample, equal to a change of speed by 5 m/s. Hard wheels on sharp stones cause an
+# eighth of this value.
 MAX_ACCELERATION_MPS2 = 500.0
-"""Largest mean acceleration (m/s²) over one IMU sample, equal to a change of speed by 5 m/s. Hard
-wheels on sharp stones cause an eighth of this value."""
 
+# 0 to 5 mm if the physics engine stops wheels at edges, otherwise 30 to 70 mm at edges of 38 and 76
+# mm
 MAX_WHEEL_DEPTH_M = 0.02
-"""Largest depth (m) of a wheel in the ground. The depth is 0 to 5 mm if the physics engine stops
-wheels at edges, otherwise 30 to 70 mm at edges of 38 and 76 mm."""
 
 MIN_DEEP_POSES = 2
-"""Number of consecutive poses with a wheel below the largest depth that make a run invalid."""
+"""Consecutive poses with a wheel below the largest depth that make a run invalid."""
 
 
 @dataclass(frozen=True, eq=False)
 class ManeuverRequest:
-    """A request for one run of a maneuver. ``robots`` start at their poses, each raised by the
-    corresponding ``ground_m`` (m). After the time at rest the first robot follows ``commands`` (n,
-    2). A ``box`` is placed in front of it if specified. ``step_s`` is the required physics step
-    (s), None if any step is allowed."""
+    """A request for one run of a maneuver.
+
+    ``robots`` start at their poses, each raised by the corresponding ``ground_m`` (m). The first
+    robot follows ``commands`` (n, 2), behind the ``box`` if specified. ``step_s`` is the required
+    physics step (s), None for any step.
+    """
 
     source: str
     world: Path
@@ -77,11 +72,12 @@ class ManeuverRequest:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRun:
-    """A recorded run with the data that validate it. ``height_m`` (n,) is the height of the base
-    above the world's zero at each pose, ``tilt_rad`` (n,) its tilt, and ``rest_height_m`` its
-    height at rest on the world's zero. ``step_s`` is the physics step. ``wheels_m`` has points (n,
-    p, 3) on the surface of each wheel in the world's frame, by link. It is empty if the simulator
-    reports no poses of links."""
+    """A recorded run with the data that validate it.
+
+    ``height_m`` (n,) is the height of the base above the world's zero, and ``rest_height_m`` that
+    at rest on the world's zero. ``wheels_m`` has points (n, p, 3) on the surface of each wheel in
+    the world's frame, by link; it is empty if the simulator reports no poses of links.
+    """
 
     recording: RunRecording
     height_m: np.ndarray
@@ -92,9 +88,9 @@ class SimulatedRun:
 
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
-    """Run a maneuver in a simulator. Raises ``SimulatorError``, also if the physics step is
-    unsuitable."""
+    """Run a maneuver. Raises ``SimulatorError``, also for an unsuitable physics step."""
     simulation = load_scene(simulator, request)
+    # samples of single steps are averaged here, means of the simulator need a step per sample
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
     robot = request.robots[0].robot.name
@@ -108,7 +104,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
             snapshot = simulation.step(piece_s)
             samples.extend(snapshot.imu)
         snapshots.append(snapshot)
-    poses = [one.models[robot].pose for one in snapshots]
+    poses = [s.models[robot].pose for s in snapshots]
     count = len(request.commands)
     channels = {
         "imu": _means(
@@ -117,19 +113,19 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
         "odometry": _odometry(poses),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
     }
-    links = [one.links for one in snapshots]
+    links = [s.links for s in snapshots]
     speeds = driven_wheels(request.robots[0].robot).speeds(links, request.commands)
     if speeds is not None:
         channels["wheels"] = speeds
     if request.box is not None:
-        places = [one.models[request.box.name].pose.position[:2] for one in snapshots]
+        places = [s.models[request.box.name].pose.position[:2] for s in snapshots]
         channels["box"] = Series(np.arange(count + 1) * PERIOD_S, np.array(places))
     try:
         recording = RunRecording.of(request.source, channels)
     except ResultsError as error:  # a repetition would give the same
         raise SceneError(str(error)) from error
     surfaces = wheel_surfaces(request.robots[0].robot)
-    wheels = [transform_surfaces(surfaces, one) for one in links]
+    wheels = [transform_surfaces(surfaces, states) for states in links]
     return SimulatedRun(
         recording,
         np.array([pose.position[2] for pose in poses]),
@@ -141,12 +137,12 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
 
 
 def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
-    """Load the world of a request and place each robot on the ground. Raises ``SimulatorError``."""
+    """Load a world and place each robot on the ground. Raises ``SimulatorError``."""
     if request.robots:
-        first, *others = request.robots
+        first, *followers = request.robots
         models = () if request.box is None else (request.box,)
         scene = Scene(
-            request.world, first.robot, first.start, request.seed, models, others=tuple(others)
+            request.world, first.robot, first.start, request.seed, models, others=tuple(followers)
         )
     else:
         scene = Scene(request.world, None, Pose2D(0.0, 0.0), request.seed)
@@ -163,7 +159,7 @@ def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
 
 
 def settle(simulation: Simulation, piece_s: float) -> None:
-    """Advance the simulation in steps of ``piece_s`` until the robots are at rest."""
+    """Advance the simulation in steps of ``piece_s`` until robots rest."""
     for _ in range(round(SETTLE_S / piece_s)):
         simulation.step(piece_s)
 
@@ -180,21 +176,20 @@ def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
 
 
 def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
-    """Return means (count, 6) of IMU samples over consecutive periods of :data:`SAMPLE_S`, stamped
-    with the end of each period."""
+    """Return means (count, 6) over periods of :data:`SAMPLE_S`, stamped with their ends."""
     stamps = np.array([sample.stamp_s for sample in samples]) - start_s
-    values = np.array([[*one.angular_radps, *one.linear_mps2] for one in samples])
+    values = np.array([[*s.angular_radps, *s.linear_mps2] for s in samples])
     period = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
     is_inside = (period >= 0) & (period < count)
-    found = np.bincount(period[is_inside], minlength=count)
-    if len(samples) == 0 or found.min() == 0:
+    sample_counts = np.bincount(period[is_inside], minlength=count)
+    if len(samples) == 0 or sample_counts.min() == 0:
         raise SimulatorError(
             f"{source}: the IMU has no sample in the period of {SAMPLE_S:g} s that starts at "
-            f"{0.0 if len(samples) == 0 else float(np.argmin(found)) * SAMPLE_S:.2f} s"
+            f"{0.0 if len(samples) == 0 else float(np.argmin(sample_counts)) * SAMPLE_S:.2f} s"
         )
     sums = np.zeros((count, 6))
     np.add.at(sums, period[is_inside], values[is_inside])
-    return Series((np.arange(count) + 1) * SAMPLE_S, sums / found[:, None])
+    return Series((np.arange(count) + 1) * SAMPLE_S, sums / sample_counts[:, None])
 
 
 def _odometry(poses: Sequence[Pose]) -> Series:
@@ -204,7 +199,8 @@ def _odometry(poses: Sequence[Pose]) -> Series:
 
 
 def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
-    """Return the reason why a simulated run is not plausible; None if it is plausible."""
+    """Return the reason why a run does not measure the accuracy of the simulator: the robot falls
+    or drives through the ground, or is thrown."""
     odometry, imu = run.recording.odometry, run.recording.imu
     assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
@@ -240,13 +236,12 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[int, str]]:
-    """Return the first wheel that is too deep in the ground, after the index of its first pose;
-    None if no wheel is."""
-    found = []
+    """Return the first wheel that is too deep in the ground, after the index of its first pose."""
+    first_poses = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)
         for index in range(len(deep) - MIN_DEEP_POSES + 1):
             if deep[index : index + MIN_DEEP_POSES].all():
-                found.append((index, link))
+                first_poses.append((index, link))
                 break
-    return min(found, default=None)
+    return min(first_poses, default=None)

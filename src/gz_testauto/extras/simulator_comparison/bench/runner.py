@@ -1,8 +1,7 @@
 """Execution of the missing runs of a comparison of simulators.
 
-Each run is stored when it finishes, and a stored run is not repeated. A failed run is repeated once
-with a new simulator; after a second failure it is invalid. Simulators can run in parallel, since
-simulated time does not depend on wall time. Cost is measured in one simulator at a time.
+Each run is stored when it finishes. A failed run is repeated once with a new simulator; after a
+second failure it is invalid. Cost is measured in one simulator at a time.
 """
 
 import concurrent.futures
@@ -39,7 +38,7 @@ from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrai
 from gz_testauto.results.attempts import run_attempts
 
 MAX_LOAD_REPEATS = 2
-"""Largest number of repetitions of a cost measurement that other programs have disturbed."""
+"""Largest number of repetitions of a disturbed cost measurement."""
 
 ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")
@@ -54,10 +53,12 @@ def run_bench(
     workers: int = 1,
 ) -> SimulatedData:
     """Execute the missing runs of a comparison in the directory ``out``, and return all stored
-    data. Up to ``workers`` simulators run in parallel, until all runs are finished or
-    ``should_stop`` returns True. Raises ``SpecError`` for a specification that cannot run,
-    ``ResultsError`` for a directory with other contents, and ``MissingDependencyError`` if the
-    simulator of the reference is not installed."""
+    data.
+
+    Raises ``SpecError`` for a specification that cannot run, ``ResultsError`` for a directory with
+    other contents, and ``MissingDependencyError`` if the simulator of the reference is not
+    installed.
+    """
     directory = BenchDirectory(out)
     directory.require_fresh_or_begun()
     plan = Plan(spec)
@@ -88,7 +89,7 @@ class _BenchRunner:
         self._report_progress, self._create_handle = report_progress, create_handle
         self._handles: Dict[str, SimulatorRunner] = {}
         self._lock = threading.RLock()
-        """Lock of the shared state, which is not held during requests to a simulator."""
+        """Lock of the shared state; not held during requests to a simulator."""
         self._aborted = False
         self._remaining = 0
         self._started_s = time.monotonic()
@@ -97,12 +98,12 @@ class _BenchRunner:
 
     def run(self, should_stop: Callable[[], bool], workers: int) -> None:
         rounds = list(self._plan.rounds())
-        groups = [group for one in rounds for group in one]
+        groups = [group for groups_of_round in rounds for group in groups_of_round]
         self._remaining = sum(len(self._unfinished(group)) for group in groups)
         total = sum(len(group.runs) for group in groups)
         self._report_progress(f"{self._remaining} of {total} runs remain")
-        for one in rounds:
-            unfinished = [group for group in one if self._unfinished(group)]
+        for groups_of_round in rounds:
+            unfinished = [group for group in groups_of_round if self._unfinished(group)]
             exclusive = any(group.terrain == LOAD for group in unfinished)
             self._process_all(unfinished, should_stop, 1 if exclusive else workers)
 
@@ -112,8 +113,8 @@ class _BenchRunner:
         with concurrent.futures.ThreadPoolExecutor(workers) as threads:
             futures = [threads.submit(self._process, group, should_stop) for group in groups]
             try:
-                for one in futures:
-                    one.result()
+                for future in futures:
+                    future.result()
             except BaseException:
                 self._aborted = True
                 for handle in list(self._handles.values()):
@@ -222,22 +223,22 @@ class _BenchRunner:
         )
 
     def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
-        """Return the least disturbed of several cost measurements."""
-        found = [handle.measure_load(request)]
-        while found[-1].others > BUSY and len(found) <= MAX_LOAD_REPEATS:
-            found.append(handle.measure_load(request))
-        return min(found, key=lambda load: load.others)
+        """Return the least disturbed of several measurements."""
+        costs = [handle.measure_load(request)]
+        while costs[-1].others > BUSY and len(costs) <= MAX_LOAD_REPEATS:
+            costs.append(handle.measure_load(request))
+        return min(costs, key=lambda load: load.others)
 
-    def _with_retry(self, handle: SimulatorRunner, what: str, act: Callable[[], Found]) -> Found:
-        """Return the result of ``act``, which is repeated once with a new simulator after an error.
-        Raises the last error."""
+    def _with_retry(self, handle: SimulatorRunner, task: str, act: Callable[[], Found]) -> Found:
+        """Return the result of ``act``, which is repeated once with a new simulator after an
+        error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
             handle.end()
             if self._aborted:
                 raise error
             if follows:
-                self._report_progress(f"{what}: trying again after an error: {error}")
+                self._report_progress(f"{task}: trying again after an error: {error}")
 
         return run_attempts(act, failed)
 
@@ -245,9 +246,8 @@ class _BenchRunner:
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[Tuple[str, GroundProbe]]:
-    """Probe the ground of all terrains in the simulators of these entries. Yields the name and
-    version of the simulator with each result. Raises ``MissingDependencyError`` if a simulator is
-    not installed."""
+    """Probe the ground of all terrains. Yield the name and version of the simulator with each
+    result. Raises ``MissingDependencyError`` if a simulator is not installed."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         entry = spec.entry(name)

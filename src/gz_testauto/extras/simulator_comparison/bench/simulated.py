@@ -1,5 +1,4 @@
-"""Stored runs of a comparison of simulators: recordings, simulation conditions, and missing and
-invalid runs."""
+"""Stored runs of a comparison of simulators, and their conditions."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,13 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 BUSY = 0.1
-"""Processor usage of other programs, as a share of the machine, above which a cost measurement is
+"""Share of the machine's processors used by other programs above which a cost measurement is
 reported as disturbed."""
 
 
 @dataclass(frozen=True)
 class InvalidRun:
-    """A run of a maneuver that is not measured, with the reason."""
+    """A run that is not measured."""
 
     entry: str
     case: str
@@ -32,9 +31,8 @@ class InvalidRun:
 
 @dataclass(frozen=True)
 class RunConditions:
-    """Conditions of the simulated runs of a comparison. ``simulators`` has name, version and
-    options of the simulator by entry. ``grounds`` are the results of ground probes, ``invalid`` the
-    invalid runs, and ``notes`` sentences on missing and disturbed runs."""
+    """Conditions of simulated runs. ``simulators`` has name, version and options by entry, and
+    ``notes`` sentences on missing and disturbed runs."""
 
     simulators: Mapping[str, str] = field(default_factory=dict)
     grounds: Tuple[GroundProbe, ...] = ()
@@ -43,12 +41,11 @@ class RunConditions:
 
 
 NO_CONDITIONS = RunConditions()
-"""Conditions for entries without simulated runs."""
 
 
 class SimulatedData(NamedTuple):
-    """Recordings of each simulated entry, and the conditions of the runs. ``complete`` is true if
-    all planned runs are finished and compared."""
+    """Recordings by entry, and the conditions of the runs. ``complete`` is true if all planned runs
+    are finished and compared."""
 
     recordings: Mapping[str, RecordingsByCase]
     conditions: RunConditions
@@ -75,18 +72,17 @@ def read_simulated(
 
 def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
     stored = (directory.read_manifest() or {}).get("simulators", {})
-    found = {}
+    texts = {}
     for entry in spec.simulated:
         if entry.name in stored:
             options = f" {json.dumps(entry.options)}" if entry.options else ""
-            one = stored[entry.name]
-            found[entry.name] = f"{one['name']}, {one['version']}{options}"
-    return found
+            simulator = stored[entry.name]
+            texts[entry.name] = f"{simulator['name']}, {simulator['version']}{options}"
+    return texts
 
 
 class _RunReader:
-    """A reader of stored runs, which collects ground probes, missing and invalid runs, and
-    disturbed cost measurements."""
+    """A reader of stored runs, which collects their conditions."""
 
     def __init__(self, spec: BenchSpec, directory: BenchDirectory) -> None:
         self._spec, self._directory = spec, directory
@@ -97,27 +93,27 @@ class _RunReader:
         self.disturbed: List[str] = []
 
     def read(self, entry: str) -> RecordingsByCase:
-        """Return the valid recordings of an entry on correctly simulated ground, by case."""
-        found: Dict[str, List[RunRecording]] = {}
+        """Return the valid recordings on correctly simulated ground by case."""
+        by_case: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
             if self._is_correct_ground(entry, terrain.name):
                 for case in self._spec.cases:
                     if case.startswith(f"{terrain.name}/"):
-                        found[case] = self._read_case(entry, case)
+                        by_case[case] = self._read_case(entry, case)
         if self._spec.measure_load:
             supported = supported_loads(self._spec.entry(entry))
             for name, robots in LOADS.items():
                 case = f"{LOAD}/{name}"
                 if name in supported:
-                    found[case] = self._read_case(entry, case)
-                    self._list_disturbances(entry, case, found[case])
+                    by_case[case] = self._read_case(entry, case)
+                    self._list_disturbances(entry, case, by_case[case])
                 else:
                     simulator = self._spec.entry(entry).simulator
                     self.unsupported.append(
                         f"{entry}: {case} is not simulated, because it has {robots} robots and "
                         f"{simulator} supports only one"
                     )
-        return {case: recordings for case, recordings in found.items() if recordings}
+        return {case: recordings for case, recordings in by_case.items() if recordings}
 
     def _is_correct_ground(self, entry: str, terrain: str) -> bool:
         stored = self._directory.read_probe(entry, terrain)
@@ -127,7 +123,7 @@ class _RunReader:
         return stored.refusal is None
 
     def _read_case(self, entry: str, case: str) -> List[RunRecording]:
-        found: List[RunRecording] = []
+        recordings: List[RunRecording] = []
         missing = 0
         for repetition in range(self._spec.repetitions):
             stored = self._read_run(entry, case, repetition)
@@ -136,13 +132,13 @@ class _RunReader:
             elif stored.recording is not None:
                 half = self._read_run(entry, case + HALF, repetition)
                 halved = None if half is None else half.recording
-                found.append(replace(stored.recording, half_step=halved))
+                recordings.append(replace(stored.recording, half_step=halved))
         if missing:
             repetitions = self._spec.repetitions
             self.missing.append(
                 f"{entry}: {case}: {missing} of {repetitions} repetitions are missing"
             )
-        return found
+        return recordings
 
     def _read_run(self, entry: str, case: str, repetition: int) -> Optional[StoredRun]:
         stored = self._directory.read_run(self._directory.run_path(entry, case, repetition))
@@ -151,7 +147,7 @@ class _RunReader:
         return stored
 
     def _list_disturbances(self, entry: str, case: str, recordings: List[RunRecording]) -> None:
-        shares = [one.load.others for one in recordings if one.load is not None]
+        shares = [run.load.others for run in recordings if run.load is not None]
         busy = [share for share in shares if share > BUSY]
         if busy:
             self.disturbed.append(

@@ -1,7 +1,7 @@
 """An open simulator in this process or in a child process, and the requests to it.
 
 In a child process the cost of a simulator is measured separately, and its crash does not affect the
-parent process. The child process exits when its parent exits for any reason.
+parent process.
 """
 
 import contextlib
@@ -36,23 +36,20 @@ REQUEST_TIMEOUT_S = 600.0
 """Wall time (s) after which a request to a simulator fails."""
 
 CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
-"""Wall times (s) allowed for closing a simulator, normally and after an error or a second Ctrl-C.
-Processes of the simulator exit with this process in any case."""
+"""Wall times (s) for closing a simulator, normally and after an error or a second Ctrl-C."""
 
 
 Result = TypeVar("Result")
 
 
 class Identity(NamedTuple):
-    """Name and version of a simulator."""
-
     name: str
     version: str
 
 
 class SimulatorRunner:
-    """A simulator that stays open until another one is requested. All methods raise the errors of
-    the simulator; after an error, the caller must call :meth:`close`."""
+    """A simulator that stays open until another one is requested. After an error, the caller must
+    call :meth:`close`."""
 
     def __init__(self) -> None:
         self._base_bytes = float(psutil.Process().memory_info().rss)
@@ -60,8 +57,7 @@ class SimulatorRunner:
         self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Open a simulator with these options, unless it is already open. Return its name and
-        version."""
+        """Open a simulator with these options, unless it is already open."""
         wanted = (name, dict(options))
         if self._simulator is None or self._opened != wanted:
             self.close()
@@ -70,22 +66,15 @@ class SimulatorRunner:
         return Identity(self._simulator.name, self._simulator.version)
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        """Run a maneuver, see
-        :func:`~gz_testauto.extras.simulator_comparison.bench.run_maneuver.run_maneuver`."""
         return run_maneuver(self._required, request)
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        """Measure the cost of the simulator, see
-        :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
         return measure_load(self._required, request, self._base_bytes, os.getppid())
 
     def probe(self, terrain: Terrain, folder: Path, entry: str) -> GroundProbe:
-        """Measure the ground of a terrain, see
-        :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
         return probe_ground(self._required, terrain, folder, entry)
 
     def close(self) -> None:
-        """Close the simulator if it is open."""
         simulator, self._simulator, self._opened = self._simulator, None, None
         if simulator is not None:
             simulator.close()
@@ -95,8 +84,7 @@ class SimulatorRunner:
         self.close()
 
     def abort(self) -> None:
-        """Stop the current request from another thread. A request in this process cannot be
-        stopped."""
+        """Stop the current request from another thread, if it is in a child process."""
 
     @property
     def _required(self) -> Simulator:
@@ -105,15 +93,14 @@ class SimulatorRunner:
 
 
 def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return options with which a simulator can be sampled every :data:`SAMPLE_S`; ``period_s`` is
-    set if the simulator has that option."""
+    """Return options with which a simulator can be sampled every :data:`SAMPLE_S`."""
     if "period_s" in options_taken(simulator):
         return {"period_s": SAMPLE_S, **options}
     return dict(options)
 
 
 def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a method that calls ``method`` of :class:`SimulatorRunner` in the child process."""
+    """Return a method that calls ``method`` in the child process."""
 
     @functools.wraps(method)
     def request(process: "SimulatorProcess", *arguments: Any) -> Result:
@@ -124,8 +111,7 @@ def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
 
 class SimulatorProcess(SimulatorRunner):
     """A :class:`SimulatorRunner` in a child process, which starts with the first request, also
-    after a crash. Methods raise the errors of the simulator, and ``SimulatorError`` if the process
-    died or did not reply within the timeout."""
+    after a crash. Methods raise ``SimulatorError`` if the process died or did not reply."""
 
     def __init__(self, timeout_s: float = REQUEST_TIMEOUT_S) -> None:
         self._timeout_s = timeout_s
@@ -139,14 +125,13 @@ class SimulatorProcess(SimulatorRunner):
     probe = _in_child(SimulatorRunner.probe)
 
     def close(self) -> None:
-        """Close the simulator without stopping the process. A process that does not reply is
-        killed."""
+        """Close the simulator without stopping the process."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
                 self.request(SimulatorRunner.close)
 
     def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Stop the process with its simulator, within ``timeout_s`` of wall time."""
+        """Stop the process within ``timeout_s`` of wall time."""
         process = self._disconnect()  # the process then closes its simulator and exits
         if process is not None:
             process.join(timeout_s)
@@ -167,7 +152,6 @@ class SimulatorProcess(SimulatorRunner):
         self.end(CLOSE_TIMEOUT_S if kind is None else ABORT_TIMEOUT_S)
 
     def request(self, method: Callable[..., Result], *arguments: Any) -> Result:
-        """Return the result of a :class:`SimulatorRunner` method in the child process."""
         try:
             reply: Result = send_request(self._started(), (method, arguments), self._timeout_s)
         except NoReplyError as error:
@@ -195,7 +179,7 @@ class SimulatorProcess(SimulatorRunner):
         return process
 
     def _kill(self) -> str:
-        """Kill the process, and return the reason of its exit as part of a message."""
+        """Return the reason of the exit as part of a message."""
         process = self._disconnect()
         if process is None:
             return ""
@@ -213,7 +197,7 @@ def _ignore_signal(number: int, frame: object) -> None:
 
 
 def _serve(owner: Connection, owner_pid: int) -> None:
-    """Execute requests until the parent process closes the connection."""
+    """Execute requests until the parent process closes the connection or exits."""
     # both are sent to the process group; the parent process decides
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)  # not SIG_IGN, which a simulator would inherit
@@ -221,7 +205,7 @@ def _serve(owner: Connection, owner_pid: int) -> None:
     logged: Set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        """Omit messages that a simulator repeats whenever it loads a world."""
+        # a simulator repeats messages whenever it loads a world
         text = record.getMessage()
         repeated = text in logged
         logged.add(text)

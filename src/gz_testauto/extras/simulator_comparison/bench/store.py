@@ -39,8 +39,7 @@ HALF = "@half"
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A finished run: its recording, or the reason why it is ``invalid``. ``step_s`` is the physics
-    step (s)."""
+    """A finished run: its recording, or the reason why it is ``invalid``."""
 
     recording: Optional[RunRecording]
     invalid: str = ""
@@ -48,8 +47,6 @@ class StoredRun:
 
 
 class BenchDirectory(RunDirectory):
-    """The results directory of a comparison of simulators."""
-
     CONTENT, COMMAND, MARKER = "comparison", "gz_testauto simulators compare", "bench.json"
     UNFINISHED = (
         f"*{PARTIAL_SUFFIX}",
@@ -63,19 +60,15 @@ class BenchDirectory(RunDirectory):
         self.manifest = self.path / "manifest.json"
 
     def worlds(self, step_s: float) -> Path:
-        """Return the directory of the worlds with the physics step ``step_s`` (s)."""
         return self.path / "worlds" / f"{round(step_s * 1e6)}_us"
 
     def run_path(self, entry: str, case: str, repetition: int) -> Path:
-        """Return the path of a stored run."""
         return self.path / "runs" / entry / case / f"{repetition}.npz"
 
     def probe_path(self, entry: str, terrain: str) -> Path:
-        """Return the path of the stored probe of a terrain in the simulator of an entry."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
     def write_run(self, path: Path, run: StoredRun) -> None:
-        """Store a run. Raises ``ResultsError`` if the file cannot be written."""
         content = io.BytesIO()
         np.savez(content, **_arrays(run))
         with reporting_disk(path):
@@ -83,8 +76,7 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, content.getvalue())
 
     def read_run(self, path: Path) -> Optional[StoredRun]:
-        """Return a stored run, None if the file does not exist. Raises ``ResultsError`` for an
-        invalid file."""
+        """Return a stored run, if it exists. Raises ``ResultsError`` for an invalid file."""
         if not path.is_file():
             return None
         try:
@@ -96,13 +88,10 @@ class BenchDirectory(RunDirectory):
             ) from error
 
     def write_probe(self, ground: GroundProbe) -> None:
-        """Store the result of a ground probe. Raises ``ResultsError`` if the file cannot be
-        written."""
         self.write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
     def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbe]:
-        """Return the stored result of a ground probe, None if the file does not exist. Raises
-        ``ResultsError`` for an invalid file."""
+        """Return a stored probe, if it exists. Raises ``ResultsError`` for an invalid file."""
         path = self.probe_path(entry, terrain)
         if not path.is_file():
             return None
@@ -111,15 +100,13 @@ class BenchDirectory(RunDirectory):
         )
 
     def read_manifest(self) -> Optional[Dict[str, Any]]:
-        """Return the stored manifest, None if the file does not exist. Raises ``ResultsError`` for
-        an invalid file."""
+        """Return the manifest, if it exists. Raises ``ResultsError`` for an invalid file."""
         if not self.manifest.is_file():
             return None
         return dict(read_json_object(self.manifest, ResultsError))
 
     def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Write a JSON file, and its directory if necessary. Raises ``ResultsError`` if it cannot
-        be written."""
+        """Raise ``ResultsError`` if the file cannot be written."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -1,12 +1,8 @@
 """Wheels of a simulated robot: their depth in the ground, and their speeds.
 
-Points on the surfaces of cylindrical and spherical collision shapes are compared with the terrain.
-The depth of a point is the radius of the largest ball around it that is entirely inside the ground.
-So a wheel that touches a vertical side is not deeper because of the side.
-
-The channel ``wheels`` of a simulated run has the speeds that encoders on the joints would measure:
-the mean joint rate of the left and of the right wheels, times the radius in the drive plug-in.
-Rates are computed from poses of links, since more simulators report poses than twists of links.
+The depth of a point on a wheel is the radius of the largest ball around it that is entirely inside
+the ground. Speeds are those of encoders on the joints: the mean joint rate of a side, times the
+radius in the drive plug-in.
 """
 
 import math
@@ -28,52 +24,52 @@ from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
 
 ANGLES = 48
-"""Number of tested points around a wheel, 7.5° from each other."""
+"""Tested points around a wheel, 7.5° from each other."""
 SLICES = 5
-"""Number of tested slices across the width of a cylinder, or between the poles of a sphere."""
+"""Tested slices across a cylinder, or between the poles of a sphere."""
 DIRECTIONS = 8
 RISES_RAD = (0.0, math.pi / 4)
-"""Elevations (rad) of the tested points on the upper half of a ball: points around the ball, and
-the points above them."""
+"""Elevations (rad) of the tested points on the upper half of a ball."""
 
 MAX_TURN_RAD = 0.8 * math.pi
 """Largest commanded rotation (rad) of a wheel in one control period. The direction of half a turn
-or more is ambiguous."""
+is ambiguous."""
 
 
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     """Return points (p, 3) on the cylinders and spheres of each link, in the frame of the link (m).
-    Links have scoped names, as in a snapshot. Links without cylinders and spheres are omitted.
-    Results are cached, since a robot runs many times."""
+    Links have scoped names, as in a snapshot."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
         if isinstance(shape.geometry, (Cylinder, Sphere)):
-            own = (scene.links[shape.link].inverse() * shape.local_pose).apply(
+            surface = (scene.links[shape.link].inverse() * shape.local_pose).apply(
                 _surface(shape.geometry)
             )
             link = f"{robot.name}::{shape.link}"
-            points[link] = np.concatenate([points[link], own]) if link in points else own
-    for own in points.values():
-        own.setflags(write=False)
+            points[link] = np.concatenate([points[link], surface]) if link in points else surface
+    for surface in points.values():
+        surface.setflags(write=False)
     return MappingProxyType(points)
 
 
 def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
-    """Return the surface points in the world's frame, for all links whose poses the simulator
-    reports."""
-    return {name: links[name].pose.apply(own) for name, own in surfaces.items() if name in links}
+    """Return the surface points in the world's frame, for links whose poses are reported."""
+    return {
+        name: links[name].pose.apply(points) for name, points in surfaces.items() if name in links
+    }
 
 
 def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
-    """Return whether points (..., 3) are ``depth_m`` or more below the surface of a terrain. The
-    result is False beyond the edge of the terrain."""
+    """Return whether points (..., 3) are ``depth_m`` or more below the surface; False beyond the
+    edge of the terrain."""
+    # a ball around the point must be inside, so that a vertical side does not make a wheel deeper
     flat = points_m.reshape(-1, 3)
-    found = np.asarray(terrain.height_m(flat[:, 0], flat[:, 1])) - flat[:, 2] >= depth_m
-    candidates = np.flatnonzero(found)
+    inside = np.asarray(terrain.height_m(flat[:, 0], flat[:, 1])) - flat[:, 2] >= depth_m
+    candidates = np.flatnonzero(inside)
     for rise in RISES_RAD:
         for turn in np.arange(DIRECTIONS) * (2 * math.pi / DIRECTIONS):
             if not len(candidates):
@@ -84,9 +80,9 @@ def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndar
                 x_m + aside_m * math.cos(turn), y_m + aside_m * math.sin(turn)
             )
             held = np.asarray(ground) - z_m >= depth_m * math.sin(rise)
-            found[candidates[~held]] = False
+            inside[candidates[~held]] = False
             candidates = candidates[held]
-    return found.reshape(points_m.shape[:-1])
+    return inside.reshape(points_m.shape[:-1])
 
 
 def _surface(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
@@ -104,8 +100,7 @@ def _surface(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
 
 
 class WheelJoint(NamedTuple):
-    """Joint of a driven wheel: scoped names of both links, and the axis in the frame of the
-    joint."""
+    """Joint of a driven wheel: scoped names of both links, and the axis in its frame."""
 
     link: str
     parent: str
@@ -113,8 +108,7 @@ class WheelJoint(NamedTuple):
 
 
 class DrivenWheels(NamedTuple):
-    """Driven wheels of both sides of a robot, with their radius and separation (m). The tuples are
-    empty if the wheels are unknown."""
+    """Driven wheels of both sides of a robot. The tuples are empty if the wheels are unknown."""
 
     left: Tuple[WheelJoint, ...] = ()
     right: Tuple[WheelJoint, ...] = ()
@@ -124,15 +118,15 @@ class DrivenWheels(NamedTuple):
     def speeds(
         self, links: Sequence[Mapping[str, ModelState]], commands: np.ndarray
     ) -> Optional[Series]:
-        """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) between
-        consecutive poses of the links. Stamps are in the middle between two poses. The result is
-        None if poses of a wheel's links are missing, or if ``commands`` (n, 2) turn a wheel too
-        fast."""
-        names = {name for one in (*self.left, *self.right) for name in (one.link, one.parent)}
+        """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) in the middle
+        between consecutive poses. The result is None if poses are missing, or if ``commands`` (n,
+        2) turn a wheel too fast."""
+        names = {name for w in (*self.left, *self.right) for name in (w.link, w.parent)}
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
         if not names or too_fast or not all(name in states for states in links for name in names):
             return None
+        # from poses of links, which more simulators report than twists
         turned = [
             np.mean([_turns_rad(wheel, links) for wheel in side], axis=0)
             for side in (self.left, self.right)
@@ -143,8 +137,8 @@ class DrivenWheels(NamedTuple):
 
 @lru_cache(maxsize=8)
 def driven_wheels(robot: RobotModel) -> DrivenWheels:
-    """Return the wheels of a robot's drive plug-in. The result is empty if the joints cannot be
-    read or are not wheels."""
+    """Return the wheels of the drive plug-in, none if its joints cannot be read or are not
+    wheels."""
     drive = robot.drive
     if drive is None:
         return DrivenWheels()
@@ -173,11 +167,11 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
 
 
 def _turns_rad(wheel: WheelJoint, links: Sequence[Mapping[str, ModelState]]) -> np.ndarray:
-    """Return the rotation (rad) of a wheel about its axis between consecutive poses (n - 1,), each
-    less than half a turn."""
+    """Return the rotation (rad) about the axis between consecutive poses (n - 1,), each less than
+    half a turn."""
     poses = [states[wheel.parent].pose.inverse() * states[wheel.link].pose for states in links]
-    found = []
+    turns = []
     for first, second in zip(poses, poses[1:]):
         x, y, z, w = (first.inverse() * second).quaternion
-        found.append(2.0 * math.atan2(float(np.dot((x, y, z), wheel.axis)), w))
-    return (np.array(found) + math.pi) % (2.0 * math.pi) - math.pi
+        turns.append(2.0 * math.atan2(float(np.dot((x, y, z), wheel.axis)), w))
+    return (np.array(turns) + math.pi) % (2.0 * math.pi) - math.pi

@@ -41,7 +41,6 @@ GROUP = ("tools", 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the subcommands."""
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, execute: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -179,7 +178,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _naming(bench: Path) -> Iterator[None]:
-    """Add the path of the comparison's specification to the message of a ``SpecError``."""
+    """Add the path of the specification to the message of a ``SpecError``."""
     try:
         yield
     except SpecError as error:
@@ -187,14 +186,13 @@ def _naming(bench: Path) -> Iterator[None]:
 
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
-    """Evaluate, store and print a comparison. Return 1 if runs are missing, invalid or not
-    compared, else 0."""
-    found = evaluate_bench(spec, simulated.recordings, simulated.conditions)
+    """Return 1 if runs are missing, invalid or not compared, else 0."""
+    findings = evaluate_bench(spec, simulated.recordings, simulated.conditions)
     directory = BenchDirectory(out)
     with reporting_disk(out):
         directory.write_json(directory.bench, spec.model_dump(mode="json"))
-        directory.write_json(out / "findings.json", findings_to_json(found))
-        write_measures(found, out / "measures.csv")
-        write_page(found, out / "report.html")
-    print_findings(found)
+        directory.write_json(out / "findings.json", findings_to_json(findings))
+        write_measures(findings, out / "measures.csv")
+        write_page(findings, out / "report.html")
+    print_findings(findings)
     return 0 if simulated.complete else 1

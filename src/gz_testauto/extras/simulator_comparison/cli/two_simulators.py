@@ -37,7 +37,6 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 def add_agreement_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of :func:`run_agreement`."""
     _add_common_arguments(parser, required=False)
     parser.add_argument(
         "--open-loop",
@@ -97,7 +96,6 @@ def run_agreement(arguments: argparse.Namespace) -> int:
 
 
 def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of :func:`run_screening`."""
     _add_common_arguments(parser, required=True)
     parser.add_argument(
         "--fast", required=True, metavar="NAME", help="simulator that runs all trials"
@@ -177,8 +175,8 @@ def _on_two_simulators(
 ) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
     """Return the campaign with the first simulator, and with the second one.
 
-    Raises ``SpecError`` if the simulators are equal, or a simulator rejects ``simulator_options``.
-    ``options`` names the command-line options in the error.
+    Raises ``SpecError`` if they are equal, or reject ``simulator_options``. ``options`` are the
+    command-line options in the error.
     """
     spec = load_campaign(arguments)
     specs = with_simulator(spec, names[0]), with_simulator(spec, names[1])
@@ -196,7 +194,6 @@ def _run_trials(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue the campaign in DIR/SIMULATOR."""
     print(f"{spec.simulator}:", file=sys.stderr, flush=True)
     return run_trials(
         spec, arguments.out / spec.simulator, arguments, selection, should_stop, resume

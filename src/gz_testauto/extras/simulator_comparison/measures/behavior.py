@@ -1,9 +1,4 @@
-"""Measures of behavior: trajectories, displacement of a pushed box, and results of planners in
-campaigns.
-
-Trajectories are compared as a whole, per second, and with those at half the physics step. The
-results of planners in a simulator are correlated with those in the reference.
-"""
+"""Measures of behavior: trajectories, displacement of a pushed box, and results of planners."""
 
 import functools
 from typing import Tuple, Union
@@ -26,8 +21,7 @@ CONVERGED_M = 0.05
 
 
 def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the poses (n, 3) of two recordings at equal times since the first stamp, with
-    unwrapped yaw."""
+    """Return the poses (n, 3) of two recordings at equal times since their first stamps."""
     assert first.odometry is not None and second.odometry is not None, (
         "two recordings with odometry"
     )
@@ -40,10 +34,10 @@ def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray
 
 
 def drift_m(first: RunRecording, second: RunRecording) -> float:
-    """Return the RMS distance (m) of two trajectories after their first poses are aligned. S.
-    Umeyama's alignment is not used, since it would remove an error of the heading."""
-    own, reference = (_from_its_start(trajectory) for trajectory in _trajectories(first, second))
-    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+    """Return the RMS distance (m) of two trajectories after their first poses are aligned."""
+    # not by S. Umeyama's alignment, which would remove an error of the heading
+    aligned, reference = (_from_its_start(path) for path in _trajectories(first, second))
+    return float(np.sqrt(((aligned - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
 
 def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
@@ -51,8 +45,8 @@ def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
 
 
 def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
-    """Return displacements (n, 3) in x, y and yaw of a fixed frame as forward and left
-    displacements and yaw, for one heading ``yaw_rad`` or headings (n,)."""
+    """Return displacements (n, 3) of a fixed frame as forward, left and yaw, for one heading or
+    headings (n,)."""
     cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
         [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
@@ -60,13 +54,12 @@ def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.
 
 
 def _relative(first: RunRecording, second: RunRecording) -> float:
-    own, reference = (_steps(trajectory) for trajectory in _trajectories(first, second))
-    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+    steps, reference = (_steps(trajectory) for trajectory in _trajectories(first, second))
+    return float(np.sqrt(((steps - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
 
 def _steps(trajectory: np.ndarray) -> np.ndarray:
-    """Return the motion (m, m, rad) during one second from each sample, in the frame of the robot
-    at the start of that second."""
+    """Return the motion (m, m, rad) in one second from each sample, in the robot's frame."""
     ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
     begin, moved = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
     return _in_robot_frame(moved, begin[:, 2])
@@ -75,8 +68,8 @@ def _steps(trajectory: np.ndarray) -> np.ndarray:
 def _pushed(first: RunRecording, second: RunRecording) -> float:
     assert first.box is not None and second.box is not None, "two recordings with a box"
     displacements = (series.values[-1] - series.values[0] for series in (first.box, second.box))
-    own, reference = (float(np.hypot(*one)) for one in displacements)
-    return abs(own - reference)
+    pushed_m, reference_m = (float(np.hypot(*vector)) for vector in displacements)
+    return abs(pushed_m - reference_m)
 
 
 def _change_at_half_step(recording: RunRecording) -> Tuple[float, float]:
@@ -134,13 +127,13 @@ register_measures(
         "planner_srcc",
         description="correlation of the SPL of planners in the simulator and in the reference",
         formula="Pearson's r over (planner, world), each the mean of its trials",
-        planners=PlannerMeasure("spl", lambda found: found.pearson),
+        planners=PlannerMeasure("spl", lambda correlation: correlation.pearson),
     ),
     _planner_measure(
         "planner_success_srcc",
         description="correlation of the success of planners in the simulator and in the reference",
         formula="Pearson's r over (planner, world), each the share of its trials",
-        planners=PlannerMeasure(SUCCESS, lambda found: found.pearson),
+        planners=PlannerMeasure(SUCCESS, lambda correlation: correlation.pearson),
     ),
     _planner_measure(
         "planner_spearman",
@@ -148,7 +141,7 @@ register_measures(
         "reference",
         formula="Spearman's coefficient over (planner, world), each the mean of its trials",
         source="C. Spearman, Am. J. Psychol. 15, 1904",
-        planners=PlannerMeasure("spl", lambda found: found.spearman),
+        planners=PlannerMeasure("spl", lambda correlation: correlation.spearman),
     ),
     _planner_measure(
         "planner_same_winner",
@@ -156,6 +149,6 @@ register_measures(
         "the simulator and in the reference",
         formula="pairs with the same sign of the difference of means over worlds / pairs",
         source="definition of this package",
-        planners=PlannerMeasure("spl", lambda found: found.same_winner),
+        planners=PlannerMeasure("spl", lambda correlation: correlation.same_winner),
     ),
 )

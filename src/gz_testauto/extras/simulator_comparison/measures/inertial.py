@@ -1,9 +1,4 @@
-"""Measures of IMU samples: error by Farley et al. 2022 with its components, and vertical
-acceleration.
-
-Inertial samples of two recordings are compared with the same rate, frequency band, clock and
-duration.
-"""
+"""Measures of IMU samples, which are compared at the same rate, band, clock and duration."""
 
 import functools
 import math
@@ -32,32 +27,29 @@ YAW_RATE, FORWARD, VERTICAL = 2, 3, 5
 """Columns of the yaw rate and of the forward and vertical acceleration in IMU samples."""
 
 ALIGNED_AXES = ((YAW_RATE, 1, 0.02), (FORWARD, 0, 0.1))
-"""Axes whose signals determine the delay of a recording, in order of preference. Each has its
-column in IMU samples, its column in velocity commands, and the smallest standard deviation (rad/s
-or m/s²) of a signal."""
+"""Axes whose signals determine the delay, in order of preference: column in IMU samples, column in
+velocity commands, and smallest standard deviation (rad/s or m/s²) of a signal."""
 
 AXES = ("ω_x", "ω_y", "ω_z", "a_x", "a_y", "a_z")
 """Symbols of the columns of IMU samples."""
 
 NOISE_FLOOR = np.array([0.01, 0.01, 0.01, 0.05, 0.05, 0.05])
-"""Standard deviation (rad/s and m/s²) of each axis (6,) below which the axis contains no signal."""
+"""Standard deviation (rad/s and m/s²) below which an axis contains no signal."""
 
 MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
-"""Lower limits of spectral density, (m/s²)²/Hz, and of noise density, m/s²/√Hz, which keep
-logarithms finite."""
+"""Lower limits, (m/s²)²/Hz and m/s²/√Hz, which keep logarithms finite."""
 
 
 @functools.lru_cache(maxsize=4096)
 def inertial(recording: RunRecording) -> np.ndarray:
-    """Return the IMU samples (n, 6) of a recording at :data:`RATE_HZ`, below the limit of its
-    band."""
+    """Return the IMU samples (n, 6) at :data:`RATE_HZ`, below the limit of the band."""
     assert recording.imu is not None, "a recording with an IMU"
     return in_band(recording.imu, recording.band_hz)
 
 
 class Pair(NamedTuple):
     """Common IMU samples (n, 6) of two recordings, and the delay (s) of the first relative to the
-    second, which is NaN if the recordings do not determine it."""
+    second, NaN if they do not determine it."""
 
     first: np.ndarray
     second: np.ndarray
@@ -69,49 +61,48 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
     """Return the common IMU samples of two recordings after the delay between them is removed.
 
     The delay is that of the yaw rate, or of the forward acceleration if the yaw rate does not
-    determine it. An axis is used only if it has a signal that was commanded. Without such an axis,
-    no delay is removed.
+    determine it. An axis is used only if its signal was commanded.
     """
-    one, other = inertial(first), inertial(second)
+    first_samples, second_samples = inertial(first), inertial(second)
     most = round(LONGEST_DELAY_S * RATE_HZ)
     for axis, command, least in ALIGNED_AXES:
         is_used = all(
             samples[:, axis].std() >= least and _is_commanded(recording, command)
-            for samples, recording in ((one, first), (other, second))
+            for samples, recording in ((first_samples, first), (second_samples, second))
         )
-        delay = find_delay(other[:, axis], one[:, axis], most) if is_used else None
+        delay = (
+            find_delay(second_samples[:, axis], first_samples[:, axis], most) if is_used else None
+        )
         if delay is not None:
-            taken, early = overlap(other, one, delay)
-            return Pair(early, taken, delay / RATE_HZ)
-    return Pair(*overlap(one, other, 0), math.nan)
+            late, early = overlap(second_samples, first_samples, delay)
+            return Pair(early, late, delay / RATE_HZ)
+    return Pair(*overlap(first_samples, second_samples, 0), math.nan)
 
 
 def _is_commanded(recording: RunRecording, column: int) -> bool:
-    """Return whether a recording has a nonzero command in this column, or has no commands."""
+    """Return whether a recording has a nonzero command in this column, or no commands."""
     return recording.command is None or bool(recording.command.values[:, column].any())
 
 
 def axis_biases(first: RunRecording, second: RunRecording) -> np.ndarray:
-    """Return the mean of the first recording minus that of the second, by axis (6,), in rad/s and
-    m/s²."""
+    """Return the differences of the means, first minus second (6,), in rad/s and m/s²."""
     pair = comparable(first, second)
     return np.asarray(pair.first.mean(axis=0) - pair.second.mean(axis=0))
 
 
 def axis_gains(first: RunRecording, second: RunRecording) -> np.ndarray:
-    """Return the logarithm of the ratio of the standard deviations of two recordings, by axis (6,).
-    It is NaN for an axis without a signal in both recordings. A standard deviation below the noise
-    floor counts as the noise floor."""
+    """Return the logarithm of the ratio of the standard deviations by axis (6,), at least the noise
+    floor each. It is NaN for an axis without a signal in both recordings."""
     pair = comparable(first, second)
-    own, reference = pair.first.std(axis=0), pair.second.std(axis=0)
-    ratio = np.maximum(own, NOISE_FLOOR) / np.maximum(reference, NOISE_FLOOR)
-    return np.where(np.maximum(own, reference) > NOISE_FLOOR, np.log(ratio), np.nan)
+    deviations, reference = pair.first.std(axis=0), pair.second.std(axis=0)
+    ratio = np.maximum(deviations, NOISE_FLOOR) / np.maximum(reference, NOISE_FLOOR)
+    return np.where(np.maximum(deviations, reference) > NOISE_FLOOR, np.log(ratio), np.nan)
 
 
 def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Return mean and range of each column of ``values`` (n, k), by equations (5) and (6) of Farley
-    et al. 2022. The range is the difference between the mean of the highest hundredth of the values
-    and that of the lowest hundredth, at least one value each."""
+    et al. 2022."""
+    # the range is between the means of the highest and of the lowest hundredth
     count = max(1, round(0.01 * len(values)))
     ordered = np.sort(values, axis=0)
     return values.mean(axis=0), ordered[-count:].mean(axis=0) - ordered[:count].mean(axis=0)
@@ -120,8 +111,7 @@ def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 def summary_error(
     mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
 ) -> np.ndarray:
-    """Return the error by equation (7) of Farley et al. 2022 for one case, by axis (k,), from mean
-    and range (k,) of a simulator and of its reference."""
+    """Return the error by equation (7) of Farley et al. 2022 for one case, by axis (k,)."""
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 
@@ -150,8 +140,8 @@ def _yaw_rate_rmse(pair: Pair) -> float:
 
 def _summary_error_of(columns: slice) -> Callable[[Pair], float]:
     def error(pair: Pair) -> float:
-        own, reference = mean_and_range(pair.first), mean_and_range(pair.second)
-        return float(summary_error(*own, *reference)[columns].sum())
+        summary, reference = mean_and_range(pair.first), mean_and_range(pair.second)
+        return float(summary_error(*summary, *reference)[columns].sum())
 
     return error
 
@@ -177,12 +167,14 @@ def _sigma(recording: RunRecording) -> Tuple[float, float]:
 
 
 def _decades(first: RunRecording, second: RunRecording) -> float:
-    found = []
+    densities = []
     for recording in (first, second):
         assert recording.imu is not None, "a recording with an IMU"
         imu = recording.imu  # at its native rate: resampling would change its noise
-        found.append(max(MIN_NOISE_DENSITY, noise_density(imu.values[:, VERTICAL], imu.rate_hz)))
-    return abs(math.log10(found[0] / found[1]))
+        densities.append(
+            max(MIN_NOISE_DENSITY, noise_density(imu.values[:, VERTICAL], imu.rate_hz))
+        )
+    return abs(math.log10(densities[0] / densities[1]))
 
 
 _SOURCE = "Farley et al. 2022, equations (5) to (7)"

@@ -1,11 +1,11 @@
 """Interface of measures, which are numbers that compare simulators.
 
-A measure is a :class:`Measure`. Other packages export a mapping from names to measures in the
-plug-in group ``gz_testauto.measures``. A measure has exactly one of three functions. ``between``
-returns the distance of two recordings of one maneuver; it is symmetric, and 0 for equal recordings.
-``own`` returns a numerator and a denominator for one recording; their sums over all cases and
-repetitions are divided. ``planners`` correlates the results of planners in a campaign with those in
-the reference's campaign.
+Other packages export a mapping from names to measures in the plug-in group
+``gz_testauto.measures``. A measure has exactly one of three functions. ``between`` returns the
+distance of two recordings of one maneuver; it is symmetric, and 0 for equal recordings. ``own``
+returns a numerator and a denominator for one recording; their sums over all cases and repetitions
+are divided. ``planners`` correlates the results of planners in a campaign with those in the
+campaign of the reference.
 """
 
 from dataclasses import dataclass
@@ -31,12 +31,15 @@ class PlannerMeasure:
 
 @dataclass(frozen=True)
 class Measure:
-    """Declaration of a measure that compares simulators. ``better`` is ``"lower"`` or ``"higher"``.
-    ``needs`` lists the channels that a recording must have, or ``load``, or ``campaign``. If
-    ``summed`` is true, cases are added, as in equation (7) of Farley et al. 2022; otherwise their
-    mean is used. ``terrain`` and ``maneuver`` select cases; the default is all. ``beyond`` is the
-    remark on a value that is worse than ``limit``. ``between`` can return NaN for recordings that
-    do not determine the measure; ``undefined`` is then the reason."""
+    """Declaration of a measure that compares simulators.
+
+    ``better`` is ``"lower"`` or ``"higher"``. ``needs`` lists the required channels of a recording,
+    or ``load`` or ``campaign``. If ``summed`` is true, the values of the cases are added, as in
+    equation (7) of Farley et al. 2022; otherwise their mean is used. ``terrain`` and ``maneuver``
+    select cases; the default is all. ``beyond`` is the remark on a value that is worse than
+    ``limit``. ``between`` can return NaN for recordings that do not determine the measure;
+    ``undefined`` is then the reason.
+    """
 
     name: str
     description: str
@@ -56,8 +59,7 @@ class Measure:
     undefined: str = ""
 
     def is_beyond(self, value: float) -> bool:
-        """Return whether a value is worse than the limit of the measure; False if the measure has
-        no limit."""
+        """Return whether a value is worse than ``limit``; False without a limit."""
         if self.limit is None:
             return False
         return value > self.limit if self.better == "lower" else value < self.limit
@@ -68,7 +70,7 @@ class Measure:
                 f"measure {self.name}: 'better' is {self.better!r}; it must be 'lower' or 'higher'"
             )
         kinds = (self.between, self.own, self.planners)
-        if sum(one is not None for one in kinds) != 1:
+        if sum(kind is not None for kind in kinds) != 1:
             raise SpecError(
                 f"measure {self.name}: specify exactly one of 'between', 'own' and 'planners'"
             )
@@ -89,7 +91,6 @@ def register_measures(*measures: Measure) -> None:
 
 
 def find_measure(name: str) -> Measure:
-    """Return the measure with this name. Raises ``UnknownNameError`` if the name is not
-    registered."""
-    found: Measure = MEASURES.get(name)
-    return found
+    """Raise ``UnknownNameError`` if the name is not registered."""
+    measure: Measure = MEASURES.get(name)
+    return measure

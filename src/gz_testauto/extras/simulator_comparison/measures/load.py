@@ -1,5 +1,4 @@
-"""Measures of the cost of a simulator with all its processes, without the cost of the
-measurement."""
+"""Measures of the cost of a simulator with all its processes."""
 
 import functools
 from typing import Callable, Tuple
@@ -15,8 +14,7 @@ LOAD = "load"
 """Name of the terrain on which the cost of simulators is measured."""
 
 IDLE, ONE, FIVE = "idle", "one", "five"
-"""Names of the cases in which cost is measured: without a robot, with one and with five moving
-robots."""
+"""Cases in which cost is measured: without a robot, with one and with five moving robots."""
 
 
 def _of(numbers: Callable[[SimulatorCost], Tuple[float, float]]) -> Own:

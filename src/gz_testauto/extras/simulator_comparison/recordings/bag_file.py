@@ -1,7 +1,6 @@
 """Reading of channels from rosbags of ROS 1 and ROS 2, without ROS.
 
-The package ``rosbags`` of the extra ``simulator_comparison`` reads the files. The time of a message
-is the stamp of its header, or its recording time if it has no stamp.
+The time of a message is the stamp of its header, or its recording time if it has no stamp.
 """
 
 from decimal import Decimal
@@ -33,7 +32,7 @@ def _pose(pose: Any) -> List[float]:
 
 
 def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
-    """Return the yaw (rad) of unit quaternions, which are numbers or arrays."""
+    """Return the yaw (rad) of unit quaternions, numbers or arrays."""
     return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
 
 
@@ -59,24 +58,24 @@ READERS: Dict[str, Dict[str, Read]] = {
         "geometry_msgs/msg/TwistStamped": lambda message: _twist(message.twist),
     },
 }
-"""Functions that return the values of a message, by channel and message type. The function for
-wheels depends on the names of the joints."""
+"""Functions that return the values of a message, by channel and message type. That for wheels
+depends on the names of the joints."""
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
 def is_bag(path: Path) -> bool:
-    """Return whether a path is a rosbag: a directory, or a file with the suffix of a rosbag."""
     return path.is_dir() or path.suffix in (".bag", *ROS2_FILES)
 
 
 def read_topics(
     path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
 ) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
-    """Return stamps (n,) in seconds and values (n, k) of each channel, read from the topic of the
-    channel. Raises ``ResultsError`` for a file that cannot be read, and for a topic that does not
-    exist or has another type. Raises ``MissingDependencyError`` if the package ``rosbags`` is not
-    installed."""
+    """Return stamps (n,) in seconds and values (n, k) of each channel.
+
+    Raises ``ResultsError`` for a file that cannot be read, and for a topic that does not exist or
+    has another type, and ``MissingDependencyError`` without the package ``rosbags``.
+    """
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -87,25 +86,25 @@ def read_topics(
         ) from error
     if not path.is_dir():
         require_regular(path, ResultsError)
-    found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
+    samples: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
     readers: Dict[str, List[Tuple[str, Read]]] = {}
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)  # for bags without type definitions
         with AnyReader([path], default_typestore=store) as reader:
-            connections = [one for one in reader.connections if one.topic in topics.values()]
-            types = {one.topic: one.msgtype for one in reader.connections}
+            connections = [c for c in reader.connections if c.topic in topics.values()]
+            types = {c.topic: c.msgtype for c in reader.connections}
             for channel, topic in topics.items():
                 if topic not in types:
                     raise ResultsError(f"{path}: {unknown_name('topic', topic, sorted(types))}")
                 read = _reader(path, channel, topic, types[topic], joints)
                 readers.setdefault(topic, []).append((channel, read))
-                found[channel] = [], []
+                samples[channel] = [], []
             for connection, recorded_ns, raw in reader.messages(connections=connections):
                 message = reader.deserialize(raw, connection.msgtype)
                 stamp = _stamp(getattr(message, "header", None), recorded_ns)
                 for channel, read in readers[connection.topic]:
-                    found[channel][0].append(stamp)
-                    found[channel][1].append(read(message))
+                    samples[channel][0].append(stamp)
+                    samples[channel][1].append(read(message))
     except ResultsError:
         raise
     except Exception as error:  # the reader raises errors of many types
@@ -118,7 +117,7 @@ def read_topics(
         raise ResultsError(
             f"{path}: the file cannot be read as a rosbag: {error}{folder}"
         ) from error
-    return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
+    return {name: (stamps, np.array(values, float)) for name, (stamps, values) in samples.items()}
 
 
 def _stamp(header: Any, recorded_ns: int) -> Decimal:

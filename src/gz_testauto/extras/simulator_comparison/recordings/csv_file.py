@@ -1,8 +1,8 @@
 """Reading and writing of channels in CSV files.
 
 The first line names the columns. Files of trajectories in which a comment names the columns, or
-without names, are also supported. Stamps are read as decimal numbers and counted from the first
-one, so that stamps of the Unix epoch keep their nanoseconds.
+without names, are also supported. Stamps are decimal numbers, so that stamps of the Unix epoch keep
+their nanoseconds.
 """
 
 import csv
@@ -22,7 +22,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 Stamps = List[Decimal]
 
 MOST_DIGITS = 30
-"""Largest number of digits of a time stamp before the decimal point."""
+"""Largest number of digits of a stamp before the decimal point."""
 
 CANONICAL: Dict[str, Sequence[str]] = {
     "imu": ("wx_radps", "wy_radps", "wz_radps", "ax_mps2", "ay_mps2", "az_mps2"),
@@ -31,13 +31,12 @@ CANONICAL: Dict[str, Sequence[str]] = {
     "command": ("linear_mps", "angular_radps"),
     "box": ("x_m", "y_m"),
 }
-"""Names of the columns after ``time_s`` in files that :func:`write_channels` writes, by channel."""
+"""Names of the columns after ``time_s`` in files that this module writes."""
 
 
 def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
-    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns. Rows
-    in which all of these columns are empty are samples of other channels and are skipped. Raises
-    ``ResultsError`` with file, line and column."""
+    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns.
+    Raises ``ResultsError`` with file, line and column."""
     stamps: Stamps = []
     values: List[List[float]] = []
     line = 1
@@ -61,7 +60,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                         f"{len(heading)}; correct the row"
                     )
                 stamp, *cells = (row[place] for place in places)
-                if any(map(str.strip, cells)):
+                if any(map(str.strip, cells)):  # else a sample of another channel
                     stamps.append(_stamp_of(stamp.strip()))
                     values.append([float(cell) for cell in cells])
     except csv.Error as error:
@@ -72,8 +71,6 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
 
 
 def column_names(path: Path) -> List[str]:
-    """Return the names of the columns of a CSV file. Raises ``ResultsError`` for an unreadable
-    file."""
     with io.StringIO(read_text(path, ResultsError), newline="") as file:
         return _table(file)[0]
 
@@ -86,17 +83,19 @@ def _stamp_of(text: str) -> Decimal:
 
 
 def _table(file: TextIO) -> Tuple[List[str], int, Any]:
-    """Return the column names, the number of lines before the rows, and the rows of a CSV file. The
-    separator is the comma, semicolon or tab in the first line that is not a comment, otherwise the
-    space. If that line has only numbers, the previous comment has the names, or they are 1, 2, 3
-    and so on."""
+    """Return the column names, the number of lines before the rows, and the rows.
+
+    The separator is the comma, semicolon or tab in the first line that is not a comment, otherwise
+    the space. If that line has only numbers, the previous comment has the names, or they are 1, 2,
+    3 and so on.
+    """
     comment, line, before = "", "", 0
     for line in file:
         if line.strip() and not line.startswith("#"):
             break
         comment = line if line.startswith("#") else comment
         before += 1
-    separator = next((one for one in ",;\t" if one in line), " ")
+    separator = next((mark for mark in ",;\t" if mark in line), " ")
 
     def rows_of(lines: Iterable[str]) -> Any:
         return csv.reader(lines, delimiter=separator, skipinitialspace=True)
@@ -125,8 +124,8 @@ def _is_number(text: str) -> bool:
 
 
 def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
-    """Write each channel of a recording to ``folder/CHANNEL.csv`` without loss of digits. Reading
-    these files needs no settings. Raises ``OSError`` if a file cannot be written."""
+    """Write ``folder/CHANNEL.csv`` without loss of digits. Reading these files needs no settings.
+    Raises ``OSError`` if a file cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name, series in recording.channels.items():
@@ -142,7 +141,7 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
 
 
 def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
-    """Return a series whose stamps are in seconds since ``zero``; ``unit_s`` is the unit of the
-    stamps in seconds."""
+    """Return a series with stamps in seconds since ``zero``; ``unit_s`` is the unit of
+    ``stamps``."""
     scale = Decimal(repr(unit_s))
     return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

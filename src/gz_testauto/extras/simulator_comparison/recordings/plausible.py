@@ -1,8 +1,7 @@
 """Validation of the IMU of a recording: axes, unit and sign.
 
-An implausible IMU is rejected with an error message that contains the correct setting. Gravity
-determines unit, sign and the vertical axis. Odometry or commands determine the axis of rotation and
-the forward axis.
+Gravity determines unit, sign and the vertical axis. Odometry or commands determine the axis of
+rotation and the forward axis. Error messages contain the correct setting.
 """
 
 from typing import Optional, Tuple
@@ -23,29 +22,25 @@ WRONG_GRAVITY = (
     (1000.0, "1000 mg: set units.linear: mg"),
     (2.0 * GRAVITY_MPS2, "twice g: set gravity: measured"),
 )
-"""Accelerations at rest (m/s²) that result from wrong settings, with the cause and the remedy."""
+"""Accelerations at rest (m/s²) by wrong settings, with the cause and the remedy."""
 
 REST_S = 1.0
-LEAST_HZ = 10.0
-"""Smallest rate (Hz) of an IMU. A slower sensor does not measure the vibration of a robot."""
+LEAST_HZ = 10.0  # a slower sensor does not measure the vibration of a robot
 
-TILT_RAD = np.radians(30.0)
-"""Largest tilt (rad) of a robot at rest. Recordings in snow have 23 degrees."""
+TILT_RAD = np.radians(30.0)  # recordings in snow have 23 degrees
 
 MIN_CORRELATION = 0.5
-"""Smallest correlation of two channels that count as measurements of the same motion."""
+"""Smallest correlation of two channels that measure the same motion."""
 
 MIN_CORRELATION_GAP = 0.2
-"""Smallest difference between the correlations of a wrong axis and of the expected axis at which
-the IMU is rejected."""
+"""Smallest difference between the correlations of a wrong and of the expected axis."""
 
 MIN_UNIT_FACTOR = 20.0
-"""Smallest ratio of measured to expected yaw rate at which a gyroscope counts as one with another
-unit. If the expected rate is the difference of wheel speeds, the correct ratio is one divided by
-the track in meters."""
+"""Smallest ratio of measured to expected yaw rate for a gyroscope with another unit. If the
+expected rate is the difference of wheel speeds, the correct ratio is 1 / track in meters."""
 
 SLOW_HZ = 2.0
-"""Upper limit (Hz) of the band in which acceleration and speed are compared."""
+"""Upper limit (Hz) of compared accelerations and speeds."""
 
 
 def check_plausible(recording: RunRecording) -> None:
@@ -132,15 +127,14 @@ def _check_gravity(source: str, imu: Series) -> None:
 
 
 def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
-    """Return yaw rate (rad/s) and forward acceleration (m/s²) at the stamps of the IMU. They are
-    computed from odometry, or without it from wheels or commands. A result is None if it is
-    unknown."""
+    """Return yaw rate (rad/s) and forward acceleration (m/s²) at the stamps of the IMU, from
+    odometry, wheels or commands; each None if it is unknown."""
     imu, odometry = recording.imu, recording.odometry
     assert imu is not None, "a recording with an IMU"
     if odometry is not None:
         yaw = np.interp(imu.time_s, odometry.time_s, np.unwrap(odometry.values[:, 2]))
         across = [np.interp(imu.time_s, odometry.time_s, odometry.values[:, i]) for i in (0, 1)]
-        rates = [np.gradient(one, imu.time_s) for one in (yaw, *across)]
+        rates = [np.gradient(signal, imu.time_s) for signal in (yaw, *across)]
         speed = rates[1] * np.cos(yaw) + rates[2] * np.sin(yaw)
         return rates[0], np.gradient(speed, imu.time_s)
     if recording.wheels is not None:
@@ -166,7 +160,6 @@ def _slow(values: np.ndarray, rate_hz: float) -> np.ndarray:
 def _check_axis(
     source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
 ) -> None:
-    """Raise ``ResultsError`` if a motion correlates with another axis than the expected one."""
     centered = measured - measured.mean(axis=0)
     moved = moved - moved.mean()
     size = np.linalg.norm(centered, axis=0) * np.linalg.norm(moved)
@@ -174,8 +167,8 @@ def _check_axis(
         along = np.nan_to_num(centered.T @ moved / size)
     best = int(np.argmax(np.abs(along)))
     name = ("" if along[best] > 0 else "-") + "xyz"[best]
-    own = along["xyz".index(expected)]
-    if abs(along[best]) >= MIN_CORRELATION and own < abs(along[best]) - MIN_CORRELATION_GAP:
+    correlation = along["xyz".index(expected)]
+    if abs(along[best]) >= MIN_CORRELATION and correlation < abs(along[best]) - MIN_CORRELATION_GAP:
         raise ResultsError(
             f"{source}: imu: when the robot {does}, axis {name} measures the motion (correlation "
             f"{abs(along[best]):.2f}) instead of axis {expected}; set axes so that {name} is read "

@@ -1,5 +1,4 @@
-"""Reading and validation of recordings from files. Values are in SI units and in the robot's
-axes."""
+"""Reading and validation of recordings from files."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -39,27 +38,26 @@ from gz_testauto.extras.simulator_comparison.recordings.spec import (
 
 Channel = Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]
 Raw = Tuple[List[Decimal], float, np.ndarray]
-"""Samples of a channel as read from a file: stamps, unit of the stamps in seconds, and values."""
+"""Samples of a channel: stamps, unit of the stamps in seconds, and values."""
 
 
 def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
-    """Return all recordings by case, one for each repetition. Raises ``ResultsError`` for files
-    that cannot be read or are not plausible."""
-    found = {}
+    """Return the recordings of each case. Raises ``ResultsError`` for files that cannot be read or
+    are not plausible."""
+    by_case = {}
     for case, repetitions in spec.cases.items():
-        every = [one for files in repetitions for one in read_repetitions(spec, files)]
+        every = [run for files in repetitions for run in read_repetitions(spec, files)]
         if spec.segment_s is not None and len(every) > spec.max_segments:
             spread = np.linspace(0, len(every) - 1, spec.max_segments).round().astype(int)
             every = [every[number] for number in spread]
-        found[case] = tuple(every)
-    return found
+        by_case[case] = tuple(every)
+    return by_case
 
 
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
-    """Return the recording in these files, or its segments of the duration ``segment_s`` if that is
-    specified. Raises ``ResultsError`` for invalid recordings."""
+    """Return the recording in these files, or its segments of ``segment_s`` if specified."""
     recording = _read(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)
@@ -102,8 +100,12 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
     source = str(named.get("imu", next(iter(named.values()))))
     raw: Dict[str, Raw] = {}
     for path in dict.fromkeys(named.values()):
-        own = {name: channels[name] for name in named if named[name] == path}
-        raw.update(_read_bag_channels(path, own) if is_bag(path) else _read_csv_channels(path, own))
+        channels_of_file = {name: channels[name] for name in named if named[name] == path}
+        raw.update(
+            _read_bag_channels(path, channels_of_file)
+            if is_bag(path)
+            else _read_csv_channels(path, channels_of_file)
+        )
     zero = min(stamps[0] * Decimal(repr(unit)) for stamps, unit, _ in raw.values() if stamps)
     series = {}
     for name, (stamps, unit, values) in raw.items():
@@ -114,7 +116,7 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
 
 
 def _has_odometry(path: Path) -> bool:
-    """Return whether a file is a CSV file with columns of the default names of odometry."""
+    """Return whether a CSV file has columns of the default names of odometry."""
     names = OdometryColumns()
     wanted = {names.time, names.x, names.y, names.yaw}
     return not is_bag(path) and wanted.issubset(column_names(path))
@@ -142,12 +144,16 @@ def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
 
 
 def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
-    found = {}
+    raw = {}
     for name, channel in channels.items():
         columns: Sequence[str]
         if isinstance(channel, ImuSpec):
-            own = channel.columns
-            time, columns, unit = own.time, (*own.angular, *own.linear), channel.units.time
+            imu_columns = channel.columns
+            time, columns, unit = (
+                imu_columns.time,
+                (*imu_columns.angular, *imu_columns.linear),
+                channel.units.time,
+            )
         elif isinstance(channel, OdometrySpec):
             time, unit = channel.columns.time, channel.units.time
             named = channel.columns
@@ -163,12 +169,12 @@ def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
             raise ResultsError(
                 f"{path}: the file has a heading but no samples; specify another file"
             )
-        found[name] = (stamps, TIME_UNITS[unit], values)
-    return found
+        raw[name] = (stamps, TIME_UNITS[unit], values)
+    return raw
 
 
 def _convert_to_si(channel: Channel, values: np.ndarray) -> np.ndarray:
-    """Return the values of a channel in SI units and in the robot's axes."""
+    """Return values in SI units and in the robot's axes."""
     if isinstance(channel, ImuSpec):
         angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
         linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T

@@ -1,13 +1,7 @@
 """Recordings of maneuvers from any source, and their alignment.
 
 Axes are x forward, y left, z up (REP 103), units are SI, and stamps are in seconds since the first
-stamp of any channel. Invalid stamps and non-finite numbers are rejected in this module;
-:mod:`~gz_testauto.extras.simulator_comparison.recordings.plausible` validates axes and gravity.
-
-The range of a signal and the drift of a pose increase with the duration of a recording. The range
-also increases with the frequency band. So all recordings of a case are cut to the same duration,
-and compared in one band. Otherwise a simulator with longer recordings or a faster sensor would have
-a worse score.
+stamp of any channel. This module rejects invalid stamps and non-finite numbers.
 """
 
 from dataclasses import dataclass, replace
@@ -24,29 +18,25 @@ the right wheels (m/s). Command: forward speed (m/s) and yaw rate (rad/s). Box: 
 box."""
 
 MEASURED = ("imu", "odometry")
-"""Channels from which measures are computed. The other channels validate them."""
+"""Channels from which measures are computed; the others validate them."""
 
 LONGEST_GAP = 20.0
 """Largest gap between IMU samples without a loss of data, in sampling periods."""
 
 BAND_HZ = 20.0
-"""Default upper limit (Hz) of the band in which inertial samples are compared. Above it, the
-mounting of the sensor has the greatest influence."""
+"""Default upper limit (Hz) of compared inertial samples. Above it, the mounting of the sensor has
+the greatest influence."""
 
-BAND_OF_RATE = 0.4
-"""Ratio of the band of a slower sensor to its rate. It is below 0.5, since no low-pass filter is
-ideal."""
+BAND_OF_RATE = 0.4  # band / rate of a slower sensor; below 0.5, since no low-pass filter is ideal
 
 MAX_OUT_OF_ORDER_S = 0.5
-"""Largest delay (s) of a sample that was written out of order. A larger delay is a reset of the
-clock."""
+"""Largest delay (s) of a sample out of order; a larger delay is a reset of the clock."""
 
-MAX_REPEATED_SHARE = 0.02
-"""Largest share of samples with repeated stamps, which rounding can cause."""
+MAX_REPEATED_SHARE = 0.02  # rounding can repeat stamps
 
 _AT_A_TIME = 10
 _SAME_S = 1e-9
-"""Difference (s) below which two stamps are equal."""
+"""Largest difference (s) of equal stamps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +48,8 @@ class Series:
 
     @property
     def rate_hz(self) -> float:
-        """Samples per second. It is the median over intervals of ten samples, which is robust
-        against bursts and losses of data."""
+        """Samples per second."""
+        # by intervals of several samples, which are robust against bursts and losses of data
         many = min(_AT_A_TIME, len(self.time_s) - 1)
         return float(many / np.median(self.time_s[many:] - self.time_s[:-many]))
 
@@ -72,9 +62,8 @@ class Series:
 
 @dataclass(frozen=True)
 class SimulatorCost:
-    """Cost of a simulated run, for all processes of the simulator together. It consists of
-    simulated time, wall time and CPU time (s), and of resident memory (bytes), without the cost of
-    recording. ``others`` is the share of the machine's processors that other programs used."""
+    """Cost of a simulated run for all processes of the simulator. ``others`` is the share of the
+    machine's processors that other programs used."""
 
     simulated_s: float
     wall_s: float
@@ -85,10 +74,8 @@ class SimulatorCost:
 
 @dataclass(frozen=True, eq=False)
 class RunRecording:
-    """A recording of one run of a maneuver. ``source`` identifies the recording in messages: a
-    file, or a simulator with a repetition. Channels that were not recorded are None. ``half_step``
-    is a run of the same maneuver from the same start in the same simulator, at half the physics
-    step."""
+    """A recording of one run of a maneuver. ``source`` identifies it in messages. ``half_step`` is
+    a run from the same start in the same simulator at half the physics step."""
 
     source: str
     imu: Optional[Series] = None
@@ -108,14 +95,13 @@ class RunRecording:
 
     @property
     def _measured(self) -> Dict[str, Series]:
-        """IMU and odometry. If both are missing, all other channels, since these can have few
-        samples."""
+        # the other channels can have few samples
         channels = self.channels
         return {name: channels[name] for name in MEASURED if name in channels} or channels
 
     def common_interval(self) -> "RunRecording":
-        """Return the part of the recording in which IMU and odometry both have samples. Raises
-        ``ResultsError`` if they do not overlap."""
+        """Return the time in which IMU and odometry both have samples. Raises ``ResultsError`` if
+        they do not overlap."""
         begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
         end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])
         begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
@@ -128,15 +114,14 @@ class RunRecording:
 
     @property
     def channels(self) -> Dict[str, Series]:
-        """Recorded channels by name."""
-        found = {name: getattr(self, name) for name in CHANNELS}
-        return {name: series for name, series in found.items() if series is not None}
+        series_by_name = {name: getattr(self, name) for name in CHANNELS}
+        return {name: series for name, series in series_by_name.items() if series is not None}
 
     def between(self, begin_s: float, end_s: float) -> "RunRecording":
-        """Return the samples from ``begin_s`` to ``end_s``, both included, with unchanged stamps.
-        Channels with fewer than 2 samples there are None."""
-        found = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
-        kept = {name: series for name, series in found.items() if len(series.time_s) > 1}
+        """Return the samples from ``begin_s`` to ``end_s``, with unchanged stamps. Channels with
+        fewer than 2 samples there are None; the box is not cut."""
+        inside = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
+        kept = {name: series for name, series in inside.items() if len(series.time_s) > 1}
         cut: Dict[str, Any] = {name: kept.get(name) for name in CHANNELS if name != "box"}
         return replace(self, **cut)
 
@@ -180,9 +165,8 @@ def _check(where: str, series: Series, width: int) -> None:
 
 
 def sort_samples(series: Series) -> Series:
-    """Return a series that is sorted by stamp, without repeated stamps. The series is returned
-    unchanged if samples are too late to be only out of order, or if too many stamps are
-    repeated."""
+    """Return a series that is sorted by stamp, without repeated stamps. It is unchanged if samples
+    are too late to be only out of order, or if too many stamps are repeated."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
@@ -209,15 +193,13 @@ def check_gaps(recording: RunRecording) -> None:
 
 
 def longest_gap(series: Series) -> Optional[int]:
-    """Return the index of the sample before the longest loss of data; None if no data are lost."""
+    """Return the index of the sample before the longest loss of data, if any."""
     gaps = np.diff(series.time_s)
     longest = int(np.argmax(gaps))
     return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None
 
 
 def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
-    """Return whether the series has samples from ``begin_s`` to ``end_s`` without a loss of
-    data."""
     inner = series.between(begin_s, end_s).time_s
     if len(inner) < 2:
         return False
@@ -226,16 +208,16 @@ def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
 
 
 LONGER = 1.05
-"""Ratio of the longest to the shortest duration above which the cut of a recording is reported."""
+"""Ratio of durations above which the cut of a recording is reported."""
 
 RecordingsByCase = Mapping[str, Sequence[RunRecording]]
-"""Recordings of all repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
+"""Repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
 
 
 @dataclass(frozen=True)
 class Length:
-    """Common duration (s) of the recordings of a case, source of the shortest recording, and
-    longest duration (s)."""
+    """Common duration (s) of the recordings of a case, source of the shortest one, and duration of
+    the longest one."""
 
     duration_s: float
     shortest: str
@@ -244,9 +226,8 @@ class Length:
 
 @dataclass(frozen=True, eq=False)
 class AlignedRecordings:
-    """Recordings by entry and case, all with the same duration per case and the same band.
-    ``slowest`` is the source of the recording whose sensor limits the band. It is empty if all
-    sensors allow the default band."""
+    """Recordings by entry and case, with one duration per case and one band. ``slowest`` is the
+    source of the recording that limits the band, empty for the default band."""
 
     entries: Mapping[str, RecordingsByCase]
     lengths: Mapping[str, Length]
@@ -255,7 +236,6 @@ class AlignedRecordings:
 
     @property
     def notes(self) -> List[str]:
-        """Sentences on shortened recordings and on the limited band, for the report."""
         sentences = [
             f"{case}: recordings are compared over {length.duration_s:.3g} s, the duration of the "
             f"shortest one, {length.shortest}."
@@ -274,31 +254,33 @@ def align_recordings(entries: Mapping[str, RecordingsByCase]) -> AlignedRecordin
     """Cut all recordings to the duration of the shortest one of their case, and limit the band to
     that of the slowest sensor. Recordings without channels, such as those of cost, are
     unchanged."""
+    # the range of a signal and the drift of a pose increase with the duration, the range also with
+    # the band: longer recordings or a faster sensor would have a worse score
     by_case: Dict[str, List[RunRecording]] = {}
     band_hz, slowest = BAND_HZ, ""
-    for own in entries.values():
-        for case, recordings in own.items():
-            by_case.setdefault(case, []).extend(one for one in recordings if one.channels)
-            for one in recordings:
-                if one.imu is not None and round(BAND_OF_RATE * one.imu.rate_hz, 1) < band_hz:
-                    band_hz, slowest = round(BAND_OF_RATE * one.imu.rate_hz, 1), one.source
-    lengths = {case: _common_length(found) for case, found in by_case.items() if found}
+    for recordings_by_case in entries.values():
+        for case, recordings in recordings_by_case.items():
+            by_case.setdefault(case, []).extend(run for run in recordings if run.channels)
+            for run in recordings:
+                if run.imu is not None and round(BAND_OF_RATE * run.imu.rate_hz, 1) < band_hz:
+                    band_hz, slowest = round(BAND_OF_RATE * run.imu.rate_hz, 1), run.source
+    lengths = {case: _common_length(runs) for case, runs in by_case.items() if runs}
     cut = {
         name: {
             case: tuple(
-                replace(one.between(0.0, lengths[case].duration_s), band_hz=band_hz)
-                if one.channels
-                else one
-                for one in own[case]
+                replace(run.between(0.0, lengths[case].duration_s), band_hz=band_hz)
+                if run.channels
+                else run
+                for run in runs
             )
-            for case in own
+            for case, runs in recordings_by_case.items()
         }
-        for name, own in entries.items()
+        for name, recordings_by_case in entries.items()
     }
     return AlignedRecordings(cut, lengths, band_hz, slowest)
 
 
 def _common_length(recordings: Sequence[RunRecording]) -> Length:
-    durations_s = [one.duration_s for one in recordings]
+    durations_s = [recording.duration_s for recording in recordings]
     shortest = durations_s.index(min(durations_s))
     return Length(durations_s[shortest], recordings[shortest].source, max(durations_s))

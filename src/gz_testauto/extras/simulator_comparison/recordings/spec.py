@@ -1,4 +1,4 @@
-"""Specification of recordings: files and formats, as in docs/simulator_comparison.md."""
+"""Specification of recordings: files and formats."""
 
 from typing import Dict, Mapping, Optional, Tuple, Union
 
@@ -43,10 +43,7 @@ class ImuUnits(Spec):
 
 
 class ImuSpec(Spec):
-    """Format of the IMU of a recording. ``axes`` are the sensor's axes that point forward, left and
-    up. ``gravity`` is ``measured`` if the sensor at rest reads 9.81 m/s² upwards, as an
-    accelerometer does, ``opposite`` if it reads 9.81 m/s² downwards, and ``subtracted`` if it reads
-    0."""
+    """Format of the IMU of a recording."""
 
     topic: Optional[str] = None
     """Topic of the IMU; required for a rosbag."""
@@ -57,8 +54,9 @@ class ImuSpec(Spec):
     axes: Axes = ("x", "y", "z")
     """Axes of the sensor that point forward, left and up."""
     gravity: Literal["measured", "opposite", "subtracted"] = "measured"
-    """Effect of gravity on the accelerations at rest: ``measured``, ``opposite`` or ``subtracted``.
-    """
+    """Effect of gravity at rest: ``measured`` if the sensor reads 9.81 m/s² upwards, as an
+    accelerometer does, ``opposite`` if it reads 9.81 m/s² downwards, ``subtracted`` if it reads
+    0."""
 
     @model_validator(mode="after")
     def _each_axis_once(self) -> Self:
@@ -131,8 +129,8 @@ class WheelColumns(Spec):
 
 
 class WheelSpec(Spec):
-    """Format of wheel speeds: in m/s, or in rad/s if ``radius_m`` is specified. The message type in
-    a rosbag is ``sensor_msgs/JointState``; ``joints`` has the name of one joint per side."""
+    """Format of wheel speeds in m/s, or in rad/s with ``radius_m``. The message type in a rosbag is
+    ``sensor_msgs/JointState``."""
 
     topic: Optional[str] = None
     """Topic of the wheel speeds; required for a rosbag."""
@@ -174,10 +172,7 @@ Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], Sp
 
 
 class RecordingSpec(Spec):
-    """Files and formats of the recordings of one entry. ``cases`` has one file or set of files for
-    each repetition of a case. With ``segment_s``, recordings are cut into repetitions of this
-    duration. At most ``max_segments`` of these per case are used, evenly spaced, since all pairs of
-    repetitions are compared."""
+    """Files and formats of the recordings of one entry."""
 
     imu: Optional[ImuSpec] = ImuSpec()
     """Format of the IMU; null if the recordings have none."""
@@ -189,14 +184,14 @@ class RecordingSpec(Spec):
     command: Optional[CommandSpec] = None
     """Format of the velocity commands."""
     segment_s: Optional[float] = Field(None, ge=1.0, le=1e6)
-    """Duration (s) of the segments into which each recording is cut."""
+    """Duration (s) of the segments into which each recording is cut; each segment is one
+    repetition."""
     max_segments: int = Field(50, ge=2, le=10_000)
-    """Highest number of segments per case."""
+    """Highest number of segments per case, which are evenly spaced over the recordings."""
     cases: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
     """Files of each case, one item for each repetition."""
 
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:
-        """Formats of all specified channels by name."""
-        named = {name: getattr(self, name) for name in ("imu", "odometry", "wheels", "command")}
-        return {name: one for name, one in named.items() if one is not None}
+        formats = {name: getattr(self, name) for name in ("imu", "odometry", "wheels", "command")}
+        return {name: channel for name, channel in formats.items() if channel is not None}

@@ -1,7 +1,4 @@
-"""The report on two simulators that ran the same trials.
-
-Every number comes from :mod:`gz_testauto.analysis`.
-"""
+"""The report on two simulators that ran the same trials."""
 
 import math
 from typing import List, Optional, Sequence
@@ -24,40 +21,44 @@ from gz_testauto.results.records import TrialRecord
 
 
 def print_agreement(
-    found: SimulatorAgreement, first: str, second: str, console: Optional[Console] = None
+    agreement: SimulatorAgreement, first: str, second: str, console: Optional[Console] = None
 ) -> None:
-    """Print the report on ``console``; ``first`` and ``second`` are the simulators."""
     console = console or report_console()
-    found = escape_all_texts(found)
-    total, same = sum(found.trials.values()), sum(found.same.values())
+    agreement = escape_all_texts(agreement)
+    total, same = sum(agreement.trials.values()), sum(agreement.same.values())
     if not total:
         console.print("No trial is valid in both simulators.")
         return
-    rate = found.rate
+    rate = agreement.rate
     parts: List[RenderableType] = [
         f"{same} of {total} trials have the same outcome in {first} and {second}; mean over worlds "
         f"{100 * rate.value:.1f} % {interval_text(rate, 1, 100)}".rstrip(),
-        *(f"  {name}: {found.same[name]} of {count}" for name, count in found.trials.items()),
+        *(
+            f"  {name}: {agreement.same[name]} of {count}"
+            for name, count in agreement.trials.items()
+        ),
         f"Interval: {methods_text([rate])}.",
         "",
-        _metrics(found),
+        _metrics(agreement),
         f"Difference: {second} minus {first}, mean of each world in which both reached the goal, "
         "median over worlds.",
     ]
-    console.print(Group(*parts, *_correlations(found), *_differences(found.disagreements)))
+    console.print(Group(*parts, *_correlations(agreement), *_differences(agreement.disagreements)))
 
 
 def print_confirmation(
-    found: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
+    confirmation: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
 ) -> None:
-    """Print how many trials that were screened in one simulator are confirmed by the other."""
+    """Print how many screened trials the other simulator confirms."""
     console = console or report_console()
     table = plain_table("run again because", "trials", "same outcome")
     for reason in possible_reasons():
-        if reason in found.trials:
-            table.add_row(reason, str(found.trials[reason]), str(found.same[reason]))
-    count, overall = sum(found.trials.values()), found.overall
-    console.print(f"{found.screened} trials screened in {screen}, {count} run again in {confirm}")
+        if reason in confirmation.trials:
+            table.add_row(reason, str(confirmation.trials[reason]), str(confirmation.same[reason]))
+    count, overall = sum(confirmation.trials.values()), confirmation.overall
+    console.print(
+        f"{confirmation.screened} trials screened in {screen}, {count} run again in {confirm}"
+    )
     console.print(table)
     if math.isnan(overall.value):
         console.print("Without a control sample the agreement of the other trials is unknown.")
@@ -67,11 +68,13 @@ def print_confirmation(
             f"{interval_text(overall, 1, 100)} have the same outcome in both.".replace("  ", " ")
         )
         console.print(f"Interval: {methods_text([overall])}.")
-    console.print(Group(*_differences(escape_all_texts(found.disagreements))))
+    console.print(Group(*_differences(escape_all_texts(confirmation.disagreements))))
 
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:
-    lines = [f"  {one.world} {one.planner}: {_how(one)}; {_how(other)}" for one, other in pairs]
+    lines = [
+        f"  {first.world} {first.planner}: {_how(first)}; {_how(second)}" for first, second in pairs
+    ]
     return ["", "Trials with different outcomes", *lines] if lines else []
 
 
@@ -79,14 +82,20 @@ def _how(record: TrialRecord) -> str:
     return f"{record.outcome.value}, {record.detail}" if record.detail else record.outcome.value
 
 
-def _correlations(found: SimulatorAgreement) -> List[RenderableType]:
-    missing = next((one.missing for one in found.correlations if one.missing), "")
+def _correlations(agreement: SimulatorAgreement) -> List[RenderableType]:
+    missing = next(
+        (correlation.missing for correlation in agreement.correlations if correlation.missing), ""
+    )
     if missing:
         return ["", f"The correlation of planners in both simulators is unknown: {missing}."]
     table = plain_table("planners by", "cells", "SRCC", "Spearman's", "same winner")
-    for one in found.correlations:
-        estimates = (one.pearson.estimate, one.spearman.estimate, one.same_winner.estimate)
-        table.add_row(one.metric, str(one.cells), *map(_with_interval, estimates))
+    for correlation in agreement.correlations:
+        estimates = (
+            correlation.pearson.estimate,
+            correlation.spearman.estimate,
+            correlation.same_winner.estimate,
+        )
+        table.add_row(correlation.metric, str(correlation.cells), *map(_with_interval, estimates))
     return [
         "",
         table,
@@ -95,15 +104,15 @@ def _correlations(found: SimulatorAgreement) -> List[RenderableType]:
     ]
 
 
-def _with_interval(one: Estimate) -> str:
-    return f"{number_text(one.value, 2)} {interval_text(one, 2)}".strip()
+def _with_interval(estimate: Estimate) -> str:
+    return f"{number_text(estimate.value, 2)} {interval_text(estimate, 2)}".strip()
 
 
-def _metrics(found: SimulatorAgreement) -> Table:
+def _metrics(agreement: SimulatorAgreement) -> Table:
     table = plain_table(
         "difference of", "pairs", "worlds", "median", "95 % interval", "median of magnitudes"
     )
-    for metric in found.metrics:
+    for metric in agreement.metrics:
         difference = metric.difference
         relative = number_text(100 * metric.median_relative, 2)
         unit = metric.metric.unit

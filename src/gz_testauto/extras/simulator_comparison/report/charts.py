@@ -1,5 +1,4 @@
-"""Charts of the HTML report on a comparison of simulators, as coordinates for SVG elements in a
-template."""
+"""Charts of the HTML report, as coordinates for SVG elements in a template."""
 
 import math
 from dataclasses import dataclass
@@ -28,23 +27,22 @@ FRAME = (48.0, 10.0, 630.0, 232.0)
 """Left, top, right and bottom edge of the plot area, in SVG units."""
 
 DECADES = 8
-"""Largest number of decades that the plot of a spectrum shows."""
+"""Largest number of decades in the plot of a spectrum."""
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
 COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-"""Dash patterns of lines. Lines differ in color first, then in dash pattern."""
+"""Dash patterns. Lines differ in color first, then in dash pattern."""
 
 BAR = 150.0
 """Width of the longest bar on each side of the middle, in SVG units."""
 
 Place = Callable[[float], Optional[float]]
-"""Function that returns the position of a value on a chart, None for NaN."""
+"""Function from a value to its position on a chart, None for NaN."""
 
 
 class ChartRow(NamedTuple):
-    """Row of a chart for one entry: texts, and positions of its value and of the ends of its
-    interval."""
+    """Texts of one entry, and positions of its value and of the ends of its interval."""
 
     name: str
     value: str
@@ -58,7 +56,8 @@ class ChartRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """Chart of one measure for all entries, with values from ``low`` to ``high``."""
+    """Chart of one measure for all entries. ``cases`` has the values of the entries by case, unless
+    there is only one."""
 
     title: str
     measure: Measure
@@ -69,18 +68,16 @@ class Chart:
     floor_at: Optional[float]
     scored: bool
     cases: Sequence[Tuple[str, Sequence[str]]]
-    """Values of the entries in :attr:`rows` by case; empty if there is only one case."""
 
 
-def chart(found: Findings, measure: Measure) -> Chart:
-    """Return the chart of a measure: values, intervals and the floor."""
-    of_all = entry_values(found, measure)
-    floor = reference_floor(found, measure)
+def chart(findings: Findings, measure: Measure) -> Chart:
+    of_all = entry_values(findings, measure)
+    floor = reference_floor(findings, measure)
     shown = [
         value
-        for one in of_all.values()
-        for value in one.estimate[:3]
-        if not one.missing and not math.isnan(value)
+        for measured in of_all.values()
+        for value in measured.estimate[:3]
+        if not measured.missing and not math.isnan(value)
     ]
     shown += [] if math.isnan(floor) else [floor]
     low, high = min([0.0, *shown]), max([*shown, LEAST_SPAN])
@@ -91,14 +88,14 @@ def chart(found: Findings, measure: Measure) -> Chart:
         return round(MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / (high - low), 1)
 
     rows = []
-    for name, one in of_all.items():
-        value, interval, remark = measured_texts(one)
-        places = (None, None, None) if one.missing else tuple(map(at, one.estimate[:3]))
+    for name, measured in of_all.items():
+        value, interval, remark = measured_texts(measured)
+        places = (None, None, None) if measured.missing else tuple(map(at, measured.estimate[:3]))
         rows.append(
-            ChartRow(name, value, interval, score_text(found, name, measure), remark, *places)
+            ChartRow(name, value, interval, score_text(findings, name, measure), remark, *places)
         )
     return Chart(
-        measure_title(found, measure),
+        measure_title(findings, measure),
         measure,
         rows,
         low,
@@ -106,7 +103,7 @@ def chart(found: Findings, measure: Measure) -> Chart:
         None if math.isnan(floor) else number(floor),
         at(floor),
         any(row.score for row in rows),
-        _case_rows([one.by_case for one in of_all.values()]),
+        _case_rows([measured.by_case for measured in of_all.values()]),
     )
 
 
@@ -114,12 +111,13 @@ def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, Lis
     names = list(dict.fromkeys(name for by_case in of_entries for name in by_case))
     if len(names) < 2:
         return []
-    return [(name, [number(one.get(name, math.nan)) for one in of_entries]) for name in names]
+    return [
+        (name, [number(by_case.get(name, math.nan)) for by_case in of_entries]) for name in names
+    ]
 
 
 class Bar(NamedTuple):
-    """Bar for the contribution of a criterion to the lead: to the right for the first entry, to the
-    left for the second."""
+    """Bar for the contribution of a criterion to the lead, to the right for the first entry."""
 
     criterion: str
     text: str
@@ -129,7 +127,7 @@ class Bar(NamedTuple):
 
 
 def lead_bars(ranking: Ranking) -> List[Bar]:
-    """Return the bars for the lead of the first entry, relative to the middle at :data:`BAR`."""
+    """Return the bars for the lead, relative to the middle at :data:`BAR`."""
     if ranking.lead is None or not ranking.lead.parts:
         return []
     longest = max(abs(part) for _, part in ranking.lead.parts)
@@ -143,7 +141,7 @@ def lead_bars(ranking: Ranking) -> List[Bar]:
 
 
 class AxisLabel(NamedTuple):
-    """Line of the grid of a plot, with its label."""
+    """Line of the grid, with its label."""
 
     x1: float
     x2: float
@@ -156,7 +154,7 @@ class AxisLabel(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Line of a plot for one spectrum; ``look`` is a class of the style sheet."""
+    """Line for one spectrum; ``look`` is a class of the style sheet."""
 
     points: str
     look: str
@@ -165,19 +163,17 @@ class Line(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """Plot of the spectra of one case."""
-
     case: str
     grid: Sequence[AxisLabel]
     lines: Sequence[Line]
 
 
 def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
-    """Return the plot of the spectra of a case, with logarithmic axes."""
-    every = np.concatenate([one.density for one in spectra])
+    """Return a plot with logarithmic axes."""
+    every = np.concatenate([spectrum.density for spectrum in spectra])
     most = math.ceil(math.log10(max(every.max(), 1e-11)))
     least = max(math.floor(math.log10(max(every.min(), 1e-12))), most - DECADES)
-    ends = [float(f(one.frequency_hz)) for f in (np.min, np.max) for one in spectra]
+    ends = [float(f(spectrum.frequency_hz)) for f in (np.min, np.max) for spectrum in spectra]
     left, right = math.log10(min(ends)), math.log10(max(ends))
 
     def x(frequency: float) -> float:
@@ -203,13 +199,13 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
             text = f"{frequency:g} Hz"
             grid.append(AxisLabel(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
     lines, colored = [], 0
-    for one in spectra:
-        pairs = zip(one.frequency_hz.tolist(), one.density.tolist())
+    for spectrum in spectra:
+        pairs = zip(spectrum.frequency_hz.tolist(), spectrum.density.tolist())
         points = " ".join(f"{x(frequency)},{y(density)}" for frequency, density in pairs)
-        if one.is_reference:
-            lines.append(Line(points, "reference", "none", f"{one.entry} (reference)"))
+        if spectrum.is_reference:
+            lines.append(Line(points, "reference", "none", f"{spectrum.entry} (reference)"))
             continue
         dash = DASHES[colored // COLORS % len(DASHES)]
-        lines.append(Line(points, f"p{colored % COLORS}", dash, one.entry))
+        lines.append(Line(points, f"p{colored % COLORS}", dash, spectrum.entry))
         colored += 1
     return Plot(case, grid, lines)

@@ -1,5 +1,4 @@
-"""Export of a comparison's results: ``findings.json``, and ``measures.csv`` with a row for each
-measure and entry."""
+"""Export of ``findings.json``, and of ``measures.csv`` with a row for each measure and entry."""
 
 import csv
 import io
@@ -30,37 +29,37 @@ COLUMNS = (
 )
 
 
-def write_measures(found: Findings, path: Path) -> None:
-    """Write ``measures.csv``. Raises ``OSError`` if the file cannot be written."""
+def write_measures(findings: Findings, path: Path) -> None:
+    """Raise ``OSError`` if the file cannot be written."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS)
-    for measure in found.measures:
-        for name, own in found.measured.items():
-            one = own[measure.name]
-            score = found.ranking.table.score(name, measure.name)
-            numbers = (*one.estimate[:3], one.floor, one.p_tie, score)
+    for measure in findings.measures:
+        for name, values in findings.measured.items():
+            measured = values[measure.name]
+            score = findings.ranking.table.score(name, measure.name)
+            numbers = (*measured.estimate[:3], measured.floor, measured.p_tie, score)
             texts = ("" if math.isnan(number) else repr(float(number)) for number in numbers)
-            weight = found.spec.weights.get(measure.name, "")
+            weight = findings.spec.weights.get(measure.name, "")
             head = (measure.name, measure.unit, measure.better, name)
-            rows.writerow([*head, *texts, weight, one.missing])
+            rows.writerow([*head, *texts, weight, measured.missing])
     write_atomically(path, text.getvalue().encode())
 
 
-def findings_to_json(found: Findings) -> Dict[str, Any]:
-    """Return the content of ``findings.json``. Its key ``bench`` has the specification with all
-    features and their sources."""
+def findings_to_json(findings: Findings) -> Dict[str, Any]:
+    """Return the content of ``findings.json``."""
     return {
         "format": 1,
-        "bench": found.spec.model_dump(mode="json"),
-        "reference": found.spec.reference,
-        "not_ranked": dict(found.not_ranked),
-        "without_interval": found.without_interval,
-        "ranking": _ranking_data(found.ranking),
-        "published_ranking": found.published_ranking and _ranking_data(found.published_ranking),
-        "band_hz": found.aligned.band_hz,
-        "band_limited_by": found.aligned.slowest or None,
-        "lengths": {case: asdict(length) for case, length in found.aligned.lengths.items()},
+        "bench": findings.spec.model_dump(mode="json"),
+        "reference": findings.spec.reference,
+        "not_ranked": dict(findings.not_ranked),
+        "without_interval": findings.without_interval,
+        "ranking": _ranking_data(findings.ranking),
+        "published_ranking": findings.published_ranking
+        and _ranking_data(findings.published_ranking),
+        "band_hz": findings.aligned.band_hz,
+        "band_limited_by": findings.aligned.slowest or None,
+        "lengths": {case: asdict(length) for case, length in findings.aligned.lengths.items()},
         "measures": {
             measure.name: {
                 "unit": measure.unit,
@@ -68,32 +67,33 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
                 "formula": measure.formula,
                 "source": measure.source,
                 "entries": {
-                    name: _measured_data(own[measure.name]) for name, own in found.measured.items()
+                    name: _measured_data(values[measure.name])
+                    for name, values in findings.measured.items()
                 },
             }
-            for measure in found.measures
+            for measure in findings.measures
         },
         "axes": {
-            name: {case: _axes_data(one) for case, one in of_cases.items()}
-            for name, of_cases in found.axes.items()
+            name: {case: _axes_data(axes) for case, axes in of_cases.items()}
+            for name, of_cases in findings.axes.items()
         },
-        "conditions": _conditions_data(found.conditions),
+        "conditions": _conditions_data(findings.conditions),
         "examples": [
             {
-                "description": one.description,
-                "measure": one.measure,
-                "error": one.error,
-                "published_error": one.published_error,
+                "description": example.description,
+                "measure": example.measure,
+                "error": example.error,
+                "published_error": example.published_error,
             }
-            for one in found.spec.examples
+            for example in findings.spec.examples
         ],
     }
 
 
-def _axes_data(one: AxisDifferences) -> Dict[str, Any]:
+def _axes_data(differences: AxisDifferences) -> Dict[str, Any]:
     return {
-        "bias": dict(zip(AXES, map(_number, one.bias))),
-        "gain": dict(zip(AXES, map(_number, one.gain))),
+        "bias": dict(zip(AXES, map(_number, differences.bias))),
+        "gain": dict(zip(AXES, map(_number, differences.gain))),
     }
 
 
@@ -108,17 +108,17 @@ def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
     return {**asdict(conditions), "grounds": grounds}
 
 
-def _measured_data(one: Measured) -> Dict[str, Any]:
-    if one.missing:
-        return {"missing": one.missing}
+def _measured_data(measured: Measured) -> Dict[str, Any]:
+    if measured.missing:
+        return {"missing": measured.missing}
     return {
-        "value": _number(one.estimate.value),
-        "low": _number(one.estimate.low),
-        "high": _number(one.estimate.high),
-        "method": one.estimate.method,
-        "floor": _number(one.floor),
-        "p_same_as_reference": _number(one.p_tie),
-        "cases": {case: _number(value) for case, value in one.by_case.items()},
+        "value": _number(measured.estimate.value),
+        "low": _number(measured.estimate.low),
+        "high": _number(measured.estimate.high),
+        "method": measured.estimate.method,
+        "floor": _number(measured.floor),
+        "p_same_as_reference": _number(measured.p_tie),
+        "cases": {case: _number(value) for case, value in measured.by_case.items()},
     }
 
 

@@ -1,4 +1,4 @@
-"""HTML page of a comparison of simulators, which needs no scripts and can be opened from disk."""
+"""HTML page of a comparison of simulators, without scripts."""
 
 import platform
 import shlex
@@ -22,16 +22,16 @@ _HERE = Path(__file__).resolve().parent
 _SHARED = Path(gz_testauto.report.page.__file__).resolve().parent / "page.css"
 
 BENCH = "bench.json"
-"""Name of the file with the specification, in the directory of the page."""
+"""Name of the specification in the directory of the page."""
 
 LIBRARIES = ("numpy", "scipy")
-"""Libraries with an influence on the results, whose versions are listed on the page."""
+"""Libraries with an influence on the results."""
 
 
-def write_page(found: Findings, path: Path) -> None:
-    """Write the HTML page, with commands that repeat the comparison from the specification next to
-    it. Raises ``OSError`` if the page cannot be written."""
-    folder, bench = (shlex.quote(str(one)) for one in (path.parent, path.parent / BENCH))
+def write_page(findings: Findings, path: Path) -> None:
+    """Write the HTML page, with commands that repeat the comparison. Raises ``OSError`` if it
+    cannot be written."""
+    folder, bench = (shlex.quote(str(p)) for p in (path.parent, path.parent / BENCH))
     again = (
         ("To measure and rank the recordings again", f"gz_testauto simulators report {folder}"),
         (
@@ -39,42 +39,42 @@ def write_page(found: Findings, path: Path) -> None:
             f"gz_testauto simulators compare {bench} --out {folder}_again",
         ),
     )
-    write_atomically(path, page_html(found, again).encode())
+    write_atomically(path, page_html(findings, again).encode())
 
 
-def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
-    """Return the HTML page. ``again`` has pairs of a purpose and a command for repetition."""
+def page_html(findings: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
+    """Return the HTML page. ``again`` has pairs of a purpose and a command."""
     style = "\n".join(
         path.read_text(encoding="utf-8").strip() for path in (_SHARED, _HERE / "page.css")
     )
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     versions = (
         f"gz_testauto {__version__}, Python {platform.python_version()}, {libraries}; "
-        f"seed {found.spec.seed}."
+        f"seed {findings.spec.seed}."
     )
     return template(_HERE / "page.html.jinja").render(
         policy=f"default-src 'none'; style-src {content_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
         version=__version__,
         style=style,
-        found=found,
+        findings=findings,
         sentences=sentences,
         rankings=[
-            (title, ranking, lead_bars(ranking)) for title, ranking in sentences.rankings(found)
+            (title, ranking, lead_bars(ranking)) for title, ranking in sentences.rankings(findings)
         ],
         bar=BAR,
         size=PLOT,
         millimeters=millimeters,
         axes=AXES,
-        charts=[chart(found, measure) for measure in found.measures],
-        shown=[measure.name for measure in found.measures],
-        spectra=[plot(case, own) for case, own in found.spectra.items()],
-        features=sentences.feature_texts(found),
-        left_out=sentences.left_out_lines(found),
-        made=[*sentences.notes(found), versions],
+        charts=[chart(findings, measure) for measure in findings.measures],
+        shown=[measure.name for measure in findings.measures],
+        spectra=[plot(case, spectra) for case, spectra in findings.spectra.items()],
+        features=sentences.feature_texts(findings),
+        left_out=sentences.left_out_lines(findings),
+        made=[*sentences.notes(findings), versions],
         again=again,
         bench=yaml.safe_dump(
-            found.spec.model_dump(mode="json", exclude_defaults=True),
+            findings.spec.model_dump(mode="json", exclude_defaults=True),
             sort_keys=False,
             allow_unicode=True,
             width=100,

@@ -1,4 +1,4 @@
-"""Sentences of the report on a comparison of simulators, for the terminal and the HTML page."""
+"""Sentences of the report, for the terminal and the HTML page."""
 
 import math
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
@@ -21,12 +21,10 @@ from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 AXES_TITLE = "Bias and gain by axis, mean over the cases"
 MAX_REVERSALS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
-"""Relative range of the drawn weights, as text."""
 
 
-def reference_text(found: Findings) -> str:
-    """Return the sentence on the reference, which determines the meaning of all measures."""
-    spec = found.spec
+def reference_text(findings: Findings) -> str:
+    spec = findings.spec
     if spec.reference is not None:
         if spec.reference_is_robot:
             return f"All measures compare an entry with recordings of the robot {spec.reference}."
@@ -34,22 +32,22 @@ def reference_text(found: Findings) -> str:
             f"All measures compare an entry with the reference {spec.reference}. They state "
             "agreement with it, not accuracy."
         )
-    if _present(found) and all(one.estimate.method == PUBLISHED for one in _present(found)):
+    if _present(findings) and all(m.estimate.method == PUBLISHED for m in _present(findings)):
         return "All values are quoted from publications; nothing was measured."
     return "The comparison has no reference, so the accuracy of the simulators is unknown."
 
 
-def _present(found: Findings) -> List[Measured]:
-    return [one for own in found.measured.values() for one in own.values() if not one.missing]
+def _present(findings: Findings) -> List[Measured]:
+    return [m for values in findings.measured.values() for m in values.values() if not m.missing]
 
 
-def change_text(found: Findings) -> str:
+def change_text(findings: Findings) -> str:
     """Return the sentence on the winners by published scores and by measurements."""
-    published, measured = found.published_ranking, found.ranking
+    published, measured = findings.published_ranking, findings.ranking
     assert published is not None, "a bench with published scores"
     if not (published.verdict.ranked and measured.verdict.ranked):
         return "The two rankings cannot be compared, because one of them is empty."
-    first, second = (one.table.entries[one.table.order[0]] for one in (published, measured))
+    first, second = (r.table.entries[r.table.order[0]] for r in (published, measured))
     if first == second:
         return f"{first} has the greatest total in both rankings."
     return (
@@ -59,29 +57,32 @@ def change_text(found: Findings) -> str:
     )
 
 
-def rankings(found: Findings) -> List[Tuple[str, Ranking]]:
-    """Return each ranking with its heading."""
-    if found.published_ranking is None:
-        return [("Ranking", found.ranking)]
+def rankings(findings: Findings) -> List[Tuple[str, Ranking]]:
+    if findings.published_ranking is None:
+        return [("Ranking", findings.ranking)]
     return [
-        ("Ranking by the measurements and rules", found.ranking),
-        ("Ranking by the published scores", found.published_ranking),
+        ("Ranking by the measurements and rules", findings.ranking),
+        ("Ranking by the published scores", findings.published_ranking),
     ]
 
 
-def without_interval_text(found: Findings, ranking: Ranking) -> str:
-    """Return the sentence on measures without an interval; empty if all measures have one."""
-    if ranking is not found.ranking or not ranking.verdict.ranked or not found.without_interval:
+def without_interval_text(findings: Findings, ranking: Ranking) -> str:
+    """Return the sentence on measures without an interval, if any."""
+    if (
+        ranking is not findings.ranking
+        or not ranking.verdict.ranked
+        or not findings.without_interval
+    ):
         return ""
     return (
-        f"Measures without an interval are equal in all draws: {', '.join(found.without_interval)}."
+        "Measures without an interval are equal in all draws: "
+        f"{', '.join(findings.without_interval)}."
         " The shares of draws do not include the uncertainty of these measures."
     )
 
 
 def lead_text(ranking: Ranking) -> str:
-    """Return the sentence on the lead of the first entry and its composition; empty if nothing is
-    ranked."""
+    """Return the sentence on the lead of the first entry; empty if nothing is ranked."""
     lead = ranking.lead
     if lead is None:
         return ""
@@ -111,25 +112,25 @@ def reversal_text(ranking: Ranking) -> str:
     )
 
 
-def baseline_lines(found: Findings) -> List[str]:
+def baseline_lines(findings: Findings) -> List[str]:
     """Return sentences on the entries that are closer to the reference than the baseline, and on
-    those that are not, with the measures."""
-    name = found.spec.baseline
-    if name is None or name not in found.measured:
+    those that are not."""
+    name = findings.spec.baseline
+    if name is None or name not in findings.measured:
         return []
-    baseline, lines, closer = found.measured[name], [], []
-    for entry, own in found.measured.items():
+    baseline, lines, closer = findings.measured[name], [], []
+    for entry, values in findings.measured.items():
         compared = [
-            one
-            for one, measured in own.items()
+            m
+            for m, measured in values.items()
             if measured.measure.between is not None
             and not measured.missing
-            and not baseline[one].missing
+            and not baseline[m].missing
         ]
         behind = [
-            one
-            for one in compared
-            if not own[one].ties and own[one].estimate.value >= baseline[one].estimate.value
+            m
+            for m in compared
+            if not values[m].ties and values[m].estimate.value >= baseline[m].estimate.value
         ]
         if entry != name and behind:
             lines.append(
@@ -152,31 +153,31 @@ def relative(change: WeightChange) -> str:
     return f"{sign}{percent:.0f} %" if percent >= 10 else f"{sign}{percent:.2g} %"
 
 
-def example_lines(found: Findings) -> List[str]:
+def example_lines(findings: Findings) -> List[str]:
     """Return the errors that follow from published means and ranges, and the published errors."""
     lines = []
-    for one in found.spec.examples:
-        unit = find_measure(one.measure).unit
-        error, published = f"{one.error:.4g}", ""
-        if one.published_error is not None:
-            value = f"{one.published_error:.4g}"
+    for example in findings.spec.examples:
+        unit = find_measure(example.measure).unit
+        error, published = f"{example.error:.4g}", ""
+        if example.published_error is not None:
+            value = f"{example.published_error:.4g}"
             published = (
                 f"; the published value is {'equal' if value == error else f'{value} {unit}'}"
             )
         lines.append(
-            f"{one.description}: by equation (7) the published means and ranges give "
+            f"{example.description}: by equation (7) the published means and ranges give "
             f"{error} {unit}{published}."
         )
     return lines
 
 
-def left_out_lines(found: Findings) -> List[str]:
-    """Return the criteria and measures that do not count or are missing, with the reason."""
-    lines = [f"{name} is not ranked: {reason}." for name, reason in found.not_ranked.items()]
-    table = found.ranking.table
+def left_out_lines(findings: Findings) -> List[str]:
+    """Return the criteria and measures that do not count or are missing, with reasons."""
+    lines = [f"{name} is not ranked: {reason}." for name, reason in findings.not_ranked.items()]
+    table = findings.ranking.table
     for name, lacking in table.left_out.items():
         lines.append(f"{name} does not count, because it is unknown for {', '.join(lacking)}.")
-    if table.left_out and found.ranking.verdict.ranked:
+    if table.left_out and findings.ranking.verdict.ranked:
         bounds = (
             f"{name} {low:.2f} to {high:.2f}"
             for name, (low, high) in zip(table.entries, table.bounds)
@@ -185,21 +186,23 @@ def left_out_lines(found: Findings) -> List[str]:
             "Possible totals with any scores in the criteria that do not count: "
             f"{', '.join(bounds)}."
         )
-    lines += condition_lines(found)
+    lines += condition_lines(findings)
     by_reason: Dict[str, List[str]] = {}
     for name in MEASURES.names():
-        reasons = {own[name].missing for own in found.measured.values() if name in own}
+        reasons = {values[name].missing for values in findings.measured.values() if name in values}
         if reasons and "" not in reasons:
             by_reason.setdefault("; ".join(sorted(reasons)), []).append(name)
     lines += [f"Not measured: {', '.join(names)} ({why})." for why, names in by_reason.items()]
     return lines
 
 
-def condition_lines(found: Findings) -> List[str]:
-    """Return the reasons of refused grounds and of invalid runs."""
-    conditions = found.conditions
+def condition_lines(findings: Findings) -> List[str]:
+    """Return the reasons of refused grounds and invalid runs."""
+    conditions = findings.conditions
     lines = [
-        f"{one.entry} on {one.terrain}: {one.refusal}" for one in conditions.grounds if one.refusal
+        f"{ground.entry} on {ground.terrain}: {ground.refusal}"
+        for ground in conditions.grounds
+        if ground.refusal
     ]
     by_case: Dict[Tuple[str, str], List[InvalidRun]] = {}
     for run in conditions.invalid:
@@ -217,17 +220,14 @@ def condition_lines(found: Findings) -> List[str]:
 
 
 class FeatureText(NamedTuple):
-    """Quoted features of an entry, with their source and date."""
-
     entry: str
     source: str
     features: Mapping[str, str]
 
 
-def feature_texts(found: Findings) -> List[FeatureText]:
-    """Return the quoted features of all entries that have features."""
+def feature_texts(findings: Findings) -> List[FeatureText]:
     entries = []
-    for entry in found.spec.ranked:
+    for entry in findings.spec.ranked:
         features = entry.features
         texts = {
             name: _feature_text(getattr(features, name))
@@ -238,7 +238,7 @@ def feature_texts(found: Findings) -> List[FeatureText]:
             texts["formats"] += f"; by plugin {', '.join(features.formats_by_plugin)}"
         texts.update({name: f"{score:g}" for name, score in features.additional.items()})
         if texts:
-            source = "; ".join(one for one in (features.source, features.date) if one)
+            source = "; ".join(text for text in (features.source, features.date) if text)
             entries.append(FeatureText(entry.name, source or "no source specified", texts))
     return entries
 
@@ -250,78 +250,74 @@ def _feature_text(value: Union[bool, str, Sequence[str]]) -> str:
 
 
 def feature_names(entries: Sequence[FeatureText]) -> List[str]:
-    """Return the names of all quoted features, each once."""
-    return list(dict.fromkeys(name for one in entries for name in one.features))
+    return list(dict.fromkeys(name for quoted in entries for name in quoted.features))
 
 
-def measure_title(found: Findings, measure: Measure) -> str:
-    """Return the title of a measure: name, unit, direction and weight."""
+def measure_title(findings: Findings, measure: Measure) -> str:
     unit = f", {measure.unit}" if measure.unit else ""
-    weight = found.spec.weights.get(measure.name)
+    weight = findings.spec.weights.get(measure.name)
     counts = f"weight {weight:g}" if weight else "not weighted"
     return f"{measure.name}{unit} ({measure.better} is better, {counts})"
 
 
-def entry_values(found: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """Return the value of a measure for each entry. If the measure has no weight, entries without a
-    published or measured value are omitted."""
-    counts = measure.name in found.spec.weights
+def entry_values(findings: Findings, measure: Measure) -> Mapping[str, Measured]:
+    """Return the value of a measure for each entry. Without a weight, entries without a published
+    or measured value are omitted."""
+    counts = measure.name in findings.spec.weights
     return {
-        name: own[measure.name]
-        for name, own in found.measured.items()
-        if counts or own[measure.name].missing != NOTHING
+        name: values[measure.name]
+        for name, values in findings.measured.items()
+        if counts or values[measure.name].missing != NOTHING
     }
 
 
-def reference_floor(found: Findings, measure: Measure) -> float:
-    """Return the mean distance between the repetitions of the reference; NaN if it is unknown."""
-    floors = (own[measure.name].floor for own in found.measured.values())
+def reference_floor(findings: Findings, measure: Measure) -> float:
+    """Return the mean distance between the repetitions of the reference, NaN if it is unknown."""
+    floors = (values[measure.name].floor for values in findings.measured.values())
     return next((floor for floor in floors if not math.isnan(floor)), math.nan)
 
 
-def score_text(found: Findings, entry: str, measure: Measure) -> str:
-    """Return the score of an entry in a measure as text; empty if the measure has no weight."""
-    table = found.ranking.table
+def score_text(findings: Findings, entry: str, measure: Measure) -> str:
+    """Return a score as text; empty if the measure has no weight."""
+    table = findings.ranking.table
     if measure.name not in table.criteria:
         return ""
     score = table.score(entry, measure.name)
     return "-" if math.isnan(score) else f"{score:.3f}"
 
 
-def measured_texts(one: Measured) -> Tuple[str, str, str]:
-    """Return the value, the interval and the remark of a measured value as texts."""
-    if one.missing:
-        return "-", "", f"not measured: {one.missing}"
-    remark = "as published" if one.estimate.method == PUBLISHED else ""
-    if one.ties:
+def measured_texts(measured: Measured) -> Tuple[str, str, str]:
+    """Return the value, the interval and the remark."""
+    if measured.missing:
+        return "-", "", f"not measured: {measured.missing}"
+    remark = "as published" if measured.estimate.method == PUBLISHED else ""
+    if measured.ties:
         remark = "ties with the reference"
-    if one.measure.is_beyond(one.estimate.value):
-        remark = one.measure.beyond
-    return number(one.estimate.value), interval(one.estimate), remark
+    if measured.measure.is_beyond(measured.estimate.value):
+        remark = measured.measure.beyond
+    return number(measured.estimate.value), interval(measured.estimate), remark
 
 
 def number(value: float) -> str:
-    """Return a number as text with four significant digits, a dash for NaN."""
+    """Return a number with four significant digits, a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
-def axis_rows(found: Findings) -> List[Tuple[str, str, List[str]]]:
-    """Return bias and gain of each entry over all cases: the entry, ``bias`` or ``gain``, and a
-    text for each axis."""
+def axis_rows(findings: Findings) -> List[Tuple[str, str, List[str]]]:
+    """Return the entry, ``bias`` or ``gain``, and a text for each axis."""
     return [
-        (name, what, texts)
-        for name, of_cases in found.axes.items()
-        for what, texts in axis_texts(list(of_cases.values()))
+        (name, quantity, texts)
+        for name, of_cases in findings.axes.items()
+        for quantity, texts in axis_texts(list(of_cases.values()))
     ]
 
 
 def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[str]]]:
-    """Return the mean bias and the geometric mean of the gains over several cases, with a text for
-    each axis. Gains are means over the cases with a signal, and a dash without one."""
-    biases = np.mean([one.bias for one in differences], axis=0).tolist()
-    gains = np.array([one.gain for one in differences])
+    """Return the mean bias and the geometric mean of the gains over the cases with a signal."""
+    biases = np.mean([d.bias for d in differences], axis=0).tolist()
+    gains = np.array([d.gain for d in differences])
     known = [column[~np.isnan(column)] for column in gains.T]
-    means = [float(np.exp(np.log(some).mean())) if len(some) else math.nan for some in known]
+    means = [float(np.exp(np.log(g).mean())) if len(g) else math.nan for g in known]
     return [
         ("bias", [f"{bias:+.3g}" for bias in biases]),
         ("gain", ["-" if math.isnan(mean) else f"{mean:.3g}" for mean in means]),
@@ -329,17 +325,17 @@ def axis_texts(differences: Sequence[AxisDifferences]) -> List[Tuple[str, List[s
 
 
 def interval(estimate: Estimate) -> str:
-    """Return the interval of an estimate in brackets; empty if the estimate has no interval."""
+    """Return the interval in brackets; empty if there is none."""
     if math.isnan(estimate.low):
         return ""
     return f"[{estimate.low:.4g}, {estimate.high:.4g}]"
 
 
-def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
+def simulator_lines(findings: Findings) -> List[Tuple[str, str]]:
     """Return each entry with its description, the reference first."""
-    spec, simulators = found.spec, found.conditions.simulators
+    spec, simulators = findings.spec, findings.conditions.simulators
     lines = []
-    for entry in sorted(spec.entries, key=lambda one: one.name != spec.reference):
+    for entry in sorted(spec.entries, key=lambda entry: entry.name != spec.reference):
         parts = [simulators[entry.name]] if entry.name in simulators else []
         if entry.simulator is not None and not parts:
             parts.append(f"{entry.simulator}, not simulated")
@@ -355,12 +351,11 @@ def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
     return lines
 
 
-def notes(found: Findings) -> Sequence[str]:
-    """Return sentences on the methods and conditions of a comparison."""
-    present = _present(found)
-    methods = {one.estimate.method for one in present if one.estimate.method}
+def notes(findings: Findings) -> Sequence[str]:
+    present = _present(findings)
+    methods = {m.estimate.method for m in present if m.estimate.method}
     sentences = []
-    if found.ranking.verdict.ranked:
+    if findings.ranking.verdict.ranked:
         sentences.append(
             f"The columns 'first' have the share of {DRAWS:,} draws in which an entry has the "
             f"greatest total (SMAA-2). Weights are drawn within {NEAR} of the specified ones, or "
@@ -369,20 +364,22 @@ def notes(found: Findings) -> Sequence[str]:
         )
         sentences.append(
             "Totals have no interval, because the uncertainty of the measurements is unknown."
-            if np.isnan(found.ranking.intervals).all()
+            if np.isnan(findings.ranking.intervals).all()
             else "Intervals of totals and of the lead are computed with the specified weights."
         )
     for method in sorted(methods - {PUBLISHED}):
         intervals = f"Method of the {100 * LEVEL:.0f} % intervals: {method}."
         sentences.append(intervals if "over repetitions" in method else f"{method.capitalize()}.")
-    if any("imu" in one.measure.needs and one.estimate.method != PUBLISHED for one in present):
+    if any("imu" in m.measure.needs and m.estimate.method != PUBLISHED for m in present):
         sentences.append(
             f"Inertial samples are resampled at {RATE_HZ:g} Hz and low-pass filtered at "
-            f"{found.aligned.band_hz:g} Hz. Delays are removed, and each case has the duration of "
-            "its shortest recording."
+            f"{findings.aligned.band_hz:g} Hz. Delays are removed, and each case has the duration "
+            "of its shortest recording."
         )
-    sentences += found.aligned.notes
-    if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
+    sentences += findings.aligned.notes
+    if any(
+        not math.isnan(m.floor) for values in findings.measured.values() for m in values.values()
+    ):
         sentences.append(
             "The floor of a measure is the mean distance between the repetitions of the reference. "
             "Values below the floor have the same score. An entry ties with the reference if a "
@@ -390,4 +387,4 @@ def notes(found: Findings) -> Sequence[str]:
         )
     if PUBLISHED in methods:
         sentences.append("Published values have no interval and are not resampled.")
-    return [*sentences, *found.conditions.notes]
+    return [*sentences, *findings.conditions.notes]

@@ -41,38 +41,37 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
 
 ENTRIES_PER_TABLE = 5
-"""Largest number of entries in one table of scores."""
 
 
-def print_findings(found: Findings, console: Optional[Console] = None) -> None:
-    """Print the report on a comparison of simulators. The default console is standard output."""
+def print_findings(findings: Findings, console: Optional[Console] = None) -> None:
+    """Print the report on a comparison, by default on standard output."""
     console = console or report_console()
-    console.print(found.spec.name, style="bold")
-    for text in (found.spec.description, reference_text(found)):
+    console.print(findings.spec.name, style="bold")
+    for text in (findings.spec.description, reference_text(findings)):
         print_paragraph(console, text)
     console.print()
-    change = [] if found.published_ranking is None else [change_text(found)]
-    _section(console, "Comparison with published values", [*change, *example_lines(found)])
-    for title, ranking in rankings(found):
-        _print_ranking(console, title, ranking, without_interval_text(found, ranking))
-    _section(console, "Compared with the baseline", baseline_lines(found))
-    _print_scores(console, found)
-    weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
+    change = [] if findings.published_ranking is None else [change_text(findings)]
+    _section(console, "Comparison with published values", [*change, *example_lines(findings)])
+    for title, ranking in rankings(findings):
+        _print_ranking(console, title, ranking, without_interval_text(findings, ranking))
+    _section(console, "Compared with the baseline", baseline_lines(findings))
+    _print_scores(console, findings)
+    weighted = [m for m in findings.measures if findings.spec.weights.get(m.name)]
     for measure in weighted:
-        _print_table(console, measure_title(found, measure), measure_table(found, measure))
-    _print_shown_only(console, found, [one for one in found.measures if one not in weighted])
-    _print_axes(console, found)
-    _section(console, "Left out", left_out_lines(found))
-    _print_grounds(console, found)
-    compared = [f"{name}: {what}" for name, what in simulator_lines(found)]
+        _print_table(console, measure_title(findings, measure), measure_table(findings, measure))
+    _print_shown_only(console, findings, [m for m in findings.measures if m not in weighted])
+    _print_axes(console, findings)
+    _section(console, "Left out", left_out_lines(findings))
+    _print_grounds(console, findings)
+    compared = [f"{name}: {text}" for name, text in simulator_lines(findings)]
     _section(console, "Compared entries", compared)
     features = [
-        f"{one.entry} ({one.source}): "
-        + "; ".join(f"{name} {value}" for name, value in one.features.items())
-        for one in feature_texts(found)
+        f"{quoted.entry} ({quoted.source}): "
+        + "; ".join(f"{name} {value}" for name, value in quoted.features.items())
+        for quoted in feature_texts(findings)
     ]
     _section(console, "Features, as quoted", features)
-    _section(console, "Methods and conditions", notes(found))
+    _section(console, "Methods and conditions", notes(findings))
 
 
 def print_paragraph(console: Console, text: str, indent: str = "") -> None:
@@ -120,8 +119,7 @@ def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) 
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """Return a table of the totals with intervals, and of the share of draws in which each entry is
-    first."""
+    """Return a table of the totals, and of the share of draws in which each entry is first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     shown = [
         "",
@@ -146,7 +144,6 @@ def ranking_table(ranking: Ranking) -> Table:
 
 
 def reversal_table(ranking: Ranking) -> Table:
-    """Return a table of the weights that change the first rank, with the smallest changes first."""
     table = plain_table("weight of", "specified", "needed", "change", "then first")
     for change in ranking.reversals[:MAX_REVERSALS_SHOWN]:
         table.add_row(
@@ -159,8 +156,8 @@ def reversal_table(ranking: Ranking) -> Table:
     return table
 
 
-def _print_scores(console: Console, found: Findings) -> None:
-    table = found.ranking.table
+def _print_scores(console: Console, findings: Findings) -> None:
+    table = findings.ranking.table
     if not table.entries:
         return
     console.print("Scores, from 0 to 1", style="bold")
@@ -175,45 +172,44 @@ def _print_scores(console: Console, found: Findings) -> None:
         console.print()
 
 
-def measure_table(found: Findings, measure: Measure) -> Table:
-    """Return a table with value, interval, score and remark of a measure for each entry, and with
-    its floor."""
+def measure_table(findings: Findings, measure: Measure) -> Table:
     rows = []
-    for name, one in entry_values(found, measure).items():
-        value, within, remark = measured_texts(one)
-        score = score_text(found, name, measure)
+    for name, measured in entry_values(findings, measure).items():
+        value, within, remark = measured_texts(measured)
+        score = score_text(findings, name, measure)
         rows.append([escape_text(text) for text in (name, value, within, score, remark)])
-    floor = reference_floor(found, measure)
+    floor = reference_floor(findings, measure)
     if not math.isnan(floor):
         rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
     return _without_empty(remark_table, ["", "value", "95 %", "score", ""], rows)
 
 
-def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
-    """Print measures without a weight in few lines. Their intervals are on the HTML page and in the
-    CSV file."""
+def _print_shown_only(console: Console, findings: Findings, measures: Sequence[Measure]) -> None:
+    """Print measures without a weight in few lines."""
     if not measures:
         return
     console.print("Without a weight (= ties with the reference)", style="bold")
-    names = list(found.measured)
+    names = list(findings.measured)
     for begin in range(0, len(names), ENTRIES_PER_TABLE):
         chosen = names[begin : begin + ENTRIES_PER_TABLE]
         table = _entries_table(["", *chosen, "floor"])
         for measure in measures:
             unit = f", {measure.unit}" if measure.unit else ""
-            of_all = [found.measured[name][measure.name] for name in chosen]
-            texts = (number(one.estimate.value) + ("=" if one.ties else "") for one in of_all)
-            table.add_row(f"{measure.name}{unit}", *texts, number(reference_floor(found, measure)))
+            of_all = [findings.measured[name][measure.name] for name in chosen]
+            texts = (number(m.estimate.value) + ("=" if m.ties else "") for m in of_all)
+            table.add_row(
+                f"{measure.name}{unit}", *texts, number(reference_floor(findings, measure))
+            )
         console.print(table)
         console.print()
 
 
-def _print_axes(console: Console, found: Findings) -> None:
-    if not found.axes:
+def _print_axes(console: Console, findings: Findings) -> None:
+    if not findings.axes:
         return
     table = _entries_table(["entry", "", *AXES])
-    for name, what, texts in axis_rows(found):
-        table.add_row(escape_text(name), what, *texts)
+    for name, quantity, texts in axis_rows(findings):
+        table.add_row(escape_text(name), quantity, *texts)
     _print_table(console, AXES_TITLE, table)
 
 
@@ -226,7 +222,7 @@ def _entries_table(headings: Sequence[str]) -> Table:
 
 
 def remark_table(*headings: str) -> Table:
-    """Return an empty table without lines whose last column is aligned left, for text."""
+    """Return an empty table whose last column is aligned left."""
     table = plain_table(*headings[:-1])
     table.add_column(headings[-1], justify="left", overflow="fold")
     return table
@@ -235,7 +231,7 @@ def remark_table(*headings: str) -> Table:
 def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """Return a table without its empty columns. The first and the last column are kept."""
+    """Return a table without empty columns between the first and the last one."""
     kept = [
         column
         for column in range(len(headings))
@@ -247,55 +243,50 @@ def _without_empty(
     return table
 
 
-def _print_grounds(console: Console, found: Findings) -> None:
-    if not found.conditions.grounds:
+def _print_grounds(console: Console, findings: Findings) -> None:
+    if not findings.conditions.grounds:
         return
     table = plain_table("ground of", "terrain", "worst error", "friction", "expected")
-    for one in found.conditions.grounds:
+    for ground in findings.conditions.grounds:
         table.add_row(
-            escape_text(one.entry),
-            escape_text(one.terrain),
-            millimeters(one.worst_m),
-            number(one.friction),
-            number(one.expected_friction),
+            escape_text(ground.entry),
+            escape_text(ground.terrain),
+            millimeters(ground.worst_m),
+            number(ground.friction),
+            number(ground.expected_friction),
         )
     _print_table(console, "Ground, as probed", table)
 
 
 def millimeters(length_m: float) -> str:
-    """Return a length as text in millimeters, ``no ground`` if it is infinite."""
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"
 
 
-def print_open_loop(found: Findings) -> None:
-    """Print the measures of one simulator compared with the reference, and the floor from the
-    reference's own repetitions."""
+def print_open_loop(findings: Findings) -> None:
+    """Print the measures of one simulator compared with the reference."""
     console = report_console()
-    ((name, own),) = found.measured.items()
+    ((name, values),) = findings.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")
-    for measure in map(find_measure, found.spec.weights):
-        one = own[measure.name]
+    for measure in map(find_measure, findings.spec.weights):
+        measured = values[measure.name]
         unit = f", {measure.unit}" if measure.unit else ""
-        value, within, remark = measured_texts(one)
-        remark = "ties" if one.ties else remark
-        table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
-    console.print(f"{name} against {found.spec.reference}, with the same velocity commands")
+        value, within, remark = measured_texts(measured)
+        remark = "ties" if measured.ties else remark
+        table.add_row(f"{measure.name}{unit}", value, within, number(measured.floor), remark)
+    console.print(f"{name} against {findings.spec.reference}, with the same velocity commands")
     console.print(table)
     console.print(
-        f"Floor: difference between the repetitions of {found.spec.reference}, from slightly "
+        f"Floor: difference between the repetitions of {findings.spec.reference}, from slightly "
         "different starts. Ties: no significant difference between the two at 5 %."
     )
-    for line in (*found.conditions.notes, *condition_lines(found)):
+    for line in (*findings.conditions.notes, *condition_lines(findings)):
         console.print(escape_text(line))
 
 
 def print_probes(
     probes: Sequence[Tuple[str, GroundProbe]], console: Optional[Console] = None
 ) -> None:
-    """Print a table of simulators and probes of their ground, and the reasons of refusals below it.
-
-    The default console is standard output.
-    """
+    """Print a table of probes, and the reasons of refusals below it."""
     console = console or report_console()
     table = plain_table("entry", "simulator", "terrain", "error, mm", "friction", "expected", "")
     for column in table.columns[1:3]:

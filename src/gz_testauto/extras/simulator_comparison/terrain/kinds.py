@@ -1,7 +1,7 @@
 """Kinds of terrain: YAML keys, and generation of the heights from a seed.
 
-Some are modeled on the terrains of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot
-simulator", 2022.
+Some are modeled on A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator",
+2022.
 """
 
 import io
@@ -23,10 +23,8 @@ from gz_testauto.spec.stack import NAME
 
 
 class TerrainKind(Spec):
-    """A kind of terrain: a square of ground around the world's origin. ``size_m`` is the side of
-    the square, and ``pixels`` the number of grid points per side, 2^n + 1. The ground is flat up to
-    ``clear_m`` from the origin along x and y, so that a robot can start there. Over the next
-    ``blend_m`` the relief increases to its full height."""
+    """A kind of terrain: a square of ground around the world's origin, which is flat in the middle,
+    so that a robot can start there."""
 
     name: str = Field(pattern=NAME)
     """Name of the terrain in reports."""
@@ -57,9 +55,8 @@ class TerrainKind(Spec):
 
     @abstractmethod
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return heights (m) at the points of a grid with the coordinates ``x_m`` and ``y_m``, both
-        (n, n). Rows have decreasing y and columns increasing x. Only differences of heights are
-        used."""
+        """Return heights (m) at the points ``x_m``, ``y_m`` (n, n) of a grid. Rows have decreasing
+        y and columns increasing x. Only differences of heights are used."""
 
 
 class FlatTerrain(TerrainKind):
@@ -69,14 +66,12 @@ class FlatTerrain(TerrainKind):
     """Kind of terrain."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return heights of 0."""
         return np.zeros_like(x_m)
 
 
 class StepTerrain(TerrainKind):
-    """A vertical step across the path of the robot. The ground is ``height_m`` higher from x =
-    ``position_m`` up to the edge, or for ``length_m``. It rises within the cell of the grid that
-    ends at ``position_m``."""
+    """A vertical step across the path of the robot. It rises within the cell of the grid that ends
+    at ``position_m``."""
 
     kind: Literal["step"] = "step"
     """Kind of terrain."""
@@ -97,7 +92,6 @@ class StepTerrain(TerrainKind):
         return self
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return the heights of the step."""
         slack = self.pitch_m / 1000
         high = x_m >= self.position_m - slack
         if self.length_m is not None:
@@ -106,7 +100,7 @@ class StepTerrain(TerrainKind):
 
 
 PATCHES = 2
-"""Number of patches of the first layer on a tile. Each of them has a patch of the second layer."""
+"""Patches of the first layer on a tile, each with a patch of the second layer."""
 SIDES_M = (0.2, 0.45)
 """Shortest and longest side (m) of a patch of the first layer on a tile of 1 m."""
 UPPER_SHARE = (0.4, 0.7)
@@ -117,10 +111,9 @@ Rectangle = Tuple[float, float, float, float]
 
 
 class BumpsTerrain(TerrainKind):
-    """Tiles of ``tile_m`` with flat patches, some of which are stacked on others. A patch is
-    ``layer_m`` above the ground or the patch below, and its sides rise within one cell of the grid.
-    Tile, heights of 38 and 76 mm, and friction are those of Farley et al. 2022. Positions and sizes
-    of the patches are random, not those of the paper."""
+    """Tiles with flat patches, some of which are stacked on others. The sides of a patch rise
+    within one cell of the grid. Tile, heights of 38 and 76 mm, and friction are those of Farley et
+    al. 2022. Positions and sizes of the patches are random, not those of the paper."""
 
     kind: Literal["bumps"] = "bumps"
     """Kind of terrain."""
@@ -134,7 +127,6 @@ class BumpsTerrain(TerrainKind):
     """Height (m) of a patch above the ground or the patch below."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return the heights of random patches."""
         layers = np.zeros(x_m.shape)
         tiles = int(np.ceil(self.size_m / self.tile_m))
         for row in range(tiles):
@@ -149,8 +141,8 @@ class BumpsTerrain(TerrainKind):
 
 
 def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], List[Rectangle]]:
-    """Return the patches of a tile relative to its corner: those of the first and those of the
-    second layer."""
+    """Return the patches of the first and of the second layer, relative to the corner of the
+    tile."""
     low, high = [], []
     for _ in range(PATCHES):
         length, width = draw.uniform(*SIDES_M, size=2) * side_m
@@ -172,8 +164,7 @@ def _covered(
 
 
 COVERED = 2.0
-"""Total area of all stones divided by the area of the ground; it is so large that few gaps
-remain."""
+"""Total area of the stones divided by that of the ground; few gaps remain."""
 FLATTEST, TALLEST = 0.5, 1.0
 """Smallest and largest ratio of the height of a stone to its radius."""
 
@@ -185,10 +176,9 @@ Diameters = Annotated[
 
 class GravelTerrain(TerrainKind):
     """Fixed stones: the upper envelope of half ellipsoids with random positions, diameters and
-    heights. Diameters are uniform in ``stone_m``. ``relief_m`` is the height difference between the
-    lowest gap and the highest stone. The default relief is that of the gravel mesh of Farley et al.
-    2022, but the stones are not those of the mesh. They do not roll, and details smaller than the
-    pitch of the grid are missing."""
+    heights. The default relief is that of the gravel mesh of Farley et al. 2022, but the stones are
+    not those of the mesh. They do not roll, and details smaller than the pitch of the grid are
+    missing."""
 
     kind: Literal["gravel"] = "gravel"
     """Kind of terrain."""
@@ -197,7 +187,7 @@ class GravelTerrain(TerrainKind):
     relief_m: float = Field(0.097, gt=0.0, le=2.0)
     """Height difference (m) between the lowest gap and the highest stone."""
     stone_m: Diameters = (0.1, 0.24)
-    """Smallest and largest diameter (m) of a stone."""
+    """Smallest and largest diameter (m) of a stone; diameters are uniform between them."""
 
     @model_validator(mode="after")
     def _wider_than_cells(self) -> Self:
@@ -241,21 +231,18 @@ REFERENCE_PER_M = 0.1
 """Wave number n0 (1/m) at which ISO 8608 specifies roughness."""
 
 MARGIN = 2
-"""Ratio of the width of the generated periodic field to that of the returned field."""
+"""Ratio of the width of the generated periodic field to the returned field."""
 
 
 def rough_field(
     pixels: int, pitch_m: float, roughness_m3: float, hurst: float, draw: np.random.Generator
 ) -> np.ndarray:
-    """Return random isotropic heights (pixels, pixels) in m, at points with the distance
-    ``pitch_m``.
+    """Return random isotropic heights (pixels, pixels) in m.
 
-    The power spectral density along any line is ``roughness_m3`` at 0.1 1/m, and proportional to
-    n^-(2 ``hurst`` + 1). Waves longer than twice the field and shorter than two points of the grid
-    are omitted. One-sided, the density is G(n) = G(n0) (n / n0)^-(2H + 1), n0 = 0.1 1/m, n in
-    cycles per meter. The two-sided density in the plane with this marginal is S(k) = c k^-(2H + 2),
-    by 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1). With H = ½ the factor
-    is 4 c, so c = G(n0) n0² / 4.
+    The one-sided power spectral density along any line is G(n) = G(n0) (n / n0)^-(2H + 1), with n0
+    = 0.1 1/m, G(n0) = ``roughness_m3``, H = ``hurst`` and n in cycles per meter. The two-sided
+    density in the plane with this marginal is S(k) = c k^-(2H + 2), by 2 c ∫ (n² + m²)^-(H + 1) dm
+    = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1).
     """
     count = next_fast_len(MARGIN * pixels)
     along = np.fft.fftfreq(count, pitch_m)[:, None]
@@ -272,8 +259,7 @@ def rough_field(
 
 
 CLASS_M3 = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
-"""Roughness G_d(n0) of the classes of ISO 8608 in m³: geometric means, whose limits are at half and
-double."""
+"""Roughness G_d(n0) of the classes of ISO 8608 (m³): geometric means of their limits."""
 
 
 class RoadTerrain(TerrainKind):
@@ -288,14 +274,12 @@ class RoadTerrain(TerrainKind):
     """Class of the road by ISO 8608, from ``A`` (very good) to ``E`` (very poor)."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return random heights with the roughness of the road class."""
         return rough_field(len(x_m), self.pitch_m, CLASS_M3[self.road_class], 0.5, draw)
 
 
 class FractalTerrain(TerrainKind):
     """Fractional Brownian ground. The spectrum along any line is proportional to n^-(2H + 1), where
-    H is ``hurst``, and is ``roughness_m3`` at 0.1 1/m. With H = 0.5 the ground is a road of ISO
-    8608."""
+    H is ``hurst``. With H = 0.5 the ground is a road of ISO 8608."""
 
     kind: Literal["fbm"] = "fbm"
     """Kind of terrain."""
@@ -305,7 +289,6 @@ class FractalTerrain(TerrainKind):
     """Power spectral density (m³) of the heights at 0.1 1/m."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return random heights with this roughness and Hurst exponent."""
         return rough_field(len(x_m), self.pitch_m, self.roughness_m3, self.hurst, draw)
 
 
@@ -315,8 +298,7 @@ WIDE_MODES = ("I", "F")
 
 class ImageTerrain(TerrainKind):
     """A terrain from an image, whose brightness is the height. The image is scaled to ``size_m``
-    and resampled to ``pixels``. The height difference between the darkest and the brightest point
-    is ``relief_m``. The top of the image is at the greatest y. Pillow reads the image; color images
+    and resampled to ``pixels``; its top is at the greatest y. Pillow reads the image; color images
     are converted to gray."""
 
     kind: Literal["image"] = "image"
@@ -327,8 +309,7 @@ class ImageTerrain(TerrainKind):
     """Height difference (m) between the darkest and the brightest point."""
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return the brightness of the image as heights. Raises ``SpecError`` for an image that is
-        invalid or has uniform brightness."""
+        """Raise ``SpecError`` for an image that is invalid or has uniform brightness."""
         try:
             from PIL import Image
         except ImportError as error:
@@ -365,29 +346,28 @@ TerrainSpec = Annotated[
     ],
     Field(discriminator="kind"),
 ]
-"""A terrain of any kind, as the type of a field in a specification."""
 
 
 def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
-    """Return the terrain of a specification. The same specification and seed give identical
-    heights. Raises ``SpecError`` if the relief of a kind other than ``flat`` has no height."""
+    """Return identical heights for the same specification and seed. Raises ``SpecError`` if the
+    relief of a kind other than ``flat`` has no height."""
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
     heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
     away = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
     near = away <= 1e-9
     start_m = float(np.median(heights[near])) if near.any() else 0.0
-    rest = np.where(near, 0.0, _blend(away, spec.blend_m) * (heights - start_m))
-    if np.ptp(rest) == 0.0 and not isinstance(spec, FlatTerrain):
+    blended = np.where(near, 0.0, _blend(away, spec.blend_m) * (heights - start_m))
+    if np.ptp(blended) == 0.0 and not isinstance(spec, FlatTerrain):
         raise SpecError(
             f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
             f"{spec.size_m:g} m; specify a smaller clear_m or a larger size_m"
         )
-    return Terrain(spec.name, quantize(rest), spec.size_m, spec.friction)
+    return Terrain(spec.name, quantize(blended), spec.size_m, spec.friction)
 
 
 def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
-    """Return a smooth factor from 0 to 1 for the relief, by distance from the flat area."""
+    """Return a smooth factor from 0 to 1 by distance from the flat area."""
     if blend_m == 0.0:
         return (away_m > 0.0).astype(float)
     share = np.clip(away_m / blend_m, 0.0, 1.0)

@@ -1,8 +1,7 @@
 """Terrains, and their world files for all simulators of this package.
 
-A terrain is a grid of heights on 256 levels, the maximum of Gazebo's height maps. Heights between
-the points are interpolated. Flat ground is a plane in the world file. Other ground is a height map
-from a gray image, at the height of its lowest point, so that its middle is at the world's zero.
+Flat ground is a plane in the world file. Other ground is a height map from a gray image, at the
+height of its lowest point, so that its middle is at the world's zero.
 """
 
 import io
@@ -16,17 +15,17 @@ from scipy.interpolate import RegularGridInterpolator
 from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import MissingDependencyError
 
-LEVELS = 255
-"""Highest level of an 8-bit gray image; the lowest level is 0."""
+LEVELS = 255  # highest; 256 levels are the maximum of Gazebo's height maps
 
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """A square of ground around the world's origin, the same in every simulator. ``heights_m`` (n,
-    n) are the heights above the world's zero at n = 2^k + 1 points per side, the first and the last
-    of them on the edges. Row 0 is at the greatest y, and column 0 at the least x. At the origin,
-    where robots start, and around it the height is exactly 0. All heights are multiples of
-    ``relief_m`` / 255."""
+    """A square of ground around the world's origin, the same in every simulator.
+
+    ``heights_m`` (n, n) are the heights above the world's zero at n = 2^k + 1 points per side,
+    which include the edges. Row 0 is at the greatest y, and column 0 at the least x. At the origin
+    and around it the height is exactly 0. All heights are multiples of ``relief_m`` / 255.
+    """
 
     name: str
     heights_m: np.ndarray
@@ -40,13 +39,12 @@ class Terrain:
 
     @property
     def lowest_m(self) -> float:
-        """Height (m) of the lowest point above the world's zero; 0 or negative."""
+        """Height (m) of the lowest point, 0 or negative."""
         return float(self.heights_m.min())
 
     @property
     def levels(self) -> np.ndarray:
-        """Heights as an 8-bit gray image (n, n), in which 0 is the lowest point and 255 the
-        highest."""
+        """8-bit gray image (n, n): 0 is the lowest point, 255 the highest."""
         if self.relief_m == 0.0:
             return np.zeros(self.heights_m.shape, np.uint8)
         share = (self.heights_m - self.lowest_m) / self.relief_m
@@ -54,29 +52,27 @@ class Terrain:
 
     @property
     def pixels(self) -> int:
-        """Number of grid points per side."""
         return len(self.heights_m)
 
     @property
     def pitch_m(self) -> float:
-        """Distance (m) between neighboring points of the grid."""
         return self.size_m / (self.pixels - 1)
 
     @property
     def x_m(self) -> np.ndarray:
-        """Coordinates (m) of the columns (n,) of the grid, increasing."""
+        """Coordinates (m) of the columns (n,), increasing."""
         return grid_m(self.size_m, self.pixels)
 
     @property
     def y_m(self) -> np.ndarray:
-        """Coordinates (m) of the rows (n,) of the grid, decreasing."""
+        """Coordinates (m) of the rows (n,), decreasing."""
         return grid_m(self.size_m, self.pixels)[::-1]
 
     def height_m(
         self, x_m: Union[float, np.ndarray], y_m: Union[float, np.ndarray]
     ) -> Union[float, np.ndarray]:
-        """Return the height (m) above the world's zero at ``x_m``, ``y_m``, interpolated
-        bilinearly; NaN beyond the edge. The result has the shape of the coordinates."""
+        """Return the bilinearly interpolated height (m) above the world's zero, NaN beyond the
+        edge."""
         axis = grid_m(self.size_m, self.pixels)
         interpolate = RegularGridInterpolator(
             (axis, axis), self.heights_m[::-1], bounds_error=False, fill_value=np.nan
@@ -86,14 +82,13 @@ class Terrain:
 
 
 def grid_m(size_m: float, pixels: int) -> np.ndarray:
-    """Return the coordinates (pixels,) in m of the points of a grid along one axis, increasing; the
-    middle one is 0."""
+    """Return the coordinates (pixels,) in m of a grid along one axis, increasing; the middle is
+    0."""
     return (np.arange(pixels) - (pixels - 1) // 2) * (size_m / (pixels - 1))
 
 
 def quantize(heights_m: np.ndarray) -> np.ndarray:
-    """Return heights (n, n) rounded to 256 levels between the lowest and the highest, and shifted
-    so that the middle one is exactly 0."""
+    """Return heights (n, n) rounded to 256 levels, and shifted so that the middle is exactly 0."""
     lowest, relief = float(heights_m.min()), float(np.ptp(heights_m))
     if relief == 0.0:
         return np.zeros_like(heights_m)
@@ -107,7 +102,6 @@ GRAVITY_MPS2 = 9.80665
 Vector = Tuple[float, float, float]
 
 MODEL = "terrain"
-"""Name of the ground's model in the world file."""
 
 _WORLD = """<?xml version="1.0"?>
 <sdf version="1.6">
@@ -157,9 +151,7 @@ def write_world(
     gravity_mps2: Vector = (0.0, 0.0, -GRAVITY_MPS2),
 ) -> Path:
     """Write ``NAME.world``, and ``NAME.png`` unless the terrain is flat, and return the path of the
-    world. The directory ``folder`` is created if necessary. Both friction coefficients of the
-    ground are those of the terrain; the physics step is ``step_s`` (s). Raises ``OSError`` if a
-    file cannot be written."""
+    world. Raises ``OSError`` if a file cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     geometry = (
         f"<plane><normal>0 0 1</normal><size>{terrain.size_m!r} {terrain.size_m!r}</size></plane>"
