@@ -1,9 +1,4 @@
-"""Generate the worlds and missions of a campaign from a Scenic program.
-
-This module writes the worlds of ``worlds.scenic`` into the directory of the campaign, and reads the
-start and the goals of each world from its mission file. World *i* depends only on the seed and *i*.
-Only the generation of worlds, in :mod:`gz_testauto.extras.scenic.source`, needs Scenic.
-"""
+"""Worlds and missions of a campaign from a Scenic program: the world source ``scenic``."""
 
 import logging
 from dataclasses import dataclass
@@ -34,8 +29,7 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Item:
-    """A mission item in a mission file. Coordinates are in meters, and ``heading`` is the yaw (rad)
-    as in ROS."""
+    """A mission item in a mission file; ``heading`` is the yaw (rad) as in ROS."""
 
     x: float
     y: float
@@ -44,19 +38,18 @@ class Item:
 
 
 Items = Dict[str, List[Item]]
-"""Mission items of a world, by the names of the items in the model descriptor."""
+"""Mission items of a world, by their names in the model descriptor."""
 
 
 class ScenicWorlds(WorldSource):
-    """The world source ``scenic`` of a campaign. Each world has a mission file."""
+    """The world source ``scenic``. Each world has a mission file."""
 
     spec: ScenicSpec
     spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
 
     def generate(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds. If an error occurs, no world is written. Raises ``SpecError``,
-        ``SdfError``, ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or
-        ``ResultsError``."""
+        """Generate all worlds, or none if an error occurs. Raises ``SpecError``, ``SdfError``,
+        ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
 
@@ -71,16 +64,16 @@ class ScenicWorlds(WorldSource):
             return write_scenes(source, self.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read start and goals of each world from its mission file; return None if the section
-        ``mission`` is empty. Raises ``SpecError`` if a world lacks a mission item of that section,
-        and ``ResultsError`` if a mission file cannot be read."""
+        """Read start and goals of each world; return None if the section ``mission`` is empty.
+        Raises ``SpecError`` if a world lacks a mission item, and ``ResultsError`` if a mission file
+        cannot be read."""
         if not any(self.spec.mission.named):
             return None
         return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
 
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 of each input file: the models that the program can place, the base
-        world, and all files that the program imports or names."""
+        """Return the SHA-256 of the models that the program can place, the base world, and all
+        files that the program imports or names."""
         models = self.spec.models
         try:
             files = dict(packed_models(models).files)
@@ -89,23 +82,23 @@ class ScenicWorlds(WorldSource):
             raise SpecError(f"{models}: {error}") from error
         if base is not None:
             files[base.name] = base
-        found = {
-            f"worlds.scenic.models/{name}": sha256_of(held)
-            if isinstance(held, bytes)
-            else file_sha256(held)
-            for name, held in files.items()
+        hashes = {
+            f"worlds.scenic.models/{name}": sha256_of(content)
+            if isinstance(content, bytes)
+            else file_sha256(content)
+            for name, content in files.items()
         }
         for name, path in named_files(self.spec.file).items():
-            found[f"worlds.scenic.file/{name}"] = file_sha256(path)
-        return found
+            hashes[f"worlds.scenic.file/{name}"] = file_sha256(path)
+        return hashes
 
     def programs(self) -> Tuple[Path, ...]:
         """Return the scenario if it runs in trials."""
         return (Path(self.spec.file),) if self.spec.dynamic else ()
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the SDF files of the base world and of all models in the descriptor. Raises
-        ``SpecError`` or ``ResourceError`` if a file does not exist."""
+        """Yield the SDF files of the base world and of all models. Raises ``SpecError`` or
+        ``ResourceError`` if a file does not exist."""
         descriptor = load_descriptor(self.spec.models)
         search = ModelSearch(descriptor)
         if descriptor.world is not None:
@@ -115,13 +108,11 @@ class ScenicWorlds(WorldSource):
                 yield resources.model_file(search.find(model))
 
     def recorded_numbers(self) -> Tuple[str, ...]:
-        """Return the names of the numbers that ``record`` statements of the program define; empty
-        for a static scenario."""
         return recorded_numbers(self.spec.file) if self.spec.dynamic else ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
-        """Return the hook that runs the scenario in a trial. Raises ``SpecError`` for a scenario
-        that cannot run in a trial, and ``MissingDependencyError`` without Scenic."""
+        """Return the hook of a trial. Raises ``SpecError`` for a scenario that cannot run in it,
+        and ``MissingDependencyError`` without Scenic."""
         require_scenic()
         from gz_testauto.extras.scenic.dynamic.scenario import scenario_hook
 

@@ -28,11 +28,10 @@ from gz_testauto.spec.yaml_source import AmbiguousValueError, YamlSource
 GROUP = ("worlds", 4)
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0
-"""Wall time (s) between two progress reports of the draws for one world."""
+"""Wall time (s) between two progress reports."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
     parser.add_argument(
         "scenario", metavar="SCENARIO", type=Path, help="Scenic program file (.scenic)"
     )
@@ -105,7 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate the worlds, and print a summary."""
     if arguments.convert:
         return _convert(arguments)
     only_library = arguments.out is None and arguments.dump_library is not None
@@ -173,7 +171,6 @@ class DrawCounter:
         self._shown_s = time.monotonic()
 
     def __call__(self, draws: int, limit: int) -> None:
-        """Report the number of draws, unless the last report is less than ``DRAWS_SHOWN_S`` ago."""
         now_s = time.monotonic()
         if draws == 0:
             self._shown_s = now_s
@@ -184,8 +181,7 @@ class DrawCounter:
 
 
 def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
-    """Parse parameters of the command line. Numbers and truth values are converted; all other
-    values remain text."""
+    """Convert numbers and truth values; all other values remain text."""
     parameters: Dict[str, Any] = {}
     for key, text in pairs:
         try:

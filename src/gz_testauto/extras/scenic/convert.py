@@ -1,8 +1,8 @@
-"""Convert a GzScenic program from Scenic 2 to Scenic 3.
+"""Conversion of a GzScenic program from Scenic 2 to Scenic 3.
 
-This module rewrites the text of the program, because Scenic's own converter needs Scenic 2 and runs
-the program. A construct whose replacement is certain is rewritten. All other constructs remain
-unchanged, below a comment that starts with ``NOT CONVERTED`` and describes the replacement.
+A construct whose replacement is certain is rewritten. All other constructs remain unchanged, below
+a comment that starts with ``NOT CONVERTED`` and describes the replacement. Scenic's own converter
+is not used, since it needs Scenic 2 and runs the program.
 """
 
 import re
@@ -44,8 +44,7 @@ _VISIBLE = re.compile(r"\brequireVisible\b|\bcan see\b")
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted program. ``text`` is the program in Scenic 3, and ``notes`` describes the lines
-    that need a manual check."""
+    """A converted program, with notes on lines that need a manual check."""
 
     text: str
     notes: Tuple[str, ...]
@@ -54,8 +53,7 @@ class Converted:
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
     """Convert a program file, and write the result to the new file ``out``.
 
-    Raises ``SpecError`` if ``path`` cannot be read or ``out`` already exists, and ``DiskError`` if
-    ``out`` cannot be written.
+    Raises ``SpecError`` if ``path`` cannot be read or ``out`` exists, and ``DiskError``.
     """
     text = read_text(path, SpecError)
     if out is not None and out.exists():
@@ -72,15 +70,15 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
     plain = _masked(text)
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
-    for found in _CREATION.finditer(plain):
-        if _creates(plain, found, classes):
-            edits.append((found.start("name"), found.start("name"), "new "))
-    for found in _HEADING_DEFAULT.finditer(plain):
-        if _within_class(plain, found.start()):
-            start = found.start() + len(found.group(1))
+    for match in _CREATION.finditer(plain):
+        if _creates(plain, match, classes):
+            edits.append((match.start("name"), match.start("name"), "new "))
+    for match in _HEADING_DEFAULT.finditer(plain):
+        if _within_class(plain, match.start()):
+            start = match.start() + len(match.group(1))
             edits.append((start, start + len("heading"), "parentOrientation"))
-    for found in _WITH_HEADING.finditer(plain):
-        edits.append((found.start(), found.end(), "facing"))
+    for match in _WITH_HEADING.finditer(plain):
+        edits.append((match.start(), match.end(), "facing"))
     marks = sorted(_marks(plain))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
@@ -104,21 +102,20 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
 
 
 def _masked(text: str) -> str:
-    """Return the text of a program with blanks in place of strings and comments, so that all
-    positions remain the same."""
-    return _LITERAL.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+    """Return a text with blanks in place of strings and comments, with unchanged positions."""
+    return _LITERAL.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
-def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
-    name = found.group("name")
+def _creates(plain: str, match: "re.Match[str]", classes: Set[str]) -> bool:
+    name = match.group("name")
     if name in _NO_CLASSES:
         return False
     if name not in classes and (name.isupper() and len(name) > 1):
         return False
     if name not in classes and name in _ASSIGNED.findall(plain):
         return False
-    start = plain.rfind("\n", 0, found.start("name")) + 1
-    before = plain[start : found.start("name")]
+    start = plain.rfind("\n", 0, match.start("name")) + 1
+    before = plain[start : match.start("name")]
     if re.match(r"[ \t]*(?:class|import|from|except|def|raise)\b", before):
         return False
     if re.search(r"\bnew[ \t]+$", before):
@@ -128,38 +125,38 @@ def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
 
 def _open_calls(before: str) -> List[str]:
     calls: List[str] = []
-    for found in re.finditer(r"(\w*)\s*\(|\)", before):
-        if found.group() == ")":
+    for match in re.finditer(r"(\w*)\s*\(|\)", before):
+        if match.group() == ")":
             if calls:
                 calls.pop()
         else:
-            calls.append(found.group(1))
+            calls.append(match.group(1))
     return calls
 
 
 def _within_class(plain: str, position: int) -> bool:
     indent = re.match(r"[ \t]*", plain[position:])
-    own = len(indent.group()) if indent else 0
+    width = len(indent.group()) if indent else 0
     for line in reversed(plain[:position].split("\n")):
         if not line.strip():
             continue
         outer = len(line) - len(line.lstrip())
-        if outer < own:
+        if outer < width:
             return bool(re.match(r"[ \t]*class\b", line))
     return False
 
 
 def _marks(plain: str) -> List[Tuple[int, str]]:
-    found = [(match, _attribute(match)) for match in _ATTRIBUTE.finditer(plain)]
+    marks = [(match, _attribute(match)) for match in _ATTRIBUTE.finditer(plain)]
     for match in _MONITOR.finditer(plain):
-        found.append((match, f"`monitor {match.group(1)}` refers to time; remove it"))
+        marks.append((match, f"`monitor {match.group(1)}` refers to time; remove it"))
     for match in _BASE.finditer(plain):
-        found.append((match, "the models' classes need no import; remove it"))
-    return [(plain.count("\n", 0, match.start()), text) for match, text in found if text]
+        marks.append((match, "the models' classes need no import; remove it"))
+    return [(plain.count("\n", 0, match.start()), text) for match, text in marks if text]
 
 
-def _attribute(found: "re.Match[str]") -> Optional[str]:
-    name, attribute = found.groups()
+def _attribute(match: "re.Match[str]") -> Optional[str]:
+    name, attribute = match.groups()
     if name == "self":
         return None
     if attribute == "z":

@@ -1,9 +1,7 @@
-"""The model descriptor, a YAML file with the models that a Scenic program can place, and their
-properties.
+"""The model descriptor, a YAML file with the models that a Scenic program can place.
 
-The format is that of GzScenic (Afzal, Le Goues and Timperley: GzScenic: Automatic Scene Generation
-for Gazebo Simulator, 2021) with additional keys. The names of the models' classes are those of
-GzScenic where these are valid names. :mod:`gz_testauto.extras.scenic.library` measures the models.
+The format and the names of classes are those of GzScenic (Afzal, Le Goues and Timperley: GzScenic:
+Automatic Scene Generation for Gazebo Simulator, 2021), with additional keys.
 """
 
 import keyword
@@ -19,8 +17,7 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath, fault
 
 WALL = "GreyWall"
-"""Name of the class of the walls that ``create_room`` creates. A model of the descriptor can
-replace this class."""
+"""Class of the walls that ``create_room`` creates. A model of the descriptor can replace it."""
 
 _SCENIC_NAMES = frozenset(
     [
@@ -106,11 +103,9 @@ def class_name(model: str) -> str:
 
 
 MISSION_SIDE_M = 1e-5
-"""Width and length (m) of a mission item without a size. As in GzScenic, the item is nearly a
-point."""
+"""Width and length (m) of a mission item without a size: nearly a point, as in GzScenic."""
 MISSION_HEIGHT_M = 0.5
-"""Height (m) of a mission item without a size. The space above the item is free up to this
-height."""
+"""Height (m) of a mission item without a size, up to which the space above it is free."""
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -193,14 +188,12 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """Return whether the entry is a mission item, which is part of the mission and not of the
-        world."""
+        """True for a mission item, which is part of the mission and not of the world."""
         return self.type == "MISSION_ONLY"
 
     @property
     def faces(self) -> str:
-        """Return the axis of the model that points in the direction in which the object faces:
-        ``x`` or ``y``."""
+        """Axis of the model that points in the direction in which the object faces."""
         return self.front or ("x" if self.mission_only else "y")
 
 
@@ -230,7 +223,7 @@ class DescriptorSpec(Spec):
 
 
 def load_descriptor(path: Path) -> DescriptorSpec:
-    """Read a model descriptor. Raises ``SpecError`` with the line of each error."""
+    """Read a descriptor. Raises ``SpecError`` with the line of each error."""
     descriptor = load(path, DescriptorSpec)
     if descriptor.models_dir is None:
         return descriptor.model_copy(update={"models_dir": Path(path).absolute().parent})

@@ -1,7 +1,6 @@
-"""Find the files on which a Scenic program depends, in addition to its own file.
+"""Search for the files on which a Scenic program depends, without Scenic.
 
-This module searches the text of the program, without Scenic, for imported modules and for paths in
-quotes. It does not find paths that a program computes, and packages that are installed with Python.
+Paths that a program computes, and packages that are installed with Python, are not found.
 """
 
 import os
@@ -20,17 +19,17 @@ _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
 _OWN = __name__.split(".")[0]
-"""Name of this package, whose modules do not count as files of the program."""
+"""Name of this package, whose modules are not files of the program."""
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
     """Return the files that a program imports or names, directly or through other files.
 
     A key is the path from the program's folder, or from the folder of ``PYTHONPATH`` that contains
-    the file. So the keys do not change if the folders are moved. A path in quotes is relative to
-    the folder of the file that names it.
+    the file, so that folders can be moved. A path in quotes is relative to the folder of the file
+    that names it.
     """
-    found: Dict[str, Path] = {}
+    files: Dict[str, Path] = {}
     folder = Path(scenario).absolute().parent
     waiting: List[Path] = [Path(scenario).absolute()]
     seen = set(waiting)
@@ -38,15 +37,15 @@ def named_files(scenario: Path) -> Dict[str, Path]:
         for path, base in _named_in(waiting.pop(), folder):
             if path not in seen:
                 seen.add(path)
-                found.setdefault(os.path.relpath(path, base).replace(os.sep, "/"), path)
+                files.setdefault(os.path.relpath(path, base).replace(os.sep, "/"), path)
                 if path.suffix in (".scenic", ".sc", ".py"):
                     waiting.append(path)
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
     """Yield the files that one file imports or names, each with the folder to which its key is
-    relative. ``folder`` is the folder of the program."""
+    relative."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]
     further = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -1,7 +1,7 @@
 """The Scenic library of a model descriptor: a class for each model, and GzScenic's functions.
 
-Programs use the library without an import. ``model gzscenic.model`` and ``from gzscenic.model
-import *`` are also accepted.
+Programs use it without an import; ``model gzscenic.model`` and ``from gzscenic.model import *`` are
+also accepted.
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
-"""Width (along x) and length (along y) of the default workspace (m)."""
+"""Width (along x) and length (along y) of the default workspace."""
 
 GROWTH = (0.5, 2.0)
-"""Smallest and largest factor of a size that is drawn (``dynamic_size: drawn``), as in GzScenic."""
+"""Smallest and largest factor of a drawn size, as in GzScenic."""
 
 _HEAD = '''\
 from gz_testauto.extras.scenic.scene_objects import SceneObject
@@ -158,8 +158,7 @@ class PlacedModel:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Return a note if the key ``z`` of the descriptor places the model below a ground at
-        height 0."""
+        """A note if the key ``z`` places the model below a ground at height 0."""
         if self.solid is None or self.spec.z is None:
             return ()
         base_m = self.spec.z + float(self.solid.center[2] - self.solid.size[2] / 2)
@@ -172,8 +171,8 @@ class PlacedModel:
         )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
-        """Return the scale factors (3,) along the axes of the model that result in a given width,
-        length and height (m)."""
+        """Return the scale factors (3,) along the axes of the model for a width, length and height
+        (m)."""
         across, along, up = (new / old for new, old in zip(size, self.size))
         return np.array([along, across, up] if self.turn_rad else [across, along, up])
 
@@ -181,18 +180,18 @@ class PlacedModel:
 def models_of(
     descriptor: DescriptorSpec, search: ModelSearch, source: str
 ) -> Dict[str, PlacedModel]:
-    """Return the models of a descriptor by name. Raises ``SpecError`` with a line for each model
-    that does not exist or cannot be placed."""
-    found: Dict[str, PlacedModel] = {}
+    """Return the models by name. Raises ``SpecError`` with a line for each model that does not
+    exist or cannot be placed."""
+    placed_models: Dict[str, PlacedModel] = {}
     faults: List[str] = []
     for number, spec in enumerate(descriptor.models):
         try:
-            found[spec.name] = _model_of(spec, search)
+            placed_models[spec.name] = _model_of(spec, search)
         except GzTestautoError as error:
             faults.append(f"{_place(source, number)}: {error.full}")
     if faults:
         raise SpecError("\n".join(faults))
-    return found
+    return placed_models
 
 
 def _place(source: str, number: int) -> str:
@@ -223,12 +222,12 @@ _SHAPES: Dict[str, Any] = {}
 
 
 def shape_of(name: str) -> Any:
-    """Return the Scenic shape of a model; called by the library while it is compiled."""
+    """Return the shape of a model; called by the library while it is compiled."""
     return _SHAPES[name]
 
 
 def workspace_region(default: Any) -> Any:
-    """Return the region of the workspace, or ``default`` if the workspace is unlimited."""
+    """Return the workspace, or ``default`` if it is unlimited."""
     import scenic.syntax.veneer as veneer
     from scenic.core.regions import AllRegion
 
@@ -241,8 +240,8 @@ def workspace_region(default: Any) -> Any:
 def library_text(
     models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
 ) -> str:
-    """Return the library as a Scenic program, and create the shapes that :func:`shape_of` returns.
-    A ``dynamic`` library also contains actions and behaviors."""
+    """Return the library as a Scenic program, and create the shapes that :func:`shape_of`
+    returns."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
     replaced = any(class_name(name) == WALL for name in models)
@@ -278,10 +277,11 @@ def _scenic_shape(model: PlacedModel) -> Any:
 
 
 def _drawn_size(model: PlacedModel) -> List[str]:
-    """Return the size properties of a class whose size is drawn. A round model remains round."""
+    """Return the size properties of a class whose size is drawn."""
     if model.spec.dynamic_size != "drawn" or model.solid is None:
         return []
     axes = ("width", "length", "height")
+    # a round model remains round
     together = {"xyz": axes, "": ()}.get(model.solid.round_axes, axes[:2])
     low, high = GROWTH
     lines = []

@@ -1,8 +1,7 @@
 """Obstacle sets from the scenes of a Scenic program, for the obstacle spawner.
 
-All models of a scene, fixed or drawn, become obstacles. They have the names of random obstacles, so
-that they are replaced and deleted together. The files of the models are copied to the user's cache,
-since Gazebo can read them at any later time.
+All models of a scene, fixed or drawn, have the names of random obstacles, so that they are replaced
+and deleted together.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
 
 DESCRIPTOR = "models.yaml"
-"""Default file name of the model descriptor, in the folder of the Scenic program."""
+"""Name of the model descriptor in the folder of the program."""
 
 
 class ScenarioSpec(Spec):
@@ -34,15 +33,14 @@ class ScenarioSpec(Spec):
 
 
 class Scenario:
-    """A Scenic program whose scenes are obstacle sets. Set *k* of a seed has the models of the
-    world *k* that ``gz_testauto scenic`` generates with that seed."""
+    """A Scenic program whose scenes are obstacle sets. Set *k* of a seed has the models of world
+    *k* of ``gz_testauto scenic``."""
 
     spec_type: ClassVar[Type[Spec]] = ScenarioSpec
 
     @classmethod
     def of_file(cls, path: Path, called: str) -> "Scenario":
-        """Return the program in a ``.scenic`` file, whose model descriptor is ``models.yaml`` in
-        the same folder."""
+        """Return the program in a ``.scenic`` file with ``models.yaml`` in the same folder."""
         data = f"{{scenic: {{file: {json.dumps(str(path))}, models: {DESCRIPTOR}}}}}"
         return cls(parse(data, ScenarioSpec, path, called=called))
 
@@ -51,13 +49,13 @@ class Scenario:
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of a scene, in the order in which the program creates them. Raises
-        ``SpecError``, ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
+        """Return the obstacles of a scene in the order of the program. Raises ``SpecError``,
+        ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
         ``MissingDependencyError``."""
         source = self._source(seed)
         world = source.generate(number)
-        place = _kept(source, world)
-        files = place / resources.MODELS
+        folder = _kept(source, world)
+        files = folder / resources.MODELS
         document = expanded_world(world.content, str(self._spec.file), files)
         models = read_scene(document, model_path=(files, *resources.model_path())).models
         placed = [name for name, _ in world.objects if name.text in models]
@@ -93,14 +91,14 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
 
 
 def _kept(source: Any, world: Any) -> Path:
-    """Copy the files of a scene to a folder of the user's cache, unless they exist there, and
-    return the folder."""
+    """Copy the files of a scene to a folder of the user's cache, and return the folder."""
+    # Gazebo can read the files at any later time
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
-    place = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
-    with disk_errors(place):
-        for name, held in {**source.shared_files, **world.files}.items():
-            path = place / name
+    folder = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
+    with disk_errors(folder):
+        for name, content in {**source.shared_files, **world.files}.items():
+            path = folder / name
             if not path.is_file():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(path, held if isinstance(held, bytes) else read_file(held))
-    return place
+                replace_file(path, content if isinstance(content, bytes) else read_file(content))
+    return folder

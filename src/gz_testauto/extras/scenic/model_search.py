@@ -1,9 +1,6 @@
-"""The search for the models of a descriptor, and their download if the user allows it.
+"""Search for the models of a descriptor, and their download if the user allows it.
 
-Models are searched in ``models_dir``, then on Gazebo's model path, then in the cache of downloaded
-models. If the user allows it, a missing model is downloaded from its URL in the descriptor, from
-Gazebo's model database, or from Fuel. A model whose downloaded content has changed since the first
-download is rejected. Files are written only to the cache, and no downloaded program is run.
+Files are written only to the cache, and no downloaded program is run.
 """
 
 import contextlib
@@ -28,28 +25,24 @@ from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec
 
 
 def cache_directory() -> Path:
-    """Return the directory of downloaded models, ``gz_testauto/models`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gz_testauto" / "models"
 
 
 class ModelSearch:
-    """A search for the models of one descriptor. Downloads are allowed if ``download`` is True."""
-
     def __init__(self, descriptor: DescriptorSpec, download: bool = False) -> None:
         assert descriptor.models_dir is not None, "set when it was loaded"
         self.model_path = (descriptor.models_dir, *resources.model_path(), cache_directory())
-        """Directories in the order of the search; ``model://`` in the models uses the same
-        directories."""
+        """Directories in the order of the search, also for ``model://`` in the models."""
         self._download = download
 
     def find(self, model: ModelSpec) -> Path:
-        """Return the directory of a model. Raises ``ResourceError`` with the searched directories
-        if the model does not exist."""
+        """Return the directory of a model. Raises ``ResourceError`` with the searched
+        directories."""
         for directory in self.model_path:
-            found = directory / model.name
-            if found.is_dir():
-                return Path(os.path.abspath(found))
+            candidate = directory / model.name
+            if candidate.is_dir():
+                return Path(os.path.abspath(candidate))
         if self._download:
             return download_model(model.name, model.url, cache_directory())
         raise ResourceError(self._not_found(model))
@@ -68,19 +61,19 @@ class ModelSearch:
 
 
 DATABASE = "http://models.gazebosim.org"
-"""Address of Gazebo's model database, unless ``GAZEBO_MODEL_DATABASE_URI`` specifies another."""
+"""Default of ``GAZEBO_MODEL_DATABASE_URI``."""
 FUEL = "https://fuel.gazebosim.org/1.0"
 FUEL_OWNER = "OpenRobotics"
 TIMEOUT_S = 20.0
 MOST_BYTES = 300_000_000
-"""Largest size (bytes) of a downloaded archive, and of its content."""
+"""Largest size of a downloaded archive, and of its content."""
 
 
 def download_model(name: str, url: Optional[str], cache: Path) -> Path:
     """Download a model into ``cache``, and return its directory there.
 
-    Raises ``ResourceError`` with the error of each address, and ``DiskError`` if the cache cannot
-    be written.
+    Raises ``ResourceError`` with the error of each address, also for content that has changed since
+    the first download, and ``DiskError``.
     """
     failures: List[str] = []
     for address in _addresses(name, url):
@@ -119,8 +112,8 @@ def _fetch(address: str) -> bytes:
 
 
 def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
-    """Return the files of a downloaded archive, relative to the folder of the model. A single SDF
-    file is a complete model. Raises ``ValueError`` for paths outside the model."""
+    """Return the files of an archive, relative to the folder of the model. A single SDF file is a
+    complete model. Raises ``ValueError`` for paths outside the model."""
     if zipfile.is_zipfile(io.BytesIO(content)):
         entries = list(_zip_entries(content))
     elif content.lstrip()[:1] == b"<":
@@ -128,16 +121,16 @@ def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
     else:
         entries = list(_tar_entries(content))
     files: Dict[PurePosixPath, bytes] = {}
-    for text, held in entries:
+    for text, data in entries:
         name = PurePosixPath(text)
         if name.is_absolute() or ".." in name.parts or "\\" in text:
             raise ValueError(f"the archive contains the path {text!r}, which is outside the model")
-        files[name] = held
+        files[name] = data
     roots = [name.parent for name in files if name.name in ("model.config", "model.sdf")]
     if not roots:
         raise ValueError("the archive contains neither model.config nor model.sdf")
     root = min(roots, key=lambda path: len(path.parts))
-    return {name.relative_to(root): held for name, held in files.items() if root in name.parents}
+    return {name.relative_to(root): data for name, data in files.items() if root in name.parents}
 
 
 def _zip_entries(content: bytes) -> Iterator[Tuple[str, bytes]]:
@@ -180,10 +173,10 @@ def _keep(
         cache.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=str(cache)))
         try:
-            for path, held in files.items():
-                place = scratch / "model" / path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(held)
+            for path, data in files.items():
+                file = scratch / "model" / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
             replace_file(note, json.dumps({"url": address, "sha256": checksum}, indent=1).encode())
             if not target.exists():
                 os.rename(scratch / "model", target)

@@ -1,8 +1,7 @@
 """Names of the models in a scene, which distinguish obstacles from fixed models.
 
-A model whose pose or size is drawn is an obstacle and has the name of a random obstacle
-(:mod:`gz_testauto.sampling.naming`). So the static map and the simulators handle it as any other
-random obstacle.
+A model whose pose or size is drawn has the name of a random obstacle
+(:mod:`gz_testauto.sampling.naming`), so that the static map and the simulators handle it as one.
 """
 
 import re
@@ -15,23 +14,19 @@ from gz_testauto.sampling.naming import PREFIX, obstacle_name
 
 @dataclass(frozen=True)
 class SceneName:
-    """The name of an object in a scene.
-
-    ``text`` is the name of the model in the world, ``label`` the type of the object. ``drawn`` is
-    True if the program draws position, orientation or size of the object.
-    """
+    """The name of an object in a scene: that of its model in the world, and the type as ``label``.
+    ``drawn`` is True if the program draws position, orientation or size."""
 
     text: str
     label: str
     drawn: bool
 
 
-def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
-    """Return a unique name for each object of a compiled program, different from the names in
-    ``taken``."""
+def names_of(objects: Sequence[Any], reserved: Collection[str]) -> List[SceneName]:
+    """Return a unique name for each object, different from the ``reserved`` names."""
     counts: Counter = Counter()
     names: List[SceneName] = []
-    used = set(taken)
+    used = set(reserved)
     for obj in objects:
         label = label_of(obj.gz_model or _kind(obj))
         drawn = not obj._hasStaticBounds
@@ -47,8 +42,8 @@ def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
 
 
 def label_of(name: str) -> str:
-    """Return a label for the name of a class or model: lower-case letters, digits and ``_``, such
-    as ``cafe_table`` for ``CafeTable``."""
+    """Return a label for a class or model: lower-case letters, digits and ``_``, such as
+    ``cafe_table`` for ``CafeTable``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name) if "_" not in name else name
     label = re.sub(r"\W", "_", spaced, flags=re.ASCII).lower()
     if not re.match(r"[a-z]", label):

@@ -1,9 +1,7 @@
-"""Write the worlds of a Scenic program into a directory.
+"""Writing of the worlds of a Scenic program into a directory.
 
-The directory contains the worlds, their models, a mission and a plan view for each world, and
-``worlds.json``. It is written completely or not at all. Existing files are never removed: a
-directory with other content is rejected. If the generation takes long, several processes generate
-worlds in parallel.
+The directory is written completely or not at all. Existing files are never removed: a directory
+with other content is rejected.
 """
 
 import shutil
@@ -35,8 +33,8 @@ from gz_testauto.worlds.manifest import (
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 ALONE_S = 5.0
-"""Wall time (s) after which processes start to generate worlds in parallel. It is about the time in
-which a process starts and compiles a program."""
+"""Wall time (s) after which processes start to generate worlds in parallel, about that of starting
+a process and compiling a program."""
 
 
 def write_scenes(
@@ -50,11 +48,9 @@ def write_scenes(
 ) -> WorldSet:
     """Write the worlds 0 to ``count`` - 1, with all files that they need, to the directory ``out``.
 
-    If the generation takes longer than :data:`ALONE_S`, up to ``workers`` processes generate worlds
-    in parallel. The worlds do not depend on the number of processes. ``progress`` is called after
-    each world. ``draw_progress`` is called before each draw of a world with the number of draws so
-    far and their limit, but not by parallel processes. Existing worlds with the same inputs are
-    kept, and missing worlds are added.
+    ``progress`` is called after each world. ``draw_progress`` is called before each draw of a world
+    with the number of draws so far and their limit, but not by parallel processes. Existing worlds
+    with the same inputs are kept, and missing worlds are added.
 
     Raises ``SpecError``, ``PlacementError``, ``DiskError``, or ``ResourceError`` if a process died;
     ``out`` is then unchanged.
@@ -76,19 +72,18 @@ def write_scenes(
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
-            made = WorldSet(out, tuple(records), inputs)
-            _put(scratch / MANIFEST, manifest_bytes(made))
+            world_set = WorldSet(out, tuple(records), inputs)
+            _put(scratch / MANIFEST, manifest_bytes(world_set))
             _put_in_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return replace(made, worlds=tuple(replace(r, path=out / r.path.name) for r in records))
+    return replace(world_set, worlds=tuple(replace(r, path=out / r.path.name) for r in records))
 
 
 def files_of(
     source: ScenicSource, world: ScenicWorld, plots: bool = True
 ) -> Dict[str, Union[Path, bytes]]:
-    """Return the files of one world by their path in the output directory, except those that all
-    worlds share."""
+    """Return the files of one world by their path, except those that all worlds share."""
     files: Dict[str, Union[Path, bytes]] = dict(world.files)
     files[f"{world.name}.world"] = world.content
     mission: str = yaml.safe_dump(world.mission, default_flow_style=False, allow_unicode=True)
@@ -105,11 +100,11 @@ class _Generator:
 
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
         world = self.source.generate(index, progress)
-        for name, held in files_of(self.source, world, self._plots).items():
-            _put(self._directory / name, held)
-        for name, held in self.source.shared_files.items():
+        for name, content in files_of(self.source, world, self._plots).items():
+            _put(self._directory / name, content)
+        for name, content in self.source.shared_files.items():
             if not (self._directory / name).exists():
-                _put(self._directory / name, held)
+                _put(self._directory / name, content)
         return WorldRecord(
             world.index,
             world.name,
@@ -123,20 +118,20 @@ class _Generator:
 def _written(
     generator: _Generator, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
-    began_s = time.monotonic()
+    start_s = time.monotonic()
     alone = 0
-    while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):
+    while alone < count and (workers < 2 or time.monotonic() - start_s < ALONE_S):
         yield generator(alone, draw_progress)
         alone += 1
     workers = min(workers, count - alone)
     if workers > 0:
-        doing = f"generating worlds of {generator.source.scenario}"
-        yield from map_in_processes(generator, range(alone, count), workers, doing)
+        activity = f"generating worlds of {generator.source.scenario}"
+        yield from map_in_processes(generator, range(alone, count), workers, activity)
 
 
-def _put(path: Path, held: Union[Path, bytes]) -> None:
+def _put(path: Path, content: Union[Path, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(held if isinstance(held, bytes) else read_file(held))
+    path.write_bytes(content if isinstance(content, bytes) else read_file(content))
 
 
 def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
@@ -149,8 +144,8 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
     if not (out / MANIFEST).is_file():
         raise SpecError(f"{out}: the directory contains other files; specify another directory")
     before = read_manifest_data(out / MANIFEST)
-    there = before.get("inputs", {})
-    differing = [key for key in {**inputs, **there} if there.get(key) != inputs.get(key)]
+    stored = before.get("inputs", {})
+    differing = [key for key in {**inputs, **stored} if stored.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
             f"{out}: the worlds in this directory were generated with other values of "
@@ -164,8 +159,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Move the finished files to the directory ``out``. An existing file is replaced only if its
-    content differs."""
+    """Move the finished files to ``out``. An existing file is replaced only if it differs."""
     if not out.exists() or not any(out.iterdir()):
         rename_directory(scratch, out)
         return

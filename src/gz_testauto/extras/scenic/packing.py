@@ -1,9 +1,5 @@
-"""The models and other files that worlds need, as a folder ``models/`` that can be moved with the
-worlds.
-
-The folder contains a copy of each model that is placed or included, and of all files to which the
-models refer. References are rewritten, so that they contain no absolute path.
-"""
+"""The models and other files of worlds, as a folder ``models/`` that can be moved with the worlds.
+References contain no absolute path."""
 
 import os
 from pathlib import Path
@@ -18,9 +14,9 @@ from gz_testauto.sdf.document import Element, SdfDocument
 
 FOLDER = "models"
 MOST_BYTES = 500_000_000
-"""Largest size (bytes) of a model's folder; a larger folder is probably not that of a model."""
+"""Largest size of a folder; a larger one is probably not that of a model."""
 _BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
-"""Suffixes of files to which a mesh file can refer in its own folder."""
+"""Suffixes of files to which a mesh file can refer in its folder."""
 _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
@@ -28,9 +24,8 @@ _CONFIG = (
 
 
 def packed_models(models: Path) -> "ModelPack":
-    """Return all files that the worlds of a model descriptor can need: all models, and the files to
-    which the models and the base world refer. Raises ``SpecError``, ``SdfError`` or
-    ``ResourceError``."""
+    """Return all files that the worlds of a model descriptor can need. Raises ``SpecError``,
+    ``SdfError`` or ``ResourceError``."""
     descriptor = load_descriptor(models)
     search = ModelSearch(descriptor)
     pack = ModelPack(search.model_path)
@@ -44,8 +39,7 @@ def packed_models(models: Path) -> "ModelPack":
 
 
 class ModelPack:
-    """The files of a folder ``models/``, by their path in the output directory, such as
-    ``models/table/model.sdf``."""
+    """Files by their path in the output directory, such as ``models/table/model.sdf``."""
 
     def __init__(self, model_path: Sequence[Path]) -> None:
         self._model_path = tuple(model_path)
@@ -64,18 +58,18 @@ class ModelPack:
                 )
             return
         self._folders[name] = directory
-        found, size = [], 0
+        inner_paths, size = [], 0
         for path in sorted(directory.rglob("*")):
             inside = path.relative_to(directory)
             if path.is_file() and not any(part.startswith(".") for part in inside.parts):
                 size += path.stat().st_size
-                found.append(inside)
+                inner_paths.append(inside)
         if size > MOST_BYTES:
             raise ResourceError(
                 f"{directory}: the folder has {size} bytes, which exceeds the limit of "
                 f"{MOST_BYTES} bytes; remove files that do not belong to the model"
             )
-        for inside in found:
+        for inside in inner_paths:
             self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside
         sdf = resources.model_file(directory)
         document = self.read(sdf)
@@ -88,15 +82,14 @@ class ModelPack:
             self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
 
     def read(self, path: Path) -> SdfDocument:
-        """Read an SDF file. Malformed XML that Gazebo accepts is repaired, which is added to the
-        notes."""
+        """Read an SDF file. Malformed XML that Gazebo accepts is repaired and noted."""
         document = SdfDocument.read(path, repair=True)
         self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
         """Rewrite the URIs below ``element`` to files of the folder ``models/``, and add these
-        files. A URI that is not found remains unchanged, and is added to the notes."""
+        files. A URI that is not found remains unchanged and is noted."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             settled = self._settled(document, uri, text) if text else None
@@ -104,8 +97,7 @@ class ModelPack:
                 uri.text = settled
 
     def add_file(self, path: Path) -> str:
-        """Add a single file, with all textures and materials next to it, and return its
-        ``model://`` URI."""
+        """Add a file with all textures and materials next to it, and return its URI."""
         digest = hash_file(path)[:12]
         folder = f"file_{digest}"
         self.files[f"{FOLDER}/{folder}/{path.name}"] = path
@@ -141,7 +133,7 @@ class ModelPack:
 
 
 def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:
-    """Return the files of a new model whose only shape is a mesh, ``meshes/shape.stl``."""
+    """Return the files of a new model whose only shape is the mesh."""
     sdf = (
         f'<?xml version="1.0"?>\n<sdf version="1.6">\n  <model name="{name}">\n'
         '    <static>true</static>\n    <link name="link">\n'

@@ -1,8 +1,7 @@
 """Pictures of a scene from above, as PNG and SVG.
 
-A picture shows outlines, names, and an arrow to the front of each object. A name that would overlap
-another is omitted, and the number of omitted names is shown. Equal scenes give identical files.
-This module needs matplotlib, which Scenic installs, and no display.
+Equal scenes give identical files. This module needs matplotlib, which Scenic installs, and no
+display.
 """
 
 import io
@@ -19,13 +18,11 @@ from gz_testauto.sampling.naming import PREFIX
 SIDE_INCHES = 6.0
 LARGE_SIDE_INCHES = 12.0
 FEW = 30
-"""Number of objects up to which a picture is small. A picture with at least twice this number is
-large."""
+"""Largest number of objects in a small picture. From twice this number, a picture is large."""
 DOTS_PER_INCH = 100
 FONT_POINTS = 5
 _GAP_POINTS = (3.0, 9.0, 16.0)
-"""Distances (points) from the center of an object to its name, in the order in which they are
-tried."""
+"""Distances (points) from an object to its name, in the order in which they are tried."""
 _FIXED, _DRAWN, _MISSION = "#8c8c8c", "#d55e00", "#0072b2"
 _POINT_M = 0.05
 """Size (m) below which an object is drawn as a dot."""
@@ -37,7 +34,7 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """Return the plan view of a scene as PNG and SVG."""
+    """Return the plan view as PNG and SVG."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -114,18 +111,17 @@ def _draw(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
 
 
 def short_name(name: SceneName) -> str:
-    """Return the name of an object as it is written in the picture. The color of the object shows
-    whether it is drawn."""
+    """Return a name without the prefix of drawn objects, which the color shows."""
     return name.text[len(PREFIX) :] if name.drawn else name.text
 
 
 def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
-    """Write each name near its object, inside the frame and without an overlap with other names.
-    Return the number of omitted names."""
+    """Write each name near its object, inside the frame and without an overlap. Return the number
+    of omitted names."""
     renderer = axes.figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     dots = DOTS_PER_INCH / 72
-    taken = np.empty((0, 4))
+    occupied = np.empty((0, 4))
     left_out = 0
     for text, x, y in labels:
         label = axes.annotate(
@@ -146,11 +142,11 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
                 and box[2] <= frame.x1
                 and box[3] <= frame.y1
             )
-            free = (taken[:, 2] < box[0]) | (box[2] < taken[:, 0])
-            free |= (taken[:, 3] < box[1]) | (box[3] < taken[:, 1])
+            free = (occupied[:, 2] < box[0]) | (box[2] < occupied[:, 0])
+            free |= (occupied[:, 3] < box[1]) | (box[3] < occupied[:, 1])
             if inside and free.all():
                 label.set_position((across, up))
-                taken = np.vstack([taken, box])
+                occupied = np.vstack([occupied, box])
                 break
         else:
             label.remove()
@@ -159,8 +155,7 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
 
 
 def _places(width: float, height: float) -> Iterator[Tuple[float, float]]:
-    """Yield the offsets (points) from the center of an object to the lower left corner of its name,
-    the best first."""
+    """Yield the offsets (points) of the lower left corner of a name, the best first."""
     for gap in _GAP_POINTS:
         yield from ((gap, -gap - height / 2), (gap, gap - height / 2))
         yield from ((-gap - width, -gap - height / 2), (-gap - width, gap - height / 2))

@@ -1,8 +1,7 @@
-"""Compilation of a Scenic program with the library of its models.
+"""Compilation of a Scenic program with the library of its models, and rejection of unsupported
+constructs.
 
-This module converts a ``.scenic`` file to Scenic's own ``Scenario``. It adds the library before the
-program, and rejects unsupported constructs. :mod:`gz_testauto.extras.scenic.language.faults`
-reports errors with their lines. The first compilation imports Scenic, which takes seconds.
+The first compilation imports Scenic, which takes seconds.
 """
 
 import contextlib
@@ -27,8 +26,8 @@ _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 
 
 class Program(NamedTuple):
-    """A compiled Scenic program: its file, Scenic's own ``Scenario``, and notes about constructs
-    without effect."""
+    """A compiled program with Scenic's own ``Scenario``, and notes about constructs without
+    effect."""
 
     path: Path
     scenario: Any
@@ -65,13 +64,11 @@ def compile_program(
     pruning: bool = True,
     dynamic: bool = False,
 ) -> Program:
-    """Compile a Scenic program. Numbers that the program draws with Python's ``random`` depend on
-    ``seed``.
+    """Compile a program. Numbers that it draws with Python's ``random`` depend on ``seed``.
 
-    ``scenario`` is the name of one of several modular scenarios in the file. ``dynamic`` is True
-    for a scenario that runs in trials. Raises ``SpecError`` with file and line,
-    ``UnknownNameError`` for one of ``parameters`` that the program does not have, and
-    ``MissingDependencyError`` without Scenic.
+    ``scenario`` is the name of one of several modular scenarios in the file. Raises ``SpecError``
+    with file and line, ``UnknownNameError`` for one of ``parameters`` that the program does not
+    have, and ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
     stop_running_scenario()
@@ -128,19 +125,19 @@ def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...
 
 
 def recorded_numbers(path: Path) -> Tuple[str, ...]:
-    """Return the names of the numbers that a dynamic scenario records. Raises ``SpecError`` for an
-    invalid program, and ``MissingDependencyError`` without Scenic."""
+    """Return the names of recorded numbers. Raises ``SpecError`` for an invalid program, and
+    ``MissingDependencyError`` without Scenic."""
     require_scenic()
     from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
     tree = _parse(path, read_text(path, SpecError))
     _refuse(path, faulty_records(tree))
-    return tuple(name for one in record_statements(tree) for name in one.numbers)
+    return tuple(name for statement in record_statements(tree) for name in statement.numbers)
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
-    """Return a replacement for Scenic's function ``load``, which loads an imported module. The
-    replacement first checks the module, and adds the parameters of the module to ``known``."""
+    """Return a replacement for Scenic's function that loads an imported module. It first checks the
+    module, and adds the parameters of the module to ``known``."""
     from gz_testauto.extras.scenic.language.statements import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
@@ -186,10 +183,10 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
             f"{path}: `require monitor` refers to time, but a world describes only one moment; "
             "remove it"
         )
-    for found in compiled.objects:
-        if found.behavior is not None:
+    for obj in compiled.objects:
+        if obj.behavior is not None:
             raise SpecError(
-                f"{path}: a {type(found).__name__} has a behavior, which needs "
+                f"{path}: a {type(obj).__name__} has a behavior, which needs "
                 "worlds.scenic.dynamic: true in a campaign; set this key, or remove the behavior"
             )
 
@@ -210,7 +207,7 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 
 @contextlib.contextmanager
 def _importable(library: str) -> Iterator[None]:
-    """Make the library importable in this context, also under the name of GzScenic."""
+    """Make the library importable, also under the name of GzScenic."""
     with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
         (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
         alias = Path(place) / _GZSCENIC

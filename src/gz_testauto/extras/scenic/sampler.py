@@ -1,8 +1,7 @@
 """Random scenes of a compiled Scenic program, by rejection or by keeping valid objects.
 
 A scene depends only on its seed. In Scenic's own sampler, it also depends on time measurements and
-on earlier draws. If no valid scene is found, this module counts how often each requirement fails.
-Importing this module imports Scenic.
+on earlier draws. Importing this module imports Scenic.
 """
 
 import functools
@@ -37,28 +36,24 @@ from gz_testauto.extras.scenic.program import Program
 from gz_testauto.extras.scenic.support import has_stable_support, needs_support
 
 MOST_DRAWS = 2000
-"""Largest number of draws for one scene if whole scenes are drawn."""
+"""Largest number of draws of whole scenes."""
 KEEPING_DRAWS = 200
 """Largest number of draws of one object before all objects are drawn again."""
 MOST_KEEPING_DRAWS = 10_000
-"""Largest number of draws for one scene if single objects are drawn; :data:`KEEPING_DRAWS` are
-added for each object."""
+"""Largest number of draws of single objects; :data:`KEEPING_DRAWS` are added for each object."""
 DIAGNOSED = 200
-"""Number of scenes in which each requirement is tested alone, after no valid scene was found."""
+"""Number of scenes in which each requirement is tested alone if no scene is valid."""
 MOST_DIAGNOSED_OBJECTS = 2000
-"""Largest total number of objects in the scenes of these tests, which limits the number of large
-scenes."""
+"""Largest total number of objects in these scenes."""
 SHOWN = 5
 
 DrawProgress = Callable[[int, int], None]
-"""A function that is called before each draw, with the number of draws so far and their limit."""
+"""Called before each draw, with the number of draws so far and their limit."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn scene: each object of the program with its name and drawn values, the drawn
-    parameters, and the number of draws. ``scene`` is Scenic's own scene, only for a dynamic
-    scenario."""
+    """A drawn scene. ``scene`` is Scenic's own scene, only for a dynamic scenario."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]
@@ -67,9 +62,8 @@ class Drawn:
 
 
 class SceneSampler:
-    """A sampler of the scenes of one program. ``names`` are the names of the objects, in the order
-    of the program. If ``keep`` is True, valid objects are kept and the others are drawn again. If
-    ``dynamic`` is True, each :class:`Drawn` contains Scenic's own scene."""
+    """A sampler of the scenes of one program. If ``keep`` is True, valid objects are kept and the
+    others are drawn again."""
 
     def __init__(
         self, program: Program, names: Sequence[SceneName], keep: bool, dynamic: bool
@@ -170,12 +164,8 @@ class SceneSampler:
     def _holds(
         self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
     ) -> bool:
-        """Return whether a sample of a scene satisfies all requirements, which are tested in a
-        fixed order.
-
-        Requirements can draw random numbers. The random state is therefore restored afterwards.
-        """
-        with preserved_random_state():
+        """Return whether a sample satisfies all requirements, which are tested in a fixed order."""
+        with preserved_random_state():  # requirements can draw random numbers
             try:
                 return not (
                     self._outside(sample, numbers)
@@ -199,53 +189,52 @@ class SceneSampler:
         return False
 
     def _overlaps(self, sample: Any, numbers: Sequence[int]) -> bool:
-        there = [
+        present = [
             number
             for number, obj in enumerate(self._objects)
             if obj in sample and not sample[obj].allowCollisions
         ]
-        if len(there) < 2:
+        if len(present) < 2:
             return False
-        placed = [sample[self._objects[number]] for number in there]
+        placed = [sample[self._objects[number]] for number in present]
         centers = np.array([[float(v) for v in obj.position] for obj in placed])
         radii = np.array([float(obj.radius) for obj in placed])
         wanted = set(numbers)
-        for first, number in enumerate(there):
+        for first, number in enumerate(present):
             if number not in wanted:
                 continue
-            others = range(first) if len(wanted) > 1 else range(len(there))
+            candidates = range(first) if len(wanted) > 1 else range(len(present))
             distances = np.linalg.norm(centers - centers[first], axis=1)
-            for second in others:
+            for second in candidates:
                 if second == first or distances[second] > radii[first] + radii[second]:
                     continue
-                if self._fixed[number] and self._fixed[there[second]]:
+                if self._fixed[number] and self._fixed[present[second]]:
                     continue  # tested when the scenario was compiled
                 if placed[first].intersects(placed[second]):
                     return True
         return False
 
     def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
-        """Return whether an object that was placed on another object, or next to an object above
-        the ground, lacks support."""
+        """Return whether an object on or next to another one, above the ground, lacks support."""
         for number in numbers:
             obj = sample[self._objects[number]]
             if not needs_support(obj):
                 continue
-            others = [
-                sample[other]
-                for index, other in enumerate(self._objects)
-                if index != number and other in sample
+            neighbors = [
+                sample[neighbor]
+                for index, neighbor in enumerate(self._objects)
+                if index != number and neighbor in sample
             ]
-            if not has_stable_support(obj, others):
+            if not has_stable_support(obj, neighbors):
                 return True
         return False
 
     # --- report if no scene is found -------------------------------------------------------------
 
     def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
-        """Draw scenes, and test each requirement of each object in them independently of the
-        others. Return the requirement of each kind that fails most often and the share of its tests
-        that fail, the largest share first."""
+        """Draw scenes, and test each requirement of each object in them alone. Return the
+        requirement of each kind that fails most often and the share of its tests that fail, the
+        largest share first."""
         tested: Counter[_Label] = Counter()
         failed: Counter[_Label] = Counter()
         count = len(self._objects)
@@ -311,7 +300,7 @@ class SceneSampler:
 
 
 class _Label(NamedTuple):
-    """A requirement in a report: its kind, and the text that describes it."""
+    """A requirement in a report: its kind and its text."""
 
     kind: str
     text: str
@@ -351,23 +340,23 @@ def _seen_by(requirement: Any) -> Tuple[Any, ...]:
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
-    found: Dict[int, Any] = {}
+    dependencies: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):
-            found.setdefault(id(value), value)
+            dependencies.setdefault(id(value), value)
     for requirement in scenario.requirements:
         wanted = {id(value) for value in requirement.dependencies}
         for value in _bound(requirement):
             if id(value) in wanted:
-                found.setdefault(id(value), value)
+                dependencies.setdefault(id(value), value)
     for value in scenario.dependencies:
         if isinstance(value, Samplable):
-            found.setdefault(id(value), value)
-    return tuple(found.values())
+            dependencies.setdefault(id(value), value)
+    return tuple(dependencies.values())
 
 
 def _bound(requirement: Any) -> Iterator[Any]:
-    """Yield the values of the names that occur in a requirement, in the order of the program."""
+    """Yield the values of the names in a requirement, in the order of the program."""
     outer = inspect.getclosurevars(requirement.closure).nonlocals
     yield from outer.get("globalBindings", {}).values()
     for _, value in outer.get("cells", ()):

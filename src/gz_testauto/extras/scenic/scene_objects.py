@@ -1,13 +1,9 @@
 """The base class of all objects in Scenic programs, which rest on a surface by default.
 
-An object without an explicit height is placed on the ground. If it is next to another object, it is
-placed on the same surface as that object. A position has an explicit height if it comes from
-``on``, ``above`` or ``below``. Its z is also explicit unless z is 0, or equal to the center of an
-object that rests on a surface. So ``at table offset by 1 @ 0`` is next to the table, and not in the
-air at half the height of the table.
-
-This module also allows walls to touch. Importing this module imports Scenic, so it is imported only
-when it is needed.
+An object without an explicit height is placed on the ground, or on the surface of the object next
+to it. A position has an explicit height if it comes from ``on``, ``above`` or ``below``. Its z is
+also explicit unless z is 0, or equal to the center of an object that rests on a surface. So ``at
+table offset by 1 @ 0`` is next to the table, and not in the air at half the height of the table.
 """
 
 import inspect
@@ -42,7 +38,7 @@ from gz_testauto.extras.scenic.support import (
 )
 
 WALLS_MAY_SHARE_M = 5e-4
-"""Depth (m) of the overlap that is allowed for each of two walls, since walls touch at corners."""
+"""Allowed overlap (m) of each of two walls, which touch at corners."""
 
 _OWN_HEIGHT = ("On", "Above", "Below")
 _DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
@@ -50,19 +46,17 @@ _BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
 
 
 class Levels:
-    """The heights (m) of surfaces, by the heights of the centers of objects that rest on them."""
+    """The heights (m) of surfaces, by those of the centers of objects that rest on them."""
 
     def __init__(self) -> None:
         self._base: Dict[float, float] = {}
 
     def note(self, middle: float, base: float) -> None:
-        """Store that an object with its center at the height ``middle`` rests on a surface at the
-        height ``base``."""
         self._base.setdefault(middle, base)
 
     def base_of(self, z: float) -> Optional[float]:
-        """Return the height (m) of the surface on which an object with its center at ``z`` rests,
-        or None if ``z`` is an explicit height."""
+        """Return the height (m) of the surface below an object with its center at ``z``, or None if
+        ``z`` is an explicit height."""
         if abs(z) < SAME_HEIGHT_M:
             return 0.0
         for middle, base in self._base.items():
@@ -72,17 +66,14 @@ class Levels:
 
 
 _CURRENT = [Levels()]
-"""Heights of the program that is being compiled. Scenic compiles one program at a time."""
+"""Heights of the program that is being compiled; Scenic compiles one at a time."""
 
 
 _PROGRAM: List[Tuple[str, int]] = [("", 0)]
-"""File of the program that is being compiled, and number of lines that were added before the user's
-lines."""
+"""File of the program that is being compiled, and number of lines added before it."""
 
 
 def begin_scenario(path: str, added: int) -> None:
-    """Start the compilation of the program in the file ``path``, to which ``added`` lines were
-    prepended."""
     _CURRENT[0] = Levels()
     _PROGRAM[0] = (path, added)
 
@@ -93,12 +84,11 @@ _STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "
 class SceneObject(Object):
     """An object of a scene.
 
-    ``gz_model`` is the name of a model in the descriptor, or None for an object that only the
-    program describes. ``static`` is True for an object that does not move. ``restHeight`` is the
-    height (m) of the object's center above the surface on which it rests. ``supportLevel`` is the
-    height (m) of that surface if it belongs to an adjacent object. ``stacked`` is True if the
-    object was placed ``on`` another object. ``stands`` is True if it was placed there or on the
-    ground, without an explicit height.
+    ``gz_model`` is None for an object that only the program describes. ``restHeight`` is the height
+    (m) of the object's center above the surface on which it rests. ``supportLevel`` is the height
+    (m) of that surface if it belongs to an adjacent object. ``stacked`` is True if the object was
+    placed ``on`` another object. ``stands`` is True if it was placed there or on the ground,
+    without an explicit height.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -145,15 +135,15 @@ class SceneObject(Object):
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
-        """Return the specifiers with two additions. An object that is rotated only about the
-        vertical does not lean, which Scenic's ``facing`` does not define. An object that is placed
-        next to another object is aligned with it."""
+        """Return the specifiers with those that keep an object upright, or align it with an
+        adjacent one."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
-        own = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
+        states_parent_first = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
+        # an object that is rotated only about the vertical must not lean
         if not relative and not cls._states_orientation():
             specifiers = [_turned_only(spec) for spec in specifiers]
         leaning = [spec for spec in specifiers if {"pitch", "roll"} & set(spec.priorities)]
-        given = {name for spec in specifiers for name in spec.priorities}
+        specified = {name for spec in specifiers for name in spec.priorities}
         upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
         if upright or any("position" in spec.requiredProperties for spec in leaning):
             # otherwise its position could depend on its inclination, and that on its position
@@ -167,14 +157,14 @@ class SceneObject(Object):
         aligned = any(
             "parentOrientation" in spec.priorities and spec.name != "On" for spec in specifiers
         )
-        if (aligned or own) and "yaw" not in given:
+        if (aligned or states_parent_first) and "yaw" not in specified:
             specifiers.append(Specifier("Aligned", {"yaw": 1}, {"yaw": 0.0}))
         return specifiers
 
     @classmethod
     def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
-        for one in cls.__mro__:
-            stated = one.__dict__.get("_scenic_properties", {})
+        for ancestor in cls.__mro__:
+            stated = ancestor.__dict__.get("_scenic_properties", {})
             for name in names:
                 if name in stated:
                     return name
@@ -183,27 +173,26 @@ class SceneObject(Object):
     @classmethod
     def _states_orientation(cls) -> bool:
         return any(
-            "parentOrientation" in one.__dict__.get("_scenic_properties", {})
-            for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
+            "parentOrientation" in ancestor.__dict__.get("_scenic_properties", {})
+            for ancestor in cls.__mro__[: cls.__mro__.index(SceneObject)]
         )
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
-        """Return specifiers that apply the specified size of a round model to its other round
-        axes."""
+        """Return specifiers that apply the size of a round model to its other round axes."""
         together = getattr(cls, "_round_together", ())
         asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
         if not asked:
             return []
         value = next(iter(asked.values())).value
-        given = next(iter(asked))
+        specified = next(iter(asked))
         return [
             Specifier(
                 f"With({name})",
                 {name: 1},
                 DelayedArgument(
                     set(requiredProperties(value)),
-                    lambda context, name=name: {name: valueInContext(value, context)[given]},
+                    lambda context, name=name: {name: valueInContext(value, context)[specified]},
                 ),
             )
             for name in together
@@ -224,9 +213,9 @@ class SceneObject(Object):
 
         def helper(context: Any) -> Dict[str, Any]:
             position = context.position
-            rest = context.restHeight + context.contactTolerance / 2
+            rest_m = context.restHeight + context.contactTolerance / 2
             if usual is not None:
-                rest = usual + cls._middle_over_origin(context)
+                rest_m = usual + cls._middle_over_origin(context)
             if origin is not None:
                 z = valueInContext(origin, context)["z"] + cls._middle_over_origin(context)
                 here = Vector(position.x, position.y, z)
@@ -234,22 +223,22 @@ class SceneObject(Object):
             if target is not None:
                 size = (context.width, context.length, context.height)
                 away = direct.name == "FacingDirectlyAwayFrom"
-                rest = rest_facing(context.shape, *size, position, target, away)
-                rest = rest + context.contactTolerance / 2
+                rest_m = rest_facing(context.shape, *size, position, target, away)
+                rest_m = rest_m + context.contactTolerance / 2
             if _is_on_ground_plane(position):
-                _note(levels, rest, 0.0)
-                here = position + Vector(0, 0, rest)
+                _note(levels, rest_m, 0.0)
+                here = position + Vector(0, 0, rest_m)
                 return {"position": here, "supportLevel": None, "stands": True}
             level, middle, stands = None, None, False
             if beside is not None:
                 middle, stands = beside.position.z, beside.stands
                 level = middle - beside.restHeight - beside.contactTolerance / 2
             always = placing.name in ("Beyond", "Following")
-            placed = put_down(position, rest, level, middle, stands, always, levels)
+            placed = put_down(position, rest_m, level, middle, stands, always, levels)
             if not isLazy(placed):
-                _note(levels, placed.z, placed.z - rest)
+                _note(levels, placed.z, placed.z - rest_m)
             elif beside is None:
-                _note(levels, rest, 0.0)
+                _note(levels, rest_m, 0.0)
             lifted = was_put_down(position, placed, stands)
             carried = None if level is None else support_level(level, stands)
             return {"position": placed, "supportLevel": carried, "stands": lifted}
@@ -267,7 +256,7 @@ class SceneObject(Object):
         super().__setattr__(name, value)
 
     def _override(self, specifiers: Any) -> Any:
-        raise_if_not_overridable(self, (name for one in specifiers for name in one.priorities))
+        raise_if_not_overridable(self, (name for spec in specifiers for name in spec.priorities))
         return super()._override(specifiers)
 
     def _register(self) -> None:
@@ -279,7 +268,7 @@ class SceneObject(Object):
         return super().__str__() + ("" if place is None else f" ({place})")
 
     def intersects(self, other: Any) -> bool:
-        """Return whether two objects intersect, as in Scenic, but allow two walls to touch."""
+        """Return whether two objects intersect. Two walls can touch."""
         if self.is_wall and getattr(other, "is_wall", False):
             shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
                 other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)
@@ -291,8 +280,7 @@ class SceneObject(Object):
 
 
 def _place_in_program() -> Optional[str]:
-    """Return the file and line at which the program creates an object, or None outside a
-    program."""
+    """Return the file and line at which the program creates an object, if it does."""
     path, added = _PROGRAM[0]
     frame = inspect.currentframe()
     while frame is not None:
@@ -303,8 +291,7 @@ def _place_in_program() -> Optional[str]:
 
 
 def _orientation(facing: Any) -> Any:
-    """Return the orientation of a ``facing`` specifier with three angles, or None for any other
-    specifier."""
+    """Return the orientation of a ``facing`` specifier with three angles, otherwise None."""
     if facing.name != "Facing" or "roll" not in facing.priorities:
         return None
     function = getattr(facing.value, "value", None)
@@ -315,12 +302,10 @@ def _orientation(facing: Any) -> Any:
 
 def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
     """Return a specifier for the height of an object that is ``on`` another object and ``facing``
-    an orientation with three angles.
-
-    Scenic computes pitch and roll relative to the surface, and thus late: the inclination would
-    depend on the position, and the position on the height of the inclined object. The orientation
-    in the world does not depend on the surface.
-    """
+    an orientation with three angles."""
+    # Scenic computes pitch and roll relative to the surface, and thus late: the inclination would
+    # depend on the position, and the position on the height of the inclined object. The orientation
+    # in the world does not depend on the surface.
     for spec in leaning:
         orientation = _orientation(spec)
         if orientation is None:
@@ -338,8 +323,7 @@ def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
 
 
 def _scalar_facing(spec: Any) -> Any:
-    """Return the heading of a ``facing`` specifier with one angle, or None for any other
-    specifier."""
+    """Return the heading of a ``facing`` specifier with one angle, otherwise None."""
     orientation = _orientation(spec)
     drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
     if drawn is not None:
@@ -364,18 +348,17 @@ def _note(levels: Levels, middle: Any, base: Any) -> None:
 
 
 def _reference(placing: Any) -> Optional[Any]:
-    """Return the object next to which a specifier places another, if it is a
-    :class:`SceneObject`."""
+    """Return the :class:`SceneObject` next to which a specifier places another."""
     if placing.name in _BESIDE:
         function = getattr(placing.value, "value", None)
-        found = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
+        reference = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
     elif placing.name in ("OffsetBy", "OffsetAlong"):
         import scenic.syntax.veneer as veneer
 
-        found = veneer.ego()
+        reference = veneer.ego()
     else:
         return None
-    return found if isinstance(found, SceneObject) else None
+    return reference if isinstance(reference, SceneObject) else None
 
 
 def _target(direct: Any) -> Any:
@@ -394,26 +377,26 @@ def _is_on_ground_plane(position: Any) -> bool:
 @distributionFunction(valueType=Vector)
 def put_down(
     position: Any,
-    rest: float,
+    rest_m: float,
     level: Optional[float],
     middle: Optional[float],
     stands: bool,
     always: bool,
     levels: Levels,
 ) -> Any:
-    """Return the position of an object after it was lowered or raised to its surface. A position
-    with an explicit height is returned unchanged."""
+    """Return a position that was lowered or raised to its surface, unless its height is
+    explicit."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
-        return Vector(x, y, level + rest if stands else z)
+        return Vector(x, y, level + rest_m if stands else z)
     base = 0.0 if always else levels.base_of(z)
-    return Vector(x, y, z if base is None else base + rest)
+    return Vector(x, y, z if base is None else base + rest_m)
 
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
     """Return whether an object rests on a surface: its height was changed, or the adjacent object
-    (``beside``) rests on a surface."""
+    (``beside``) rests."""
     return bool(before[2] != after[2]) or beside
 
 
@@ -425,8 +408,8 @@ def support_level(level: float, stands: bool) -> Optional[float]:
 
 
 def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
-    """Return the vertical projection of a position onto a flat region, or the projection along
-    ``onDirection``. Return None outside the region. Scenic needs this for ``on``."""
+    """Return the projection of a position onto a flat region, vertical or along ``onDirection``, or
+    None outside the region. Scenic needs this for ``on``."""
     x, y, z = point
     if onDirection is not None:
         dx, dy, dz = onDirection
@@ -435,16 +418,16 @@ def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
                 "the direction is horizontal and does not reach the flat region"
             )
         x, y = x + dx / dz * (self.z - z), y + dy / dz * (self.z - z)
-    found = Vector(x, y, self.z)
-    return found if self.containsPoint(found) else None
+    projected = Vector(x, y, self.z)
+    return projected if self.containsPoint(projected) else None
 
 
 PolygonalRegion.projectVector = _project_on_plane  # Scenic defines none
 
 
 def _point_on_ground(self: Any) -> Any:
-    """Return a random point in the footprint of a workspace, which Scenic does not implement but
-    needs for ``not visible``."""
+    """Return a random point in the footprint of a workspace, which Scenic needs for ``not
+    visible``."""
     if not hasattr(self, "_ground"):
         self._ground = PolygonalRegion(polygon=self.polygons)
     return self._ground.uniformPointInner()

@@ -1,8 +1,7 @@
 """The solid of a model, which represents its collision shapes in Scenic.
 
-Scenic tests objects for collisions with their solids. A box remains a box. The solid of any other
-shape is never smaller than the shape and has exactly its bounds, so that objects that do not touch
-in Scenic do not touch in Gazebo. The SDF is read by :mod:`gz_testauto.sdf`. This module imports
+A box remains a box. The solid of any other shape is never smaller than the shape and has exactly
+its bounds, so that objects that do not touch in Scenic do not touch in Gazebo. This module imports
 trimesh, and not Scenic.
 """
 
@@ -36,22 +35,19 @@ from gz_testauto.sdf.shapes import (
 )
 from gz_testauto.sdf.values import number
 
-SIDES = 48
-"""Number of sides of the prism that represents a cylinder. A multiple of 4 gives the prism the
-bounds of the cylinder."""
-THINNEST_M = 1e-3
-"""Smallest thickness (m) of a solid, since a sheet has no volume."""
+SIDES = 48  # of the prism for a cylinder; a multiple of 4 gives the bounds of the cylinder
+THINNEST_M = 1e-3  # of a solid, since a sheet has no volume
 SHEET_M = 1e-6
-"""Ratio of volume to surface area (m) below which a closed part is a sheet with two sides."""
+"""Ratio of volume to area (m) below which a closed part is a sheet with two sides."""
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
 """Distances, relative to the extent, within which vertices are merged; the next is tried if the
 hull has gaps."""
 MOST_FACES = 20000
-"""Number of faces above which the convex hull replaces a mesh, since collision tests take longer
-with more faces."""
+"""Number of faces above which the convex hull replaces a mesh, since collision tests take
+longer."""
 
 MOST_PLATES = 5000
-"""Largest number of plates that represent the surface of a hollow mesh."""
+"""Largest number of plates of a hollow mesh."""
 
 _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 
@@ -61,9 +57,8 @@ class Solid:
     """The solid of a model in the frame of the model.
 
     ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes
-    (m). ``is_box`` is True if the model is a single box along the axes. ``primitive`` is the shape
-    of a model with a single shape. ``static`` is the element of that name in the SDF. ``bodiless``
-    is True for a model without collision shapes.
+    (m). ``primitive`` is the shape of a model with a single shape. ``bodiless`` is True for a model
+    without collision shapes.
     """
 
     mesh: Any
@@ -77,27 +72,27 @@ class Solid:
 
     @property
     def size(self) -> np.ndarray:
-        """Return the size (m) of the model along its x, y and z axes."""
+        """Size (m) along x, y and z."""
         return self.bounds[:, 1] - self.bounds[:, 0]
 
     @property
     def center(self) -> np.ndarray:
-        """Return the center of the bounds (m)."""
         return self.bounds.mean(axis=1)
 
     @property
     def round_axes(self) -> str:
-        """Return the axes along which a round model has the same size: ``xy``, ``xyz``, or an empty
-        string for other models."""
+        """Axes along which a round model has the same size: ``xy``, ``xyz`` or none."""
         if isinstance(self.primitive, Sphere):
             return "xyz"
         return "xy" if isinstance(self.primitive, (Cylinder, Capsule)) else ""
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read the solid of a model from its SDF file. Malformed XML that Gazebo accepts is repaired. A
-    mesh with gaps is replaced by its convex hull or, if ``hollow``, by plates along its surface.
-    Raises ``SdfError`` for a model without a size, such as a plane or terrain."""
+    """Read the solid of a model from its SDF file. A mesh with gaps is replaced by its convex hull
+    or, if ``hollow``, by plates along its surface.
+
+    Raises ``SdfError`` for a model without a size, such as a plane or terrain.
+    """
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -142,8 +137,8 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
 
 
 def _mass_kg(model: SceneModel) -> float:
-    """Return the mass (kg) of all links of a model. As in Gazebo, a link without inertial
-    properties has 1 kg."""
+    """Return the mass (kg) of all links. As in Gazebo, a link without inertial properties has 1
+    kg."""
     mass = 0.0
     for _, node, _ in model.node.walk():
         for link in node.links:
@@ -218,8 +213,8 @@ def _prism(radius: float, length: float) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _sphere_corners() -> np.ndarray:
-    """Return the vertices (n, 3) of a polyhedron around the unit sphere, whose faces touch the
-    sphere, also at the axes."""
+    """Return the vertices (n, 3) of a polyhedron around the unit sphere that touches it at the
+    axes."""
     directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
     faces = ConvexHull(directions).simplices
     for _ in range(3):
@@ -239,14 +234,10 @@ def _sphere_corners() -> np.ndarray:
 
 
 def _hull(points: np.ndarray) -> Any:
-    """Return the convex hull of points (n, 3), with the smallest thickness of a solid in each
-    direction.
-
-    Qhull leaves gaps if vertices nearly coincide; these vertices are merged. If gaps remain, the
-    result is the bounding box of the points.
-    """
+    """Return the convex hull of points (n, 3), or their bounding box if gaps remain."""
     import trimesh
 
+    # Qhull leaves gaps if vertices nearly coincide
     points = _thickened(points)
     extent = float(np.ptp(points, axis=0).max())
     for grid in HULL_GRIDS:
@@ -259,8 +250,7 @@ def _hull(points: np.ndarray) -> Any:
 
 
 def _thickened(points: np.ndarray) -> np.ndarray:
-    """Return points whose hull is at least :data:`THINNEST_M` thick in each direction. Along each
-    principal axis with a smaller extent, the points are duplicated with an offset."""
+    """Return points whose hull is at least :data:`THINNEST_M` thick in each direction."""
     _, axes = np.linalg.eigh(np.cov(points.T))
     for axis in axes.T:
         if float(np.ptp(points @ axis)) < THINNEST_M:
@@ -270,8 +260,7 @@ def _thickened(points: np.ndarray) -> np.ndarray:
 
 
 def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
-    """Return a mesh that encloses a volume as a solid, or the hull or surface of any other mesh. A
-    closed part without volume, such as a sheet with two sides, becomes a plate."""
+    """Return a mesh that encloses a volume as a solid, or the hull or surface of any other mesh."""
     import trimesh
 
     surface = geometry.surface

@@ -1,8 +1,5 @@
-"""Worlds from a Scenic program: world *i* depends only on the seed and *i*.
-
-This module generates single worlds from a program, a model descriptor and a seed, in any order and
-in any process. :mod:`gz_testauto.extras.scenic.output` writes them to a directory.
-"""
+"""Single worlds from a Scenic program, a model descriptor and a seed. World *i* depends only on the
+seed and *i*."""
 
 import functools
 import hashlib
@@ -47,18 +44,13 @@ from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord
 
-FREE_M = 1e-9
-"""Largest difference (m) from the descriptor's key ``z`` at which a height counts as equal to
-it."""
-DIGITS = 12
-"""Number of decimal places of meters and radians in a mission; further digits are rounding
-errors."""
+FREE_M = 1e-9  # of a height from the key ``z`` of the descriptor
+DIGITS = 12  # decimal places of a mission; further digits are rounding errors
 
 Mission = Dict[str, List[Dict[str, float]]]
 """Mission items of a world in GzScenic's format, ``{type: [{heading, x, y, z}]}``, in the order of
-the program. ``heading`` is the yaw (rad) of the item as in ROS. The front of the item is +x unless
-``front`` is ``y`` in the descriptor. ``z`` is the height (m) of the surface below the item, or the
-key ``z`` of the descriptor."""
+the program. ``heading`` is the yaw (rad) of the item as in ROS. ``z`` is the height (m) of the
+surface below the item, or the key ``z`` of the descriptor."""
 
 EMPTY_WORLD = """\
 <?xml version="1.0"?>
@@ -79,10 +71,9 @@ EMPTY_WORLD = """\
 class ScenicWorld:
     """A generated world that is not written yet.
 
-    ``content`` is the world file. ``files`` are further files that the world needs, by their path
-    in the output directory, except those that all worlds share. ``objects`` are the objects of the
-    scene as Scenic drew them, including mission items. ``draws`` is the number of scenes that were
-    drawn until this one was valid.
+    ``files`` are further files that the world needs, by their path in the output directory, except
+    those that all worlds share. ``objects`` are those of the scene as Scenic drew them, including
+    mission items. ``draws`` is the number of scenes that were drawn until this one was valid.
     """
 
     index: int
@@ -100,9 +91,8 @@ class ScenicWorld:
 class DynamicObject:
     """An object of a dynamic scene.
 
-    ``name`` is the name of its model, None for a mission item. ``origin`` is the initial pose of
-    the model, ``middle`` the initial pose of the object's center in Scenic's axes. ``has_behavior``
-    is True for an agent.
+    ``name`` is None for a mission item. ``origin`` is the initial pose of the model, ``middle``
+    that of the object's center in Scenic's axes. ``has_behavior`` is True for an agent.
     """
 
     name: Optional[str]
@@ -114,7 +104,7 @@ class DynamicObject:
 @dataclass(frozen=True, eq=False)
 class DynamicScene:
     """A dynamic scene: Scenic's own ``scene``, its ``objects`` in the same order, and the SDF of a
-    world with the models of all ``agents``."""
+    world with all ``agents``."""
 
     program: Program
     scene: Any
@@ -125,14 +115,12 @@ class DynamicScene:
 class ScenicSource:
     """A source of the worlds of one Scenic program.
 
-    ``parameters`` override the global parameters of the program. If ``keep`` is True, valid objects
-    are kept and the others are drawn again, which is faster in dense scenes but changes the
+    If ``keep`` is True, valid objects are kept and the others are drawn again, which changes the
     distribution. ``download`` allows the download of missing models. ``chosen`` is the name of one
-    of several modular scenarios in the file. ``dynamic`` is True for a scenario that runs in
-    trials: its worlds do not contain the agents, which :meth:`dynamic_scene` returns.
+    of several modular scenarios in the file. The worlds of a ``dynamic`` scenario do not contain
+    the agents, which :meth:`dynamic_scene` returns.
 
-    Raises ``SpecError``, ``SdfError``, ``ResourceError`` or ``MissingDependencyError`` for invalid
-    arguments or files.
+    Raises ``SpecError``, ``SdfError``, ``ResourceError`` or ``MissingDependencyError``.
     """
 
     def __init__(
@@ -171,7 +159,7 @@ class ScenicSource:
                 self._pack.add_model(model.directory)
         with without_missing_hint("or remove it from a copy of that world"):
             base = _base_world(descriptor.world, self._pack, search)
-            self._taken = list(read_scene(base, self._search_path(), repair=True).models)
+            self._base_names = list(read_scene(base, self._search_path(), repair=True).models)
         self.program: Program = compile_program(
             self.scenario,
             self.models,
@@ -189,24 +177,23 @@ class ScenicSource:
 
     @classmethod
     def of_spec(cls, spec: ProgramSpec, seed: int, dynamic: bool = False) -> "ScenicSource":
-        """Return the source of worlds for a section ``scenic`` of a YAML file."""
         keep = spec.keep_placed
         return cls(spec.file, spec.models, seed, spec.parameters, keep=keep, dynamic=dynamic)
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Pickle the arguments. Another process reads and compiles the files itself."""
+        # another process reads and compiles the files itself
         return functools.partial(type(self), **self._options), self._arguments
 
     def _search_path(self) -> Tuple[Path, ...]:
-        own = [model.directory.parent for model in self.models.values() if model.directory]
-        return tuple(dict.fromkeys([*own, *self._model_path]))
+        parents = [model.directory.parent for model in self.models.values() if model.directory]
+        return tuple(dict.fromkeys([*parents, *self._model_path]))
 
     def _new_sampler(self) -> Any:
         from gz_testauto.extras.scenic.names import names_of
         from gz_testauto.extras.scenic.sampler import SceneSampler
 
         objects = self.program.scenario.objects
-        names = names_of(objects, self._taken)
+        names = names_of(objects, self._base_names)
         for name, obj in zip(names, objects):
             if obj.gz_model is not None and obj._hasStaticBounds:
                 check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
@@ -214,8 +201,8 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Return notes for the user: constructs without effect, meshes that are replaced by hulls,
-        models in the ground, and missing files."""
+        """Notes for the user on constructs without effect, replaced meshes, models in the ground,
+        and missing files."""
         of_models = [
             note
             for model in self.models.values()
@@ -227,16 +214,16 @@ class ScenicSource:
 
     @property
     def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
-        """Return the files that all worlds share, by their path in the output directory."""
+        """Files that all worlds share, by their path in the output directory."""
         return self._pack.files
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """Return all inputs that determine the worlds, except their number."""
+        """All inputs that determine the worlds, except their number."""
         digest = hashlib.sha256()
-        for name, held in sorted(self._pack.files.items()):
-            found = sha256_of(held) if isinstance(held, bytes) else _sha256(held)
-            digest.update(f"{name} {found}\n".encode())
+        for name, content in sorted(self._pack.files.items()):
+            checksum = sha256_of(content) if isinstance(content, bytes) else _sha256(content)
+            digest.update(f"{name} {checksum}\n".encode())
         named = {name: _sha256(path) for name, path in named_files(self.scenario).items()}
         return {
             **({"named_files_sha256": named} if named else {}),
@@ -259,15 +246,16 @@ class ScenicSource:
         }
 
     def library(self) -> str:
-        """Return the text of the Scenic library with the models' classes."""
         return library_text(self.models, True, self._dynamic)
 
     def generate(
         self, index: int, progress: Optional[Callable[[int, int], None]] = None
     ) -> ScenicWorld:
         """Generate the world ``index``, counted from 0. ``progress`` is called before each draw
-        with the number of draws so far and their limit. Raises ``PlacementError`` with the
-        requirements that fail most often."""
+        with the number of draws so far and their limit.
+
+        Raises ``PlacementError`` with the requirements that fail most often.
+        """
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
@@ -283,31 +271,31 @@ class ScenicSource:
         )
 
     def dynamic_scene(self, index: int, content: bytes) -> DynamicScene:
-        """Return the dynamic scene of world ``index``. ``content`` is the content of the stored
-        world file. Raises ``SpecError`` if the program now generates another world, and the
-        exceptions of :meth:`generate`."""
+        """Return the dynamic scene of a world. Raises ``SpecError`` if the program does not
+        generate the ``content`` of the stored world file, and the exceptions of
+        :meth:`generate`."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
-        made, _, elements = self._writer.write(drawn.objects)
-        if made != content:
+        generated, _, elements = self._writer.write(drawn.objects)
+        if generated != content:
             raise SpecError(
                 f"{self.scenario}: the program no longer generates the stored {world_name(index)}, "
                 "since the file, Scenic or a library has changed; use another results directory"
             )
         objects = tuple(self._dynamic_object(name, obj) for name, obj in drawn.objects)
-        agents = [elements[found.name] for found in objects if found.has_behavior and found.name]
+        agents = [elements[obj.name] for obj in objects if obj.has_behavior and obj.name]
         return DynamicScene(self.program, drawn.scene, objects, self._writer.world_of(agents))
 
     def _dynamic_object(self, name: SceneName, obj: Any) -> DynamicObject:
         model = self.models.get(obj.gz_model)
         origin = scenic_pose(obj) if model is None else model_pose(obj, model)
-        there = model is None or not model.spec.mission_only
-        if obj.behavior is not None and not there:
+        in_world = model is None or not model.spec.mission_only
+        if obj.behavior is not None and not in_world:
             raise SpecError(
                 f"{self.scenario}: the mission item {name.text} has a behavior, but mission items "
                 "are not in the world; use a model, or remove the behavior"
             )
         return DynamicObject(
-            name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None
+            name.text if in_world else None, origin, scenic_pose(obj), obj.behavior is not None
         )
 
     def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:

@@ -38,12 +38,12 @@ class MissionSpec(Spec):
 
     @property
     def goals(self) -> Tuple[str, ...]:
-        """Return the names of the goal items, in order."""
+        """Names of the goal items, in order."""
         return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
     @property
     def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
-        """Yield each item name with its path in YAML: the key, and the index in a list."""
+        """Item names, each with its path in YAML: the key, and the index in a list."""
         if self.start is not None:
             yield ("start",), self.start
         for index, goal in enumerate(self.goals):

@@ -1,9 +1,7 @@
-"""Stretch the SDF of a model by a factor for each axis.
+"""Stretching of the SDF of a model by a factor for each axis.
 
-This module changes sizes and poses of collisions, visuals and links. Mass, center and inertia
-change as those of a homogeneous body: the mass with the volume, the second moments with the axes. A
-part that would change its shape is rejected, such as a sphere with different factors, or a box that
-is rotated relative to the axes. :mod:`gz_testauto.sdf.scale` scales by one factor for all axes.
+Mass, center and inertia change as those of a homogeneous body. :mod:`gz_testauto.sdf.scale` scales
+by one factor for all axes.
 """
 
 from typing import Any
@@ -22,13 +20,14 @@ _POSED = ("joint", "sensor", "light", "frame", "projector")
 _FRAMED = ("relative_to", "frame")
 _AXES = ((0, "x"), (1, "y"), (2, "z"))
 _MOMENTS = {f"i{a}{b}": (i, j) for i, a in _AXES for j, b in _AXES if i <= j}
-"""Row and column of each moment in a tensor."""
 
 
 def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
-    """Multiply all sizes and positions in ``model`` by the factors (3,) along its own axes, in
-    place. The pose of the model is unchanged, and nested models are stretched too. Raises
-    ``SdfError`` with the name of a part that cannot be stretched."""
+    """Multiply all sizes and positions in ``model``, also of nested models, by the factors (3,)
+    along its own axes, in place.
+
+    Raises ``SdfError`` for a part that would change its shape.
+    """
     _Stretching(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
 
 
@@ -73,8 +72,8 @@ class _Stretching:
             return factors
         if np.abs(turn - np.round(turn)).max() > _ALONG_AXES:
             raise self._error(holder, "is not aligned with the axes of the model")
-        own: np.ndarray = np.round(turn).T @ factors
-        return own
+        turned: np.ndarray = np.round(turn).T @ factors
+        return turned
 
     def _geometry(self, holder: Element, factors: np.ndarray) -> None:
         for shape in holder.iterfind("geometry/*"):

@@ -1,8 +1,7 @@
-"""The height at which an object rests on a surface, and the test whether it is stable there.
+"""The height at which an object rests on a surface, and the test whether it is stable there, from
+shapes without masses.
 
-The height of an object's center above the surface follows from the lowest point of its shape, for
-its size and inclination. An object is stable if its center is above its support, with a margin. The
-test uses shapes, and no masses. Importing this module imports Scenic.
+Importing this module imports Scenic.
 """
 
 import math
@@ -14,8 +13,7 @@ from scenic.core.distributions import distributionFunction
 from scenic.core.vectors import Orientation
 
 TOUCH_M = 1e-4
-"""Contact tolerance (m) of Scenic: half of it remains between an object and the surface below
-it."""
+"""Contact tolerance (m) of Scenic: half of it remains above the surface."""
 SAME_HEIGHT_M = 1e-9
 
 
@@ -23,29 +21,28 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the height (m) of the center of an object that leans to face a higher or lower point.
-    The inclination and the height depend on each other, so both are computed together."""
+    """Return the height (m) of the center of an object that leans to face a higher or lower
+    point."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
-    rest = lowest(shape) * height
-    for _ in range(50):
-        up = target[2] - rest - TOUCH_M / 2
+    rest_m = lowest(shape) * height
+    for _ in range(50):  # inclination and height depend on each other
+        up = target[2] - rest_m - TOUCH_M / 2
         pitch = math.atan2(-up, distance) if away else math.atan2(up, distance)
-        before, rest = rest, float(-turned(corners, 0.0, pitch, 0.0)[:, 2].min())
-        if abs(rest - before) < SAME_HEIGHT_M:
+        before, rest_m = rest_m, float(-turned(corners, 0.0, pitch, 0.0)[:, 2].min())
+        if abs(rest_m - before) < SAME_HEIGHT_M:
             break
-    return rest
+    return rest_m
 
 
 def lowest(shape: Any) -> float:
-    """Return the distance from the center of a shape of height 1 to its lowest point: 0.5, unless
+    """Return the distance from the center of a shape of height 1 to its lowest point, 0.5 unless
     the shape was rotated."""
     return float(-shape.mesh.bounds[0][2])
 
 
 @distributionFunction(valueType=float)
 def upright_height(shape: Any, height: float) -> float:
-    """Return the height (m) of the center of an upright shape above its lowest point."""
     return lowest(shape) * height
 
 
@@ -53,8 +50,7 @@ def upright_height(shape: Any, height: float) -> float:
 def rest_height(
     shape: Any, width: float, length: float, height: float, pitch: float, roll: float
 ) -> float:
-    """Return the height (m) of a shape's center above its lowest point, for a pitch and a roll
-    angle (rad)."""
+    """Return the height (m) of a shape's center above its lowest point; angles are in rad."""
     if pitch == 0 and roll == 0:
         return lowest(shape) * height
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
@@ -68,12 +64,12 @@ def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndar
 
 
 SUPPORT_M = 2e-3
-"""Largest vertical distance (m) from the base of an object to its support."""
+"""Largest distance (m) from the base of an object to its support."""
 GRID = 9
-"""Number of test points along and across a base."""
+"""Test points along and across a base."""
 MARGIN = 0.1
-"""Smallest distance from the object's center to the edge of its support, relative to the shorter
-side of the base."""
+"""Smallest distance of the center from the edge of the support, relative to the shorter side of the
+base."""
 
 
 def needs_support(obj: Any) -> bool:
@@ -87,9 +83,9 @@ def needs_support(obj: Any) -> bool:
     return level is not None and abs(base - float(level)) <= SUPPORT_M
 
 
-def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
-    """Return whether an object is stable: its center must be inside the convex hull of the points
-    where ``others`` support its base, with a margin."""
+def has_stable_support(obj: Any, neighbors: Sequence[Any]) -> bool:
+    """Return whether the center of an object is inside the convex hull of the points where
+    ``neighbors`` support its base, with a margin."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull
@@ -101,7 +97,7 @@ def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
         points = _grid(base)
         x_low, y_low, x_high, y_high = base.bounds
         shorter = min(x_high - x_low, y_high - y_low)
-    carried = points[_carried(points, low, others)]
+    carried = points[_carried(points, low, neighbors)]
     if not len(carried):
         return False
     if shorter == 0 or obj.static:
@@ -119,21 +115,21 @@ def _grid(base: Any) -> np.ndarray:
     return np.vstack([points[shapely.contains_xy(base, points)], outline])
 
 
-def _carried(points: np.ndarray, low: float, others: Sequence[Any]) -> np.ndarray:
-    """Return for each of the points (n, 2) whether another object supports it from directly below:
-    booleans (n,). ``low`` is the height of the base."""
+def _carried(points: np.ndarray, low: float, neighbors: Sequence[Any]) -> np.ndarray:
+    """Return for each of the points (n, 2) whether another object supports it from directly below.
+    ``low`` is the height of the base."""
     carried = np.zeros(len(points), dtype=bool)
     starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
     down = np.tile([0.0, 0.0, -1.0], (len(points), 1))
     least, most = points.min(axis=0), points.max(axis=0)
-    for other in others:
-        center = np.array([float(other.position.x), float(other.position.y)])
-        radius = float(other.radius)
+    for neighbor in neighbors:
+        center = np.array([float(neighbor.position.x), float(neighbor.position.y)])
+        radius = float(neighbor.radius)
         if (center + radius < least).any() or (center - radius > most).any():
             continue
-        if abs(float(other.position.z) - low) > radius + SUPPORT_M:
+        if abs(float(neighbor.position.z) - low) > radius + SUPPORT_M:
             continue
-        hits, rays, _ = other.occupiedSpace.mesh.ray.intersects_location(starts, down)
+        hits, rays, _ = neighbor.occupiedSpace.mesh.ray.intersects_location(starts, down)
         if len(hits):
             close = starts[0, 2] - hits[:, 2] <= 1.5 * SUPPORT_M
             carried[rays[close]] = True

@@ -1,8 +1,7 @@
-"""Gazebo worlds from drawn scenes.
+"""Gazebo worlds from drawn scenes, and the only conversion from Scenic's frames to those of SDF.
 
-A model in its own size becomes an ``<include>``. A resized model, or an object that only the
-program describes, becomes a complete ``<model>``. This module also contains the only conversion
-from Scenic's frames to those of SDF.
+A model in its own size becomes an ``<include>``; a resized model, or an object that only the
+program describes, a complete ``<model>``.
 """
 
 import copy
@@ -28,13 +27,12 @@ from gz_testauto.sdf.values import set_numbers, set_pose
 
 SAME_SIZE = 1e-9
 DENSITY_KGPM3 = 100.0
-"""Density (kg/m³) of a movable object for which the program specifies no ``density``."""
+"""Default ``density`` of a movable object."""
 _GREY = (0.6, 0.6, 0.6, 1.0)
 
 
 def scenic_pose(obj: Any) -> Pose:
-    """Return the pose of an object's center in the world, in Scenic's axes, in which +y is the
-    front."""
+    """Return the pose of an object's center in Scenic's axes, in which +y is the front."""
     x, y, z = (float(value) + 0.0 for value in obj.position)
     i, j, k, w = (float(value) for value in obj.orientation.getRotation().as_quat())
     norm = math.sqrt(i * i + j * j + k * k + w * w)
@@ -43,7 +41,7 @@ def scenic_pose(obj: Any) -> Pose:
 
 def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
     """Return a world in which complete models replace all includes, and all URIs are absolute.
-    Files are searched in the folder ``models`` first. ``name`` identifies the world in messages."""
+    Files are searched in the folder ``models`` first."""
     document = SdfDocument.parse(content.decode("utf-8"), name)
     library = ModelLibrary((models, *resources.model_path()))
     library.expand_all(document, document.root)
@@ -57,7 +55,7 @@ def size_of(obj: Any) -> Tuple[float, float, float]:
 
 
 def model_pose(obj: Any, model: PlacedModel) -> Pose:
-    """Return the pose of the origin of an object's model in the world, in the axes of the model."""
+    """Return the pose of the origin of an object's model, in the axes of the model."""
     turned = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
     if model.solid is None:
         return turned
@@ -73,18 +71,18 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
         return False
     if model.spec.dynamic_size is False:
         asked = " × ".join(f"{value:g}" for value in size_of(obj))
-        own = " × ".join(f"{value:g}" for value in model.size)
+        fixed = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
             f"{place}: {name.text} has the size {asked} m (width × length × height), but the size "
-            f"of model {model.spec.name!r} is fixed to {own} m by `dynamic_size: false` in the "
+            f"of model {model.spec.name!r} is fixed to {fixed} m by `dynamic_size: false` in the "
             "descriptor; remove this key, or the size"
         )
     return True
 
 
 class WorldWriter:
-    """A writer of the worlds of one program. ``base`` is the world to which objects are added, and
-    ``pack`` must contain all files to which it refers."""
+    """A writer of the worlds of one program. ``base`` is the world to which objects are added;
+    ``pack`` must contain its files."""
 
     def __init__(
         self,
@@ -104,8 +102,7 @@ class WorldWriter:
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
         """Return the content of the world file, the files that this world alone needs, and the SDF
-        element of each object by name. Agents are not in the world, since they are spawned in
-        trials."""
+        element of each object by name."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}
@@ -121,12 +118,13 @@ class WorldWriter:
             else:
                 element = _include(name, obj, model)
             elements[name.text] = element
+        # agents are spawned in trials
         acting = {name.text for name, obj in objects if obj.behavior is not None}
         _append(world, [element for name, element in elements.items() if name not in acting])
         return document.to_bytes(), files, elements
 
     def world_of(self, elements: List[Element]) -> bytes:
-        """Return a world that contains only the given elements."""
+        """Return a world that contains only these elements."""
         root = etree.Element("sdf", version=self._base.root.get("version"))
         etree.SubElement(root, "world", name="acting").extend(elements)
         return bytes(etree.tostring(root))
@@ -199,8 +197,7 @@ def _mesh_of(obj: Any) -> Any:
 
 
 def mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
-    """Return the mass (kg) of an object: the mass of the resized model, or volume times density if
-    only the scenario describes the object."""
+    """Return the mass (kg) of the resized model, or volume times density without a model."""
     if model is not None and model.solid is not None:
         return float(model.solid.mass_kg * np.prod(model.factors(size_of(obj))))
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
@@ -235,10 +232,10 @@ def _inertial(
     etree.SubElement(inertial, "pose").text = Pose((x, y, z)).to_text()
     set_numbers(etree.SubElement(inertial, "mass"), mass)
     inertia = etree.SubElement(inertial, "inertia")
-    for row, one in enumerate("xyz"):
-        for column, other in enumerate("xyz"):
+    for row, row_axis in enumerate("xyz"):
+        for column, column_axis in enumerate("xyz"):
             if row <= column:
-                tag = f"i{one}{other}"
+                tag = f"i{row_axis}{column_axis}"
                 set_numbers(etree.SubElement(inertia, tag), float(tensor[row, column]))
     return inertial
 
@@ -253,7 +250,7 @@ def _paint(visual: Element, color: Any) -> None:
 
 
 def _append(world: Element, elements: List[Element]) -> None:
-    """Add elements at the end of a world, with the indentation of the world file."""
+    """Add elements at the end of a world, with its indentation."""
     indent = world.text if world.text and not world.text.strip() else "\n    "
     for element in elements:
         etree.indent(element, space="  ", level=2)

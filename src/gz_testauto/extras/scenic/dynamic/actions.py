@@ -1,8 +1,8 @@
-"""Actions of the agents in a dynamic scenario, and the resulting motion.
+"""Actions of the agents in a dynamic scenario, which change the :class:`Motion` of an agent.
 
-Actions that also exist in Scenic's own domains have the same names. Each action changes the
-:class:`Motion` of an agent, which the simulation executes. A motion continues until another action
-changes it, unless its description limits it to one step. Importing this module imports Scenic.
+Actions that also exist in Scenic's own domains have the same names. A motion continues until
+another action changes it, unless its description limits it to one step. Importing this module
+imports Scenic.
 """
 
 import math
@@ -25,19 +25,19 @@ __all__ = [
     "WalkTowardAction",
 ]
 
+# simulators place models with an error of some micrometers
 NEAR_M = 2e-3
-"""Distance (m) within which an agent has reached a point, since simulators place models with an
-error of some micrometers."""
+"""Distance (m) within which an agent has reached a point."""
 
 
 @dataclass
 class Motion:
     """The motion of an agent in the world frame.
 
-    ``velocity_mps`` is the velocity of the agent's center, ``turn_radps`` its yaw rate. ``heading``
-    is the heading (rad, from +y as in Scenic) to which the agent turns. ``toward`` consists of a
-    point, a speed, and whether the agent faces the point. ``place`` is a point to which the agent
-    is moved at its current height. ``toward`` and ``place`` are valid for one step.
+    ``velocity_mps`` is the velocity of the agent's center. The agent turns to ``heading`` (rad,
+    from +y as in Scenic). ``toward`` consists of a point, a speed, and whether the agent faces the
+    point. ``place`` is a point to which the agent is moved at its current height. ``toward`` and
+    ``place`` are valid for one step.
     """
 
     velocity_mps: Tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -52,72 +52,66 @@ class _MotionAction(Action):
         self.change(agent, simulation.motion_of(agent))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         raise NotImplementedError
 
 
 class SetVelocityAction(_MotionAction):
-    """An action that sets the velocity (m/s) of an agent along x, y and z of the world."""
+    """An action that sets the velocity (m/s) along x, y and z of the world."""
 
     def __init__(self, xVel: float, yVel: float, zVel: float = 0.0) -> None:
         self.velocity_mps = (float(xVel), float(yVel), float(zVel))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.velocity_mps, motion.heading = self.velocity_mps, None
 
 
 class SetSpeedAction(_MotionAction):
-    """An action that sets the velocity of an agent to a speed (m/s) along its current heading."""
+    """An action that sets the velocity to a speed (m/s) along the current heading."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.velocity_mps, motion.heading = _along(agent.heading, self.speed_mps), None
 
 
 class SetTurnRateAction(_MotionAction):
-    """An action that sets the yaw rate of an agent (rad/s, counter-clockwise)."""
+    """An action that sets the yaw rate (rad/s, counter-clockwise)."""
 
     def __init__(self, rate: float) -> None:
         self.turn_radps = float(rate)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.turn_radps, motion.heading = self.turn_radps, None
 
 
 class SetWalkingDirectionAction(_MotionAction):
-    """An action that sets the heading (rad) in which an agent walks and faces. The speed does not
-    change."""
+    """An action that sets the heading (rad) in which an agent walks and faces, at the same
+    speed."""
 
     def __init__(self, heading: float) -> None:
         self.heading = float(heading)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         speed = math.hypot(*motion.velocity_mps[:2])
         motion.velocity_mps, motion.heading = _along(self.heading, speed), self.heading
 
 
 class SetWalkingSpeedAction(_MotionAction):
-    """An action that sets the walking speed (m/s) of an agent, along the heading of an earlier
-    action or, without one, its current heading."""
+    """An action that sets the speed (m/s) along the heading of an earlier action or, without one,
+    the current heading."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         heading = agent.heading if motion.heading is None else motion.heading
         motion.velocity_mps = _along(heading, self.speed_mps)
 
 
 class WalkTowardAction(_MotionAction):
-    """An action that moves an agent straight towards a point at a speed (m/s), facing the point,
-    for one step. The agent stops at the point."""
+    """An action that moves an agent straight towards a point at a speed (m/s) for one step, facing
+    the point. The agent stops at the point."""
 
     faces = True
 
@@ -125,38 +119,34 @@ class WalkTowardAction(_MotionAction):
         self.point, self.speed_mps = Vector(*_coordinates(point)), float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.toward = (self.point, self.speed_mps, self.faces)
 
 
 class SlideTowardAction(WalkTowardAction):
-    """An action that moves an agent straight towards a point for one step, without turning the
-    agent."""
+    """An action that moves an agent straight towards a point for one step, without turning it."""
 
     faces = False
 
 
 class SetPositionAction(_MotionAction):
-    """An action that moves an agent to a point at its current height in one step, and stops the
-    agent. In Gazebo this takes 0.2 s of wall time, so a velocity is usually better."""
+    """An action that moves an agent to a point at its current height in one step, and stops it. In
+    Gazebo this takes 0.2 s of wall time, so a velocity is usually better."""
 
     def __init__(self, pos: Any) -> None:
         self.point = Vector(*_coordinates(pos))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.place, motion.velocity_mps = self.point, (0.0, 0.0, 0.0)
 
 
 class OffsetAction(_MotionAction):
     """An action that moves an agent by an offset (across @ along its heading) in one step, and
-    stops the agent."""
+    stops it."""
 
     def __init__(self, offset: Any) -> None:
         self.offset = Vector(*_coordinates(offset))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Apply the action to a motion."""
         motion.place = agent.position.offsetRotated(agent.heading, self.offset)
         motion.velocity_mps = (0.0, 0.0, 0.0)
 

@@ -1,9 +1,7 @@
 """The global state of a process that Scenic uses: random generators, and the running scenario.
 
-Scenic draws from the global generators of Python and NumPy. This module keeps separate states for
-each program, so that the draws of a program depend only on its seed, and other users of the
-generators are not affected. It also ensures that a process compiles, draws or runs one scenario at
-a time.
+Scenic draws from the global generators of Python and NumPy. Separate states for each program make
+its draws depend only on its seed. A process compiles, draws or runs one scenario at a time.
 """
 
 import contextlib
@@ -25,14 +23,13 @@ def preserved_random_state() -> Iterator[None]:
 
 
 class GeneratorStates:
-    """The states of the random generators of Python and NumPy for the draws of one program."""
+    """The states of both random generators for the draws of one program."""
 
     def __init__(self, states: Tuple[Any, Any]) -> None:
         self._states = states
 
     @classmethod
     def seeded(cls, seed: int) -> "GeneratorStates":
-        """Return the states for a seed."""
         return cls(
             (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
         )
@@ -53,19 +50,19 @@ _RUNNING: List[Callable[[], None]] = []
 
 
 def register_running_scenario(stop: Callable[[], None]) -> None:
-    """Register a scenario that starts to run, with the function that stops it. First stop the
-    scenario that runs in this process, if there is one."""
+    """Register the function that stops a started scenario. First stop the running scenario, if
+    any."""
     stop_running_scenario()
     _RUNNING.append(stop)
 
 
 def stop_running_scenario() -> None:
-    """Stop the scenario that runs in this process, if there is one."""
+    """Stop the scenario that runs in this process, if any."""
     while _RUNNING:
         _RUNNING.pop()()
 
 
 def unregister_running_scenario(stop: Callable[[], None]) -> None:
-    """Remove a scenario that has stopped from the register. Idempotent."""
+    """Remove a stopped scenario from the register. Idempotent."""
     if stop in _RUNNING:
         _RUNNING.remove(stop)

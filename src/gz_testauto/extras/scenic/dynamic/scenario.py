@@ -1,9 +1,8 @@
-"""Run a dynamic Scenic scenario in a trial, as a hook.
+"""A hook that runs a dynamic Scenic scenario in a trial.
 
-This module implements Scenic's ``Simulation`` on this package's hooks. Scenic's own loop runs
-unchanged in a coroutine. Where Scenic would step the simulator, the loop waits for the next control
-period. Behaviors, monitors and requirements thus evaluate each snapshot. Behaviors move their
-agents, and the planner under test drives the ego. Importing this module imports Scenic.
+Scenic's own loop runs unchanged in a coroutine. Where Scenic would step the simulator, the loop
+waits for the next control period. Behaviors, monitors and requirements thus evaluate each snapshot.
+Importing this module imports Scenic.
 """
 
 import contextlib
@@ -50,17 +49,17 @@ from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import NamedModel
 
-GLIDES_M = 0.02
-"""Height (m) of a moving agent above its resting position, so that the ground does not brake it."""
+GLIDES_M = 0.02  # height of a moving agent above its resting position; the ground would brake it
 
 
 def scenario_hook(
     spec: ScenicSpec, seed: int, world: Path, index: int, repetition: int, robot: str
 ) -> "ScenarioHook":
-    """Return the hook that runs the scenario in a trial of world number ``index``, whose file is
-    ``world``. ``seed`` is the seed of the campaign, ``robot`` the name of the model that is the
-    ego. Stop the scenario that still runs in this process, if there is one. Raises ``SpecError`` if
-    the scenario cannot run in a trial."""
+    """Return the hook for a trial of the ``world`` with this index, after stopping the running
+    scenario. ``robot`` is the name of the model that is the ego.
+
+    Raises ``SpecError`` if the scenario cannot run in a trial.
+    """
     stop_running_scenario()
     source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
     scene = source.dynamic_scene(index, read_input(world, SpecError))
@@ -83,8 +82,8 @@ def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) 
 class ScenarioHook(Hook):
     """A hook that runs one step of a scenario in each control period.
 
-    ``models`` are the agents at their initial poses. The files of these models are searched in the
-    folder ``files`` first. Behaviors draw random numbers with ``seed``.
+    ``models`` are the agents at their initial poses, whose files are searched in the folder
+    ``files`` first. Behaviors draw random numbers with ``seed``.
     """
 
     name = "scenario"
@@ -92,12 +91,12 @@ class ScenarioHook(Hook):
 
     def __init__(self, scene: DynamicScene, robot: str, seed: int, files: Path) -> None:
         self._scene = scene
-        objects = [_lifted(found) for found in scene.objects]
+        objects = [_lifted(obj) for obj in scene.objects]
         ego = scene.objects[0]
         objects[0] = replace(ego, name=robot, origin=ego.origin.planar.to_pose())
         self.objects: Tuple[DynamicObject, ...] = tuple(objects)
-        agents = {found.name: found for found in objects if found.has_behavior and found.name}
-        self._agents = {name: objects.index(found) for name, found in agents.items()}
+        agents = {obj.name: obj for obj in objects if obj.has_behavior and obj.name}
+        self._agents = {name: objects.index(obj) for name, obj in agents.items()}
         document = expanded_world(scene.agents, "<agents>", files)
         version = document.root.get("version", "1.6")
         self.models: Tuple[NamedModel, ...] = tuple(
@@ -105,10 +104,10 @@ class ScenarioHook(Hook):
             for model in document.root.iterfind("world/model")
             for name in [model.get("name")]
         )
-        self._frames = [found.origin.inverse() * found.middle for found in objects]
+        self._frames = [obj.origin.inverse() * obj.middle for obj in objects]
         self._planes = {name: MotionPlane() for name in self._agents}
         self.motions = [Motion() for _ in objects]
-        """The motion of each object, which the actions of its behavior change."""
+        """Motions of the objects, which the actions of behaviors change."""
         self._states = GeneratorStates.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
@@ -118,8 +117,8 @@ class ScenarioHook(Hook):
 
     def before_step(self, context: StepContext) -> None:
         """Run a step of the scenario, and move its agents. Raises ``SceneError`` if a requirement
-        of the scenario rejects the trial, if the program raises an error, or if a contact has
-        lifted or tilted an agent."""
+        rejects the trial, the program raises an error, or a contact has lifted or tilted an
+        agent."""
         self.context = context
         if self._loop is None:
             dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
@@ -133,13 +132,11 @@ class ScenarioHook(Hook):
             self._move(number, name, context)
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Store the snapshot at the end of a control period."""
         self._last = snapshot
 
     def results(self) -> HookResults:
-        """Return the records of the scenario. If the scenario still runs, they include the state at
-        the end of the trial. Call this method once, at the end. Raises ``SceneError`` if a value
-        cannot be stored."""
+        """Return the records, with the state at the end of the trial if the scenario still runs.
+        Call this method once. Raises ``SceneError`` if a value cannot be stored."""
         simulation, last = self.simulation, self._last
         if simulation is None:
             return HookResults()
@@ -151,8 +148,8 @@ class ScenarioHook(Hook):
                     simulation.record_end()
             return recorded_of(simulation.records, self._step_s)
         except Exception as error:  # a scenario can raise any exception
-            said = located_message(self._scene.program.path, error)
-            raise SceneError(f"the scenario failed at the end of the trial: {said}") from error
+            message = located_message(self._scene.program.path, error)
+            raise SceneError(f"the scenario failed at the end of the trial: {message}") from error
 
     def close(self) -> None:
         """Stop the scenario. Idempotent."""
@@ -162,14 +159,14 @@ class ScenarioHook(Hook):
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return the class of each agent's behavior, by the name of the agent."""
+        """Class of each agent's behavior, by the name of the agent."""
         objects = self._scene.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
         }
 
     def pause(self) -> None:
-        """Wait for the next control period; only the running scenario calls this method."""
+        """Wait for the next control period, in the running scenario."""
         getcurrent().parent.switch()
 
     def _run(self) -> None:
@@ -186,28 +183,28 @@ class ScenarioHook(Hook):
             with self._states.active():
                 self._loop.switch()
         except (RejectSimulationException, RejectionException, GuardViolation) as error:
-            said = located_message(path, error)
-            raise SceneError(f"the scenario rejects this trial {at}: {said}") from error
+            message = located_message(path, error)
+            raise SceneError(f"the scenario rejects this trial {at}: {message}") from error
         except GzTestautoError:
             raise
         except Exception as error:  # a scenario can raise any exception
-            said = located_message(path, error)
-            raise SceneError(f"the scenario failed {at}: {said}") from error
+            message = located_message(path, error)
+            raise SceneError(f"the scenario failed {at}: {message}") from error
 
     def middle(self, number: int) -> Pose:
-        """Return the current pose of an object's center, in Scenic's axes."""
-        found = self.objects[number]
+        """Return the current pose of an object's center in Scenic's axes."""
+        obj = self.objects[number]
         assert self.context is not None
-        state = None if found.name is None else self.context.state(found.name)
+        state = None if obj.name is None else self.context.state(obj.name)
         if state is None:
-            return found.middle
+            return obj.middle
         if number == 0:  # the robot, which is level
             return state.pose.planar.to_pose() * self._frames[0]
         return state.pose * self._frames[number]
 
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
-        """Return the current pose of an object's center, in Scenic's axes, and the mean velocity
-        (m/s) and yaw rate (rad/s) of the object in the last control period."""
+        """Return the current pose of an object's center in Scenic's axes, and its mean velocity
+        (m/s) and yaw rate (rad/s) in the last control period."""
         name, context = self.objects[number].name, self.context
         assert context is not None
         if name is None:
@@ -229,11 +226,11 @@ class ScenarioHook(Hook):
         velocity, heading, duration_s = motion.velocity_mps, motion.heading, context.duration_s
         if motion.toward is not None:
             point, speed_mps, faces = motion.toward
-            way = np.array([point.x - x_m, point.y - y_m])
-            there, _ = velocity_towards(way, speed_mps, duration_s)
-            velocity = (float(there[0]), float(there[1]), 0.0)
-            if faces and np.linalg.norm(way) > ARRIVED_M:
-                heading = math.atan2(-way[0], way[1])
+            offset_m = np.array([point.x - x_m, point.y - y_m])
+            towards, _ = velocity_towards(offset_m, speed_mps, duration_s)
+            velocity = (float(towards[0]), float(towards[1]), 0.0)
+            if faces and np.linalg.norm(offset_m) > ARRIVED_M:
+                heading = math.atan2(-offset_m[0], offset_m[1])
         turn = motion.turn_radps
         if heading is not None:
             turn = turn_rate(middle.yaw_rad, heading, duration_s)
@@ -249,8 +246,7 @@ class ScenarioHook(Hook):
 
 
 class _TrialSimulation(ScenicSimulation):
-    """An implementation of Scenic's simulation loop, with one step for each control period of the
-    hook."""
+    """Scenic's simulation loop with one step for each control period of the hook."""
 
     def __init__(self, hook: ScenarioHook, scene: Any, step_s: float) -> None:
         self._hook = hook
@@ -278,8 +274,7 @@ class _TrialSimulation(ScenicSimulation):
         )
 
     def recordCurrentState(self) -> None:
-        """Record the state of a step; called by Scenic. The position of an object is recorded in
-        place of the object."""
+        """Record the position of an object in place of the object."""
         super().recordCurrentState()
         for values in self.records.values():
             if isinstance(values, list) and values:
@@ -287,8 +282,7 @@ class _TrialSimulation(ScenicSimulation):
                 values[-1] = (step, getattr(value, "position", value))
 
     def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
-        """Return whether an agent can take several actions in one step; called by Scenic. Raises
-        ``TypeError`` for an object that is not an action."""
+        """Raise ``TypeError`` for an object that is not an action."""
         for action in actions:
             if not isinstance(action, Action):
                 raise TypeError(
@@ -304,8 +298,8 @@ class _TrialSimulation(ScenicSimulation):
         self._hook.pause()
 
     def updateObjects(self) -> None:
-        """Update only the objects whose state has changed, since updates are slow and most objects
-        do not move; called by Scenic."""
+        """Update only the objects whose state has changed."""
+        # updates are slow and most objects do not move
         everything = self.objects
         self.objects = []
         for obj in everything:
@@ -337,8 +331,8 @@ class _TrialSimulation(ScenicSimulation):
 
 
 def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
-    """Return the recorded numbers and series. A series of numbers also gives its minimum, mean and
-    maximum. Raises ``TypeError`` for a value that is not a number, a truth value or a position."""
+    """Return the recorded numbers and series, with minimum, mean and maximum of a series of
+    numbers. Raises ``TypeError`` for a value that is not a number, a truth value or a position."""
     numbers: Dict[str, float] = {}
     series: Dict[str, np.ndarray] = {}
     for name, values in records.items():
@@ -366,8 +360,8 @@ def _number(name: str, value: Any) -> float:
     )
 
 
-def _lifted(found: DynamicObject) -> DynamicObject:
-    if not found.has_behavior:
-        return found
-    x, y, z = found.origin.position
-    return replace(found, origin=Pose((x, y, z + GLIDES_M), found.origin.quaternion))
+def _lifted(obj: DynamicObject) -> DynamicObject:
+    if not obj.has_behavior:
+        return obj
+    x, y, z = obj.origin.position
+    return replace(obj, origin=Pose((x, y, z + GLIDES_M), obj.origin.quaternion))

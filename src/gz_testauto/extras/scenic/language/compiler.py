@@ -1,10 +1,8 @@
 """Temporary changes of Scenic's compiler, and errors for assignments without effect.
 
-The changes apply while this package compiles a scenario, so that other users of Scenic in the
-process are not affected. Scenic accepts some assignments and overrides that have no effect: it
-computes pose and size of an object only when it creates the object, and during a trial the
-simulator determines the poses. This module rejects such statements. Importing this module imports
-Scenic.
+Scenic computes pose and size of an object only when it creates the object, and during a trial the
+simulator determines the poses, so some assignments and overrides have no effect. Importing this
+module imports Scenic.
 """
 
 import ast
@@ -30,10 +28,11 @@ _WORDS: Dict[str, str] = {
 
 
 def raise_if_without_effect(obj: Any, name: str) -> None:
-    """Raise ``InvalidScenarioError`` if a program assigns to a property without effect.
+    """Raise ``InvalidScenarioError`` if the caller of the caller assigns to a property without
+    effect.
 
-    The program is the caller of the caller. Assignments to properties of the program's own classes
-    are valid, and so are assignments by Scenic itself and by a mutator while a scene is drawn.
+    Assignments to properties of the program's own classes are valid, and so are assignments by
+    Scenic itself and by a mutator while a scene is drawn.
     """
     if name.startswith("_") or not (name in _built_in(obj) or name in ("x", "y", "z")):
         return
@@ -55,8 +54,7 @@ def raise_if_without_effect(obj: Any, name: str) -> None:
 
 
 def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
-    """Raise ``InvalidScenarioError`` if an ``override`` of one of these properties has no
-    effect."""
+    """Raise ``InvalidScenarioError`` if overriding these properties has no effect."""
     if veneer.currentSimulation is None:
         raise InvalidScenarioError(OVERRIDE_BEFORE)
     kind = type(obj).__name__
@@ -83,13 +81,13 @@ def _built_in(obj: Any) -> Any:
 
 Load = Callable[[Any, Any], None]
 _OBJECT = "\nfrom gz_testauto.extras.scenic.scene_objects import SceneObject as Object\n"
-"""Python code that Scenic runs before each module, including imported modules."""
+"""Python code that Scenic runs before each module."""
 
 
 @contextlib.contextmanager
 def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[None]:
-    """Change Scenic's compiler in this context. ``load`` receives Scenic's function that loads an
-    imported module, and returns its replacement."""
+    """Change Scenic's compiler in this context only. ``load`` receives Scenic's function that loads
+    an imported module, and returns its replacement."""
     loader, transformer = translator.ScenicLoader, compiler.ScenicToPythonTransformer
     before = translator.usePruning, translator.preamble, loader.exec_module
     visit, assign = transformer.visit, Point.__setattr__
@@ -106,15 +104,15 @@ def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[No
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return Scenic's function that translates a node, changed to keep the line of the node. Scenic
-    loses the lines of some statements, such as ``model``, ``override`` and ``ego = ...``."""
+    """Return Scenic's function that translates a node, changed to keep the line of the node."""
 
     def visit_with_line(self: Any, node: Any) -> Any:
-        made = visit(self, node)
-        if isinstance(made, ast.stmt) and not hasattr(made, "lineno"):
-            made.lineno = made.end_lineno = line_of(node)
-            made.col_offset = made.end_col_offset = 0
-        return made
+        statement = visit(self, node)
+        # Scenic loses the lines of statements such as ``model``, ``override`` and ``ego = ...``
+        if isinstance(statement, ast.stmt) and not hasattr(statement, "lineno"):
+            statement.lineno = statement.end_lineno = line_of(node)
+            statement.col_offset = statement.end_col_offset = 0
+        return statement
 
     return visit_with_line
 

@@ -1,7 +1,4 @@
-"""Error messages for Scenic programs, with file, line and remedy.
-
-This module converts exceptions of Scenic and of the program to exceptions of this package.
-"""
+"""Error messages for Scenic programs, with file, line and remedy."""
 
 import contextlib
 import difflib
@@ -13,9 +10,9 @@ from typing import Any, Iterator, List, Optional, Tuple
 from gz_testauto.base.errors import GzTestautoError, SpecError
 
 LIBRARY = "gz_testauto_scenario_library"
-"""Name of the generated module with the models' classes. It contains no lines of the user."""
+"""Generated module with the models' classes, without lines of the user."""
 LINE_ADDED = 1
-"""Number of lines that are added before the program to import the models' classes."""
+"""Lines that are added before the program to import the models' classes."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
 _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _NO_FILE = re.compile(r"string is not a file: `(.*)`")
@@ -25,7 +22,7 @@ _WITHOUT_LINE = {
     "GEOSException": "the position or size of an object is not finite; use numbers in meters",
     "RecursionError": "an expression is nested too deep; divide it into several statements",
 }
-"""Messages for exceptions of libraries that the program causes, by their names."""
+"""Messages by exceptions of libraries that a program causes."""
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 _NO_MODULE = (
     "; modules are searched next to the scenario and in PYTHONPATH; the models of the descriptor "
@@ -35,8 +32,7 @@ _NO_MODULE = (
 
 @contextlib.contextmanager
 def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
-    """Convert exceptions of Scenic and of the program in this context to ``SpecError`` with file
-    and line."""
+    """Convert exceptions of Scenic and of the program to ``SpecError`` with file and line."""
     try:
         yield
     except GzTestautoError:
@@ -58,7 +54,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
-    """Return the message of an exception in a Scenic program, with file and line."""
+    """Return the message of an exception, with file and line."""
     file, line = _place_of(path, error)
     if line is not None and file == str(path):
         line = max(1, line - added)
@@ -94,10 +90,10 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
 
 def _text_of_outside(error: BaseException, text: str) -> str:
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        found = frame.f_locals.get("oi")
-        if found is not None:
-            where = "the workspace" if found.regionContainedIn is None else "its region"
-            return f"{found} at {found.position} is not within {where}"
+        obj = frame.f_locals.get("oi")
+        if obj is not None:
+            where = "the workspace" if obj.regionContainedIn is None else "its region"
+            return f"{obj} at {obj.position} is not within {where}"
     return text
 
 
@@ -112,8 +108,7 @@ def _similar_name(error: BaseException, text: str) -> str:
 
 
 def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
-    """Return the file and the line of a program that caused an exception. The line is None if it is
-    unknown."""
+    """Return the file and, if known, the line of a program that caused an exception."""
     line = getattr(error, "lineno", None)
     if line is not None:
         return str(getattr(error, "filename", None) or path), int(line)

@@ -2,10 +2,7 @@
 parameters.
 
 Constructs whose effect would differ from their meaning in Scenic are rejected. Constructs without
-effect are reported. Static scenes and dynamic scenarios have separate lists of both. ``record``
-statements define numbers of the results. A given parameter is rejected if the program neither
-declares it with ``param`` nor reads it from ``globalParameters``. Importing this module imports
-Scenic.
+effect are reported. Importing this module imports Scenic.
 """
 
 import ast
@@ -82,8 +79,7 @@ class Place(NamedTuple):
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return two lists for a parsed program, sorted by line: the rejected constructs, and those
-    without effect. ``dynamic`` is True for a program that runs in trials."""
+    """Return the rejected constructs of a parsed program, and those without effect, by line."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
@@ -113,17 +109,16 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
 
 
 def examine_imported(tree: Any) -> List[Place]:
-    """Return the rejected constructs of an imported program. Behaviors and monitors are allowed in
-    it, and rejected only where a static scenario uses them."""
+    """Return the rejected constructs of an imported program."""
+    # behaviors and monitors are rejected only where a static scenario uses them
     recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
     places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
     return sorted({*places, *_refused_everywhere(tree)})
 
 
 def line_of(node: Any) -> int:
-    """Return the line of a syntax node. If the node itself has no line, return the line of its
-    first part."""
-    return next((one.lineno for one in ast.walk(node) if hasattr(one, "lineno")), 1)
+    """Return the line of a syntax node, or that of its first part with a line."""
+    return next((part.lineno for part in ast.walk(node) if hasattr(part, "lineno")), 1)
 
 
 def _refused_everywhere(tree: Any) -> List[Place]:
@@ -140,8 +135,8 @@ def _refused_everywhere(tree: Any) -> List[Place]:
 
 
 def _deferred(tree: Any) -> Set[int]:
-    """Return the ids of all syntax nodes that do not run during compilation: those in behaviors,
-    monitors and functions."""
+    """Return the ids of all nodes in behaviors, monitors and functions, which do not run during
+    compilation."""
     kinds = (s.BehaviorDef, s.MonitorDef, ast.FunctionDef)
     bodies = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     return {id(node) for body in bodies for node in ast.walk(body)}
@@ -182,7 +177,7 @@ def _foreign_models(node: Any) -> List[str]:
 
 
 PREFIX = "recorded_"
-"""Prefix of the names of recorded numbers and series in the results."""
+"""Prefix of recorded numbers and series in the results."""
 OF_SERIES = ("min", "mean", "max")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}")
 _KINDS: Dict[Any, str] = {s.Record: "record", s.RecordInitial: "record initial"}
@@ -191,8 +186,7 @@ _REPEATED = (ast.For, ast.While, ast.FunctionDef, s.BehaviorDef, s.MonitorDef)
 
 
 class RecordStatement(NamedTuple):
-    """A ``record`` statement. ``of_series`` is True if it records one value in each control
-    period."""
+    """A ``record`` statement. ``of_series`` is True for one value in each control period."""
 
     line: int
     name: str
@@ -200,24 +194,23 @@ class RecordStatement(NamedTuple):
 
     @property
     def numbers(self) -> Tuple[str, ...]:
-        """Return the names of the numbers in the results that the statement defines."""
+        """Names of the numbers in the results."""
         if not self.of_series:
             return (f"{PREFIX}{self.name}",)
-        return tuple(f"{PREFIX}{self.name}_{one}" for one in OF_SERIES)
+        return tuple(f"{PREFIX}{self.name}_{statistic}" for statistic in OF_SERIES)
 
 
 def record_statements(tree: Any) -> List[RecordStatement]:
-    """Return all ``record`` statements of a parsed program, which must be valid."""
-    found: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
+    """Return all ``record`` statements, which must be valid."""
+    nodes: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
     statements = [
-        RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in found
+        RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in nodes
     ]
     return sorted(statements)
 
 
 def faulty_records(tree: Any) -> List[Place]:
-    """Return the invalid ``record`` statements of a parsed program, each with a message that states
-    the remedy."""
+    """Return the invalid ``record`` statements, with messages that state the remedy."""
     repeated = {
         id(node)
         for block in ast.walk(tree)
@@ -243,14 +236,14 @@ def faulty_records(tree: Any) -> List[Place]:
 
 
 def _repeated_names(tree: Any) -> List[Place]:
-    taken: Dict[str, int] = {}
+    lines: Dict[str, int] = {}
     faults: List[Place] = []
-    for one in record_statements(tree):
-        for number in one.numbers:
-            if number in taken:
-                text = f"`{number}` is recorded on line {taken[number]} already; rename one"
-                faults.append(Place(one.line, text))
-            taken.setdefault(number, one.line)
+    for statement in record_statements(tree):
+        for number in statement.numbers:
+            if number in lines:
+                text = f"`{number}` is recorded on line {lines[number]} already; rename one"
+                faults.append(Place(statement.line, text))
+            lines.setdefault(number, statement.line)
     return faults
 
 
@@ -259,15 +252,14 @@ _METHODS = ("get", "items", "keys", "values")
 
 
 class ScenarioParameters:
-    """The global parameters of a scenario and of the modules that it imports. ``any_name`` is True
-    if a program reads the whole table of parameters, so that any name can have an effect."""
+    """The global parameters of a scenario and of its imported modules. ``any_name`` is True if a
+    program reads the whole table, so that any name can have an effect."""
 
     def __init__(self) -> None:
         self.names: Set[str] = set()
         self.any_name = False
 
     def add(self, tree: Any) -> None:
-        """Add the parameters of a parsed program."""
         single: Set[int] = set()
         for node in ast.walk(tree):
             if isinstance(node, s.Param):
@@ -281,12 +273,11 @@ class ScenarioParameters:
             _is_table(node) and id(node) not in single for node in ast.walk(tree)
         )
 
-    def check(self, given: Iterable[str], place: str) -> None:
-        """Raise ``UnknownNameError`` for the first given parameter that the scenario does not
-        have."""
+    def check(self, names: Iterable[str], place: str) -> None:
+        """Raise ``UnknownNameError`` for the first name that the scenario does not have."""
         if self.any_name:
             return
-        for name in given:
+        for name in names:
             if name not in self.names:
                 raise UnknownNameError(
                     f"{place}: {unknown_name('parameter', name, self.names)}; a scenario declares "
@@ -299,9 +290,8 @@ def _is_table(node: Any) -> bool:
 
 
 def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
-    """Return the table and the name of the parameter if an expression reads a global parameter:
-    ``globalParameters.NAME``, ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``.
-    Return None for any other expression."""
+    """Return the table and the name if an expression reads ``globalParameters.NAME``,
+    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``."""
     if isinstance(node, ast.Attribute) and _is_table(node.value) and node.attr not in _METHODS:
         return node.value, node.attr
     if isinstance(node, ast.Subscript) and _is_table(node.value):
@@ -314,5 +304,5 @@ def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
 
 
 def _text_of(node: Any) -> Optional[str]:
-    held = node.value if isinstance(node, ast.Constant) else None
-    return held if isinstance(held, str) else None
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) else None
