@@ -21,31 +21,24 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.model import Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
-PERIOD_S = 0.05
-"""Control period (s) of maneuvers in every simulator."""
+PERIOD_S = 0.05  # control period, the same in every simulator
 
-STOP_AT = 0.5
-"""Share of the duration after which ``stop`` brakes."""
+STOP_AT = 0.5  # share of the duration after which ``stop`` brakes
 
 START = "start"
 
-JITTER_M, JITTER_RAD = 0.1, 0.05
-"""Half widths of the distributions of starting positions (m) and headings (rad)."""
+JITTER_M, JITTER_RAD = 0.1, 0.05  # half widths of the distributions of starting poses
 
-GAP_M = 0.5
-"""Gap (m) between the paths of robots in parallel lanes."""
+GAP_M = 0.5  # between the paths of robots in parallel lanes
 
-SPAWN_GAP_M = 0.002
-"""Height (m) above the ground below a robot at which it is spawned."""
+SPAWN_GAP_M = 0.002  # above the highest point of the ground below the footprint
 
-GROUND_SAMPLES = 25
-"""Sampled points of the ground along each side of the footprint's bounding box."""
+GROUND_SAMPLES = 25  # along each side of the footprint's bounding box
 
 BOX = "box"
 """Name of the pushed model, a cube in front of the robot."""
 BOX_KG, BOX_SIDE_M = 5.0, 0.4
-BOX_AHEAD_M = 0.5
-"""Initial distance (m) from the robot's footprint."""
+BOX_AHEAD_M = 0.5  # initial distance of the box from the footprint
 
 STEP = "step"
 """Kind of maneuver that runs on terrains of the kind ``step`` only."""

@@ -16,8 +16,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 REPETITIONS = 3
 DURATION_S = 5.0
-MARGIN_M = 5.0
-"""Distance (m) between the longest possible path and the edge of the ground."""
+MARGIN_M = 5.0  # between the longest possible path and the edge of the ground
 
 PIXELS = 257
 

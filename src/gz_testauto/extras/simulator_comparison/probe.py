@@ -29,36 +29,25 @@ MIN_BALL_RADIUS_M = 0.01
 # balls fall through, with 0.4 they do not
 BALL_OVER_PITCH = 0.5
 """Ratio of the radius of a ball to the pitch of the grid."""
-FOOT_M = 0.05
-"""Radius (m) of the feet of the sled, and half their distance."""
-SAMPLES_PER_RADIUS = 16
-"""Points along the radius of a ball at which its contact is computed."""
-SAME_M = 1e-4
-"""Largest difference (m) of equal resting heights on the three interpolated surfaces."""
-ASIDE_M = 0.7e-3
-"""Additional height (m) of a ball that touches the slopes around its point."""
-LIFT_M = 0.02
-"""Height (m) above the resting position from which a ball falls."""
-FALL_MPS = 0.2
-"""Fall speed (m/s) of a ball, limited by damping of the joint."""
+FOOT_M = 0.05  # radius of the feet of the sled, and half their distance
+SAMPLES_PER_RADIUS = 16  # points at which the contact of a ball is computed, along its radius
+SAME_M = 1e-4  # tolerance of equal resting heights on the three surfaces
+ASIDE_M = 0.7e-3  # height that a ball gains on the slopes around its point
+LIFT_M = 0.02  # height above the resting position from which a ball falls
+FALL_MPS = 0.2  # fall speed of a ball, limited by damping of its joint
 CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
-AT_REST_M = 2e-5
-"""Largest motion (m) of a resting ball in one check period."""
-FALLEN_M = 0.5
-"""Distance (m) below the expected height of a ball that fell through the ground."""
+AT_REST_M = 2e-5  # largest motion of a resting ball in one check period
+FALLEN_M = 0.5  # depth from which a ball counts as fallen through the ground
 BALLS_PER_MODEL = 10  # above 1, since some simulators spawn models slowly
-CANDIDATES_PER_POINT = 10
-"""Random candidates for each required point."""
+CANDIDATES_PER_POINT = 10  # random candidates for each required point
 
 # small, because sliding bodies in MuJoCo hop, and hop higher at higher speeds
 EXTRA_SLOPE_RAD = math.radians(3.0)
 """Slope (rad) above the angle of friction."""
 SLIDE_S = 0.8
-MIN_LOAD_SHARE = 0.1
-"""Share of its weight with which a sled that does not fall loads the ground."""
-RIM_M = 0.02
-"""Height (m) of the edge that makes level ground a height map."""
+MIN_LOAD_SHARE = 0.1  # share of its weight with which a sled loads the ground, unless it falls
+RIM_M = 0.02  # edge that makes level ground a height map
 # The sled stays within one triangle of such large cells, for either diagonal. Level edges between
 # triangles brake bodies in Bullet and MuJoCo, more so at smaller triangles (measured: balls in
 # Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction.

@@ -15,11 +15,9 @@ from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.extras.simulator_comparison.score import ScoreTable
 from gz_testauto.sampling.seeds import child_generator
 
-SURE = 0.95
-"""Smallest share of draws in which the winner must be first."""
+SURE = 0.95  # share of draws in which the winner must be first
 
-SPREAD = 0.2
-"""Relative half width of the uniform distribution of weights."""
+SPREAD = 0.2  # relative half width of the uniform distribution of weights
 
 DRAWS = 100_000
 WEIGHTS = "weights"
@@ -27,8 +25,7 @@ WEIGHTS = "weights"
 NONE: Mapping[str, str] = {}
 _AT_A_TIME = 10_000
 _LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
-_ROUNDING = 1e-9
-"""Largest relative rounding error of totals."""
+_ROUNDING = 1e-9  # largest relative rounding error of totals
 
 
 def can_rank(table: ScoreTable) -> bool:

@@ -8,17 +8,13 @@ from scipy.signal import butter, correlate, resample_poly, sosfiltfilt, welch
 
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
-RATE_HZ = 100.0
-"""Rate (Hz) of compared inertial samples, that of the sensor in Farley et al. 2022."""
+RATE_HZ = 100.0  # of compared inertial samples, as of the sensor in Farley et al. 2022
 
-MIN_CORRELATION = 0.5
-"""Smallest correlation of two signals from which their delay is determined."""
+MIN_CORRELATION = 0.5  # smallest one of signals that determine their delay
 
-DISTINCT = 1.645
-"""Standard errors of a one-sided test at 5 %."""
+DISTINCT = 1.645  # standard errors of a one-sided test at 5 %
 
-SEGMENT = 256
-"""Samples per segment in Welch's method."""
+SEGMENT = 256  # number of samples per segment in Welch's method
 
 _DEGREE = 5
 

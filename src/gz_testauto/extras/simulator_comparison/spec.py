@@ -93,9 +93,8 @@ AxisValues = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
 
 
 class ExampleSpec(Spec):
-    """Published means and ranges (x, y, z) of a simulator and of its reference for one maneuver, in
-    the unit of ``measure``. ``published_error`` is the error that the publication states for
-    them."""
+    """Published means and ranges of a simulator and of its reference for one maneuver, in the unit
+    of ``measure``."""
 
     description: str
     """Text with maneuver, simulator and source of the example."""

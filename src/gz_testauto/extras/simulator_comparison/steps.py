@@ -5,8 +5,7 @@ from typing import Any, Mapping, Optional
 
 from gz_testauto.simulators import SIMULATORS, chosen_simulator, options_taken
 
-SAMPLE_S = 0.01
-"""Period (s) over which an IMU sample is averaged."""
+SAMPLE_S = 0.01  # period over which an IMU sample is averaged
 
 REMEDIES_S = (0.01, 0.005, 0.0025, 0.002, 0.00125, 0.001, 0.0005, 0.00025, 0.0002, 0.0001)
 """Suggested physics steps (s). Half of each one is also valid."""

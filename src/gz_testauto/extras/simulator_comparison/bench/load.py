@@ -24,12 +24,10 @@ from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.simulators.interface import Simulation, Simulator
 
-SEGMENT_S = 1.0
-"""Simulated time (s) between two readings of the clocks."""
+SEGMENT_S = 1.0  # simulated time between two readings of the clocks
 
 MIN_SEGMENTS, MAX_SEGMENTS = 12, 120
-MIN_CPU_S = 1.5
-"""Processor time (s) after which :data:`MIN_SEGMENTS` are sufficient."""
+MIN_CPU_S = 1.5  # processor time after which the minimum number of segments is sufficient
 
 
 class Clocks(NamedTuple):

@@ -36,8 +36,7 @@ from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
 
-EVERY_STEP = 0.0
-"""Value of ``update_rate`` in SDF: a measurement in every physics step."""
+EVERY_STEP = 0.0  # ``update_rate`` in SDF of a sensor that measures in every physics step
 
 SIMULATION = "simulation"
 

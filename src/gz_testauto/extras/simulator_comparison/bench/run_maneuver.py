@@ -26,8 +26,7 @@ from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S, step_fault
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
-SETTLE_S = 1.0
-"""Simulated time (s) at rest before a maneuver, which is not recorded."""
+SETTLE_S = 1.0  # simulated time at rest before a maneuver, which is not recorded
 
 PERIOD_MEANS = "period"
 """Value of ``Simulator.inertial`` for samples that are means over a period."""
@@ -47,8 +46,7 @@ MAX_ACCELERATION_MPS2 = 500.0
 # mm
 MAX_WHEEL_DEPTH_M = 0.02
 
-MIN_DEEP_POSES = 2
-"""Consecutive poses with a wheel below the largest depth that make a run invalid."""
+MIN_DEEP_POSES = 2  # consecutive poses with a deep wheel that make a run invalid
 
 
 @dataclass(frozen=True, eq=False)

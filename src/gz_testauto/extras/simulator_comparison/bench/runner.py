@@ -37,8 +37,7 @@ from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain
 from gz_testauto.results.attempts import run_attempts
 
-MAX_LOAD_REPEATS = 2
-"""Largest number of repetitions of a disturbed cost measurement."""
+MAX_LOAD_REPEATS = 2  # repetitions of a disturbed cost measurement
 
 ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")

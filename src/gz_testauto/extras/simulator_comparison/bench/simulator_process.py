@@ -179,7 +179,7 @@ class SimulatorProcess(SimulatorRunner):
         return process
 
     def _kill(self) -> str:
-        """Return the reason of the exit as part of a message."""
+        """Kill the process, and return the reason of its exit as part of a message."""
         process = self._disconnect()
         if process is None:
             return ""

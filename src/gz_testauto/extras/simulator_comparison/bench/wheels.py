@@ -23,17 +23,12 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
 
-ANGLES = 48
-"""Tested points around a wheel, 7.5° from each other."""
-SLICES = 5
-"""Tested slices across a cylinder, or between the poles of a sphere."""
+ANGLES = 48  # tested points around a wheel, 7.5° from each other
+SLICES = 5  # tested slices across a cylinder, or between the poles of a sphere
 DIRECTIONS = 8
-RISES_RAD = (0.0, math.pi / 4)
-"""Elevations (rad) of the tested points on the upper half of a ball."""
+RISES_RAD = (0.0, math.pi / 4)  # elevations of the tested points on the upper half of a ball
 
-MAX_TURN_RAD = 0.8 * math.pi
-"""Largest commanded rotation (rad) of a wheel in one control period. The direction of half a turn
-is ambiguous."""
+MAX_TURN_RAD = 0.8 * math.pi  # per control period; the direction of half a turn is ambiguous
 
 
 @lru_cache(maxsize=8)

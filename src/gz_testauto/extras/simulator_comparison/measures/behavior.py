@@ -16,8 +16,7 @@ from gz_testauto.metrics.interface import SUCCESS
 
 POSE_RATE_HZ = 20.0
 
-CONVERGED_M = 0.05
-"""Largest change (m) of a converged trajectory of about 4 m when the physics step is halved."""
+CONVERGED_M = 0.05  # change of a trajectory of about 4 m at half the physics step
 
 
 def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:

@@ -91,6 +91,6 @@ def register_measures(*measures: Measure) -> None:
 
 
 def find_measure(name: str) -> Measure:
-    """Raise ``UnknownNameError`` if the name is not registered."""
+    """Return the measure with this name. Raises ``UnknownNameError`` if it is not registered."""
     measure: Measure = MEASURES.get(name)
     return measure

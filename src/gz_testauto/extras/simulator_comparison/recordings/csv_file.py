@@ -21,8 +21,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 
 Stamps = List[Decimal]
 
-MOST_DIGITS = 30
-"""Largest number of digits of a stamp before the decimal point."""
+MOST_DIGITS = 30  # largest number of digits of a stamp before the decimal point
 
 CANONICAL: Dict[str, Sequence[str]] = {
     "imu": ("wx_radps", "wy_radps", "wz_radps", "ax_mps2", "ay_mps2", "az_mps2"),

@@ -13,8 +13,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 
 GRAVITY_MPS2 = 9.80665
-GRAVITY_TOLERANCE = 0.02
-"""Relative tolerance of the measured gravity at rest."""
+GRAVITY_TOLERANCE = 0.02  # relative tolerance of the measured gravity at rest
 
 WRONG_GRAVITY = (
     (1.0, "1 g: set units.linear: g"),
@@ -29,18 +28,15 @@ LEAST_HZ = 10.0  # a slower sensor does not measure the vibration of a robot
 
 TILT_RAD = np.radians(30.0)  # recordings in snow have 23 degrees
 
-MIN_CORRELATION = 0.5
-"""Smallest correlation of two channels that measure the same motion."""
+MIN_CORRELATION = 0.5  # smallest one of channels that measure the same motion
 
-MIN_CORRELATION_GAP = 0.2
-"""Smallest difference between the correlations of a wrong and of the expected axis."""
+MIN_CORRELATION_GAP = 0.2  # between the correlations of a wrong and of the expected axis
 
 MIN_UNIT_FACTOR = 20.0
 """Smallest ratio of measured to expected yaw rate for a gyroscope with another unit. If the
 expected rate is the difference of wheel speeds, the correct ratio is 1 / track in meters."""
 
-SLOW_HZ = 2.0
-"""Upper limit (Hz) of compared accelerations and speeds."""
+SLOW_HZ = 2.0  # upper limit of the band of compared accelerations and speeds
 
 
 def check_plausible(recording: RunRecording) -> None:

@@ -20,23 +20,18 @@ box."""
 MEASURED = ("imu", "odometry")
 """Channels from which measures are computed; the others validate them."""
 
-LONGEST_GAP = 20.0
-"""Largest gap between IMU samples without a loss of data, in sampling periods."""
+LONGEST_GAP = 20.0  # largest gap between IMU samples without a loss of data, in periods
 
-BAND_HZ = 20.0
-"""Default upper limit (Hz) of compared inertial samples. Above it, the mounting of the sensor has
-the greatest influence."""
+BAND_HZ = 20.0  # above it, the mounting of the sensor has the greatest influence
 
 BAND_OF_RATE = 0.4  # band / rate of a slower sensor; below 0.5, since no low-pass filter is ideal
 
-MAX_OUT_OF_ORDER_S = 0.5
-"""Largest delay (s) of a sample out of order; a larger delay is a reset of the clock."""
+MAX_OUT_OF_ORDER_S = 0.5  # a larger delay is a reset of the clock
 
 MAX_REPEATED_SHARE = 0.02  # rounding can repeat stamps
 
 _AT_A_TIME = 10
-_SAME_S = 1e-9
-"""Largest difference (s) of equal stamps."""
+_SAME_S = 1e-9  # largest difference of equal stamps
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +202,7 @@ def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
     return bool(longest <= LONGEST_GAP / series.rate_hz)
 
 
-LONGER = 1.05
-"""Ratio of durations above which the cut of a recording is reported."""
+LONGER = 1.05  # ratio of durations above which the cut of a recording is reported
 
 RecordingsByCase = Mapping[str, Sequence[RunRecording]]
 """Repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""

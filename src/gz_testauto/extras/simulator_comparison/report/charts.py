@@ -17,8 +17,7 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
     score_text,
 )
 
-WIDTH, MARGIN = 200.0, 6.0
-"""Width and margin of the chart of one value, in SVG units."""
+WIDTH, MARGIN = 200.0, 6.0  # of the chart of one value, in SVG units
 
 LEAST_SPAN = 1e-3
 
@@ -26,16 +25,14 @@ PLOT = (640.0, 270.0)
 FRAME = (48.0, 10.0, 630.0, 232.0)
 """Left, top, right and bottom edge of the plot area, in SVG units."""
 
-DECADES = 8
-"""Largest number of decades in the plot of a spectrum."""
+DECADES = 8  # largest number of decades in the plot of a spectrum
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
 COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
 """Dash patterns. Lines differ in color first, then in dash pattern."""
 
-BAR = 150.0
-"""Width of the longest bar on each side of the middle, in SVG units."""
+BAR = 150.0  # longest bar on each side of the middle, in SVG units
 
 Place = Callable[[float], Optional[float]]
 """Function from a value to its position on a chart, None for NaN."""

@@ -99,12 +99,9 @@ class StepTerrain(TerrainKind):
         return np.where(high, self.height_m, 0.0)
 
 
-PATCHES = 2
-"""Patches of the first layer on a tile, each with a patch of the second layer."""
-SIDES_M = (0.2, 0.45)
-"""Shortest and longest side (m) of a patch of the first layer on a tile of 1 m."""
-UPPER_SHARE = (0.4, 0.7)
-"""Smallest and largest ratio of the sides of an upper patch to those of the patch below."""
+PATCHES = 2  # patches of the first layer on a tile, each with one of the second layer
+SIDES_M = (0.2, 0.45)  # shortest and longest side of a patch on a tile of 1 m
+UPPER_SHARE = (0.4, 0.7)  # ratio of the sides of an upper patch to those of the patch below
 
 Rectangle = Tuple[float, float, float, float]
 """Rectangle on a tile: least x, least y, length along x, length along y (m)."""
@@ -163,10 +160,8 @@ def _covered(
     return slice(*rows), slice(*columns)
 
 
-COVERED = 2.0
-"""Total area of the stones divided by that of the ground; few gaps remain."""
-FLATTEST, TALLEST = 0.5, 1.0
-"""Smallest and largest ratio of the height of a stone to its radius."""
+COVERED = 2.0  # area of the stones divided by that of the ground, so that few gaps remain
+FLATTEST, TALLEST = 0.5, 1.0  # ratio of the height of a stone to its radius
 
 Diameters = Annotated[
     Tuple[Annotated[float, Field(gt=0.0, le=10.0)], Annotated[float, Field(gt=0.0, le=10.0)]],
@@ -204,7 +199,6 @@ class GravelTerrain(TerrainKind):
         return self
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return the heights of random stones."""
         least, greatest = self.stone_m
         mean_area = np.pi / 12 * (least**2 + least * greatest + greatest**2)
         count = int(np.ceil(COVERED * self.size_m**2 / mean_area))
@@ -227,11 +221,9 @@ class GravelTerrain(TerrainKind):
         return heights * (self.relief_m / np.ptp(heights))
 
 
-REFERENCE_PER_M = 0.1
-"""Wave number n0 (1/m) at which ISO 8608 specifies roughness."""
+REFERENCE_PER_M = 0.1  # wave number n0 at which ISO 8608 specifies roughness
 
-MARGIN = 2
-"""Ratio of the width of the generated periodic field to the returned field."""
+MARGIN = 2  # width of the generated periodic field / width of the returned field
 
 
 def rough_field(
@@ -292,8 +284,7 @@ class FractalTerrain(TerrainKind):
         return rough_field(len(x_m), self.pitch_m, self.roughness_m3, self.hurst, draw)
 
 
-WIDE_MODES = ("I", "F")
-"""Prefixes of Pillow's modes for gray images with more than 8 bits."""
+WIDE_MODES = ("I", "F")  # prefixes of Pillow's modes with more than 8 bits
 
 
 class ImageTerrain(TerrainKind):
