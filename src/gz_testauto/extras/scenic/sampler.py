@@ -289,8 +289,8 @@ class SceneSampler:
         number = self._index.get(id(obj))
         return "a point" if number is None else self._names[number].text
 
-    def _report(self, limit: int, most: List[Tuple[str, float]]) -> str:
-        shown = "; ".join(f"{text} ({share:.0%} of draws)" for text, share in most[:SHOWN])
+    def _report(self, limit: int, shares: List[Tuple[str, float]]) -> str:
+        shown = "; ".join(f"{text} ({share:.0%} of draws)" for text, share in shares[:SHOWN])
         drawn, remedy = ("objects", "") if self._keep else ("scenes", ", or use --keep-placed")
         return (
             f"{self._path}: no valid scene in {limit} draws of {drawn}. Requirements that fail "

@@ -181,11 +181,11 @@ class SceneObject(Object):
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
         """Return specifiers that apply the size of a round model to its other round axes."""
         together = getattr(cls, "_round_together", ())
-        asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
-        if not asked:
+        sizes = {name: spec for spec in specifiers for name in spec.priorities if name in together}
+        if not sizes:
             return []
-        value = next(iter(asked.values())).value
-        specified = next(iter(asked))
+        value = next(iter(sizes.values())).value
+        specified = next(iter(sizes))
         return [
             Specifier(
                 f"With({name})",
@@ -196,17 +196,17 @@ class SceneObject(Object):
                 ),
             )
             for name in together
-            if name not in asked
+            if name not in sizes
         ]
 
     @classmethod
     def _standing(cls, placing: Any, origin: Any, direct: Any) -> Any:
         beside, levels, target = _reference(placing), _CURRENT[0], _target(direct)
-        usual = getattr(cls, "_origin_z", None)
+        origin_z = getattr(cls, "_origin_z", None)
         needed = {"restHeight", "contactTolerance"}
         if target is not None:
             needed |= {"shape", "width", "length", "height"}
-        if usual is not None:
+        if origin_z is not None:
             needed |= {"height"}
         if origin is not None:
             needed |= set(requiredProperties(origin)) | {"height"}
@@ -214,8 +214,8 @@ class SceneObject(Object):
         def helper(context: Any) -> Dict[str, Any]:
             position = context.position
             rest_m = context.restHeight + context.contactTolerance / 2
-            if usual is not None:
-                rest_m = usual + cls._middle_over_origin(context)
+            if origin_z is not None:
+                rest_m = origin_z + cls._middle_over_origin(context)
             if origin is not None:
                 z = valueInContext(origin, context)["z"] + cls._middle_over_origin(context)
                 here = Vector(position.x, position.y, z)
@@ -240,11 +240,17 @@ class SceneObject(Object):
             elif beside is None:
                 _note(levels, rest_m, 0.0)
             lifted = was_put_down(position, placed, stands)
-            carried = None if level is None else support_level(level, stands)
-            return {"position": placed, "supportLevel": carried, "stands": lifted}
+            support_m = None if level is None else support_level(level, stands)
+            return {"position": placed, "supportLevel": support_m, "stands": lifted}
 
-        gives = {"position": max(1, placing.priorities["position"]), "supportLevel": 1, "stands": 1}
-        return ModifyingSpecifier("Standing", gives, DelayedArgument(needed, helper), {"position"})
+        priorities = {
+            "position": max(1, placing.priorities["position"]),
+            "supportLevel": 1,
+            "stands": 1,
+        }
+        return ModifyingSpecifier(
+            "Standing", priorities, DelayedArgument(needed, helper), {"position"}
+        )
 
     @classmethod
     def _middle_over_origin(cls, context: Any) -> Any:

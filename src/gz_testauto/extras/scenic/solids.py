@@ -116,13 +116,13 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
             )
     bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
     whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
-    pose, only = placed[0]
+    pose, first_geometry = placed[0]
     upright = bool(np.allclose(pose.rotation, np.eye(3), atol=1e-9))
     single = len(placed) == 1 and not bodiless and upright
-    is_box = single and isinstance(only, Box)
+    is_box = single and isinstance(first_geometry, Box)
     parts = [_part(geometry, pose, notes, hollow) for pose, geometry in placed]
     mesh = _whole(parts, notes)
-    primitive = only if single and isinstance(only, (Box, *_ROUND)) else None
+    primitive = first_geometry if single and isinstance(first_geometry, (Box, *_ROUND)) else None
     notes = [f"{sdf}: {note}" for note in dict.fromkeys(notes)]
     return Solid(
         mesh,
@@ -264,13 +264,13 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
     import trimesh
 
     surface = geometry.surface
-    many = len(surface.triangles) > MOST_FACES
-    if many and not hollow:
+    has_many_faces = len(surface.triangles) > MOST_FACES
+    if has_many_faces and not hollow:
         notes.append(
             f"{geometry.path.name} has {len(surface.triangles)} faces, more than {MOST_FACES}; "
             "its convex hull replaces it"
         )
-    elif not many and bool(surface.closed.all()):
+    elif not has_many_faces and bool(surface.closed.all()):
         mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(surface.triangles))
         mesh.merge_vertices()
         parts = list(mesh.split(only_watertight=False))
@@ -278,7 +278,7 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
             return _whole([_outward(part) for part in parts], notes)
     if hollow:
         return _whole(_plates(surface), notes)
-    if not many:
+    if not has_many_faces:
         notes.append(
             f"{geometry.path.name} does not enclose a volume without gaps; its convex hull "
             "replaces "

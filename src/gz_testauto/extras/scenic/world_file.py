@@ -70,12 +70,12 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False
     if model.spec.dynamic_size is False:
-        asked = " × ".join(f"{value:g}" for value in size_of(obj))
+        requested = " × ".join(f"{value:g}" for value in size_of(obj))
         fixed = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
-            f"{place}: {name.text} has the size {asked} m (width × length × height), but the size "
-            f"of model {model.spec.name!r} is fixed to {fixed} m by `dynamic_size: false` in the "
-            "descriptor; remove this key, or the size"
+            f"{place}: {name.text} has the size {requested} m (width × length × height), but the "
+            f"size of model {model.spec.name!r} is fixed to {fixed} m by `dynamic_size: false` in "
+            "the descriptor; remove this key, or the size"
         )
     return True
 

@@ -156,9 +156,9 @@ def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values (1, cells) of both campaigns, and the counts of each cell (n, cells)."""
-    there = ~np.isnan(cells[0])
-    world = np.broadcast_to(np.arange(len(there))[:, None], there.shape)[there]
-    return cells[0][there][None], cells[1][there][None], weights[:, world]
+    is_known = ~np.isnan(cells[0])
+    world = np.broadcast_to(np.arange(len(is_known))[:, None], is_known.shape)[is_known]
+    return cells[0][is_known][None], cells[1][is_known][None], weights[:, world]
 
 
 def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -192,17 +192,17 @@ def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
     agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
         differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)
-        there = ~np.isnan(differences[0])
-        counts = weights[:, there]
+        is_known = ~np.isnan(differences[0])
+        counts = weights[:, is_known]
         total = np.maximum(counts.sum(axis=1), 1.0)
-        means = np.stack([(counts * d[there]).sum(axis=1) / total for d in differences])
+        means = np.stack([(counts * d[is_known]).sum(axis=1) / total for d in differences])
         signs = np.where(np.abs(means) > rounding.TOLERANCE, np.sign(means), 0.0)
         agreeing.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
     same = np.array(agreeing)
-    there = ~np.isnan(same)
+    is_known = ~np.isnan(same)
     return np.divide(
-        np.where(there, same, 0.0).sum(axis=0),
-        there.sum(axis=0),
+        np.where(is_known, same, 0.0).sum(axis=0),
+        is_known.sum(axis=0),
         out=np.full(same.shape[1], np.nan),
-        where=there.any(axis=0),
+        where=is_known.any(axis=0),
     )

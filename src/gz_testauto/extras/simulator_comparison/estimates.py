@@ -219,15 +219,15 @@ def _reference_measure(
         across, among = pooled[:count, count:], pooled[count:, count:]
         by_case[case] = float(across.mean())
         floors.append(_mean_of_pairs(among))
-        ours = _counts(count, seed, name, case) / count
-        theirs = _counts(reference_count, seed, REFERENCE, case) / reference_count
-        drawn.append(np.einsum("be,er,br->b", ours, across, theirs))
+        entry_counts = _counts(count, seed, name, case) / count
+        reference_counts = _counts(reference_count, seed, REFERENCE, case) / reference_count
+        drawn.append(np.einsum("be,er,br->b", entry_counts, across, reference_counts))
         scatter += [across.mean(axis=1), across.mean(axis=0)]
-    together = np.sum if measure.summed else np.mean
-    value = float(together(list(by_case.values())))
-    measured = _with_interval(measure, value, together(drawn, axis=0), scatter, by_case)
+    combine = np.sum if measure.summed else np.mean
+    value = float(combine(list(by_case.values())))
+    measured = _with_interval(measure, value, combine(drawn, axis=0), scatter, by_case)
     p_tie = _p_tie(list(distances.values()), list(sizes.values()), seed)
-    return replace(measured, floor=float(together(floors)), p_tie=p_tie)
+    return replace(measured, floor=float(combine(floors)), p_tie=p_tie)
 
 
 def _pooled(

@@ -192,10 +192,10 @@ def recorded_commands(command: Series) -> np.ndarray:
 
 def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
     """Return speeds (n,) that start at 0 and approach ``wanted`` (n,)."""
-    most = acceleration * PERIOD_S
+    max_change = acceleration * PERIOD_S
     reached, limited = 0.0, np.empty(len(wanted))
     for row, target in enumerate(wanted.tolist()):
-        reached += min(most, max(-most, target - reached))
+        reached += min(max_change, max(-max_change, target - reached))
         limited[row] = reached
     return limited
 

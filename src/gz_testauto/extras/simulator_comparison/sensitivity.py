@@ -221,12 +221,12 @@ def ranking_verdict(
         )
     first = table.order[0]
     shares = acceptability(table, SPREAD, measured, seed)[:, 0]
-    together = float(shares[first])
+    combined = float(shares[first])
     weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
     measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
     open_ = _open(table)  # a winner must be first for any scores in these criteria
-    winner = table.entries[first] if together >= SURE and not open_ else None
-    decides = () if together >= SURE else _deciding_factors(table, shares, weights, measurement)
+    winner = table.entries[first] if combined >= SURE and not open_ else None
+    decides = () if combined >= SURE else _deciding_factors(table, shares, weights, measurement)
     if open_:
         lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
         decides += (
@@ -237,7 +237,7 @@ def ranking_verdict(
     if unknown.any():
         names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
         decides += (f"Criteria that are unknown for all entries do not count: {names}.",)
-    return RankingVerdict(winner, together, weights, measurement, decides)
+    return RankingVerdict(winner, combined, weights, measurement, decides)
 
 
 def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:

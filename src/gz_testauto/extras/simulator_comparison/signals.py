@@ -55,9 +55,9 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
     return np.asarray(spline(np.interp(time_s, series.time_s, numbers)))
 
 
-def find_delay(first: np.ndarray, second: np.ndarray, most: int) -> Optional[int]:
-    """Return the delay of ``second`` (m,) relative to ``first`` (n,) in samples, at most ``most``
-    in either direction, or None if the signals do not determine it.
+def find_delay(first: np.ndarray, second: np.ndarray, max_delay: int) -> Optional[int]:
+    """Return the delay of ``second`` (m,) relative to ``first`` (n,) in samples, at most
+    ``max_delay`` in either direction, or None if the signals do not determine it.
 
     The delay is at the maximum of Pearson's correlation of the overlapping samples. The maximum
     must be at least :data:`MIN_CORRELATION`, and exceed the correlation at each delay that differs
@@ -65,32 +65,32 @@ def find_delay(first: np.ndarray, second: np.ndarray, most: int) -> Optional[int
     """
     centered, centered_other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(centered) + 1, len(centered_other))
-    near = np.abs(lags) <= min(most, (min(len(centered), len(centered_other)) - 1) // 2)
-    lags = lags[near]
+    is_near = np.abs(lags) <= min(max_delay, (min(len(centered), len(centered_other)) - 1) // 2)
+    lags = lags[is_near]
     begin, end = np.maximum(-lags, 0), np.minimum(len(centered), len(centered_other) - lags)
     count = end - begin
     sums, squares = _window_sums(centered, begin, end)
     other_sums, other_squares = _window_sums(centered_other, begin + lags, end + lags)
-    product = correlate(centered_other, centered, mode="full")[near] - sums * other_sums / count
+    product = correlate(centered_other, centered, mode="full")[is_near] - sums * other_sums / count
     energy = np.maximum(0.0, squares - sums**2 / count)
     size = np.sqrt(energy * np.maximum(0.0, other_squares - other_sums**2 / count))
-    along = np.divide(product, size, out=np.zeros_like(product), where=size > 1e-12)
-    best = int(np.argmax(along))
-    if along[best] < MIN_CORRELATION:
+    correlations = np.divide(product, size, out=np.zeros_like(product), where=size > 1e-12)
+    best = int(np.argmax(correlations))
+    if correlations[best] < MIN_CORRELATION:
         return None
-    kept, moved = (
+    aligned, shifted = (
         part - part.mean() for part in overlap(centered, centered_other, int(lags[best]))
     )
-    remainder = kept / np.linalg.norm(kept) - moved / np.linalg.norm(moved)
+    remainder = aligned / np.linalg.norm(aligned) - shifted / np.linalg.norm(shifted)
     autocorrelation = correlate(centered, centered, mode="full")[len(centered) - 1 :] / (
         centered @ centered
     )
-    apart = np.abs(lags - lags[best])
-    distinct = apart > 1
+    distances = np.abs(lags - lags[best])
+    distinct = distances > 1
     deviations = _deviations(
-        along[best],
-        along[distinct],
-        autocorrelation[apart[distinct]],
+        correlations[best],
+        correlations[distinct],
+        autocorrelation[distances[distinct]],
         _independent_samples(remainder),
     )
     return int(lags[best]) if (deviations > DISTINCT).all() else None
@@ -124,13 +124,13 @@ def _deviations(
 def _independent_samples(values: np.ndarray) -> float:
     """Return the length n of ``values`` divided by the sum of their autocorrelation up to its first
     zero: the number of independent samples with the same standard error of the mean."""
-    spread = values - values.mean()
-    along = correlate(spread, spread, mode="full")[len(spread) - 1 :]
-    if not along[0] > 0.0:
+    centered = values - values.mean()
+    autocorrelation = correlate(centered, centered, mode="full")[len(centered) - 1 :]
+    if not autocorrelation[0] > 0.0:
         return float(len(values))
-    along = along / along[0]
-    zero = int(np.argmax(np.append(along, 0.0) <= 0.0))
-    return len(values) / float(2.0 * along[:zero].sum() - 1.0)
+    autocorrelation = autocorrelation / autocorrelation[0]
+    zero = int(np.argmax(np.append(autocorrelation, 0.0) <= 0.0))
+    return len(values) / float(2.0 * autocorrelation[:zero].sum() - 1.0)
 
 
 def overlap(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:

@@ -59,8 +59,8 @@ HALVED_REPETITIONS = 2
 def supported_loads(entry: EntrySpec) -> List[str]:
     """Return the cases of the measurement of cost that the simulator supports."""
     simulator = SIMULATORS.get(chosen_simulator(str(entry.simulator)))
-    most = max(LOADS.values()) if simulator.several_robots else 1
-    return [name for name, robots in LOADS.items() if robots <= most]
+    max_robots = max(LOADS.values()) if simulator.several_robots else 1
+    return [name for name, robots in LOADS.items() if robots <= max_robots]
 
 
 @dataclass(frozen=True)

@@ -116,8 +116,8 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
     if speeds is not None:
         channels["wheels"] = speeds
     if request.box is not None:
-        places = [s.models[request.box.name].pose.position[:2] for s in snapshots]
-        channels["box"] = Series(np.arange(count + 1) * PERIOD_S, np.array(places))
+        box_positions = [s.models[request.box.name].pose.position[:2] for s in snapshots]
+        channels["box"] = Series(np.arange(count + 1) * PERIOD_S, np.array(box_positions))
     try:
         recording = RunRecording.of(request.source, channels)
     except ResultsError as error:  # a repetition would give the same

@@ -228,8 +228,10 @@ class _BenchRunner:
             costs.append(handle.measure_load(request))
         return min(costs, key=lambda load: load.others)
 
-    def _with_retry(self, handle: SimulatorRunner, task: str, act: Callable[[], Found]) -> Found:
-        """Return the result of ``act``, which is repeated once with a new simulator after an
+    def _with_retry(
+        self, handle: SimulatorRunner, task: str, execute: Callable[[], Found]
+    ) -> Found:
+        """Return the result of ``execute``, which is called again with a new simulator after an
         error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
@@ -239,7 +241,7 @@ class _BenchRunner:
             if follows:
                 self._report_progress(f"{task}: trying again after an error: {error}")
 
-        return run_attempts(act, failed)
+        return run_attempts(execute, failed)
 
 
 def probe_bench(

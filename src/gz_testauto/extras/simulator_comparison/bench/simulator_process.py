@@ -58,11 +58,11 @@ class SimulatorRunner:
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
         """Open a simulator with these options, unless it is already open."""
-        wanted = (name, dict(options))
-        if self._simulator is None or self._opened != wanted:
+        requested = (name, dict(options))
+        if self._simulator is None or self._opened != requested:
             self.close()
             self._simulator = open_simulator(name, **options)
-            self._opened = wanted
+            self._opened = requested
         return Identity(self._simulator.name, self._simulator.version)
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
@@ -163,12 +163,12 @@ class SimulatorProcess(SimulatorRunner):
 
     def _started(self) -> Connection:
         if self._line is None:
-            self._line, theirs = self._context.Pipe()
+            self._line, child_end = self._context.Pipe()
             self._process = self._context.Process(
-                target=_serve, args=(theirs, os.getpid()), daemon=False
+                target=_serve, args=(child_end, os.getpid()), daemon=False
             )
             self._process.start()
-            theirs.close()
+            child_end.close()
         return self._line
 
     def _disconnect(self) -> Optional[multiprocessing.process.BaseProcess]:

@@ -74,9 +74,9 @@ def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndar
             ground = terrain.height_m(
                 x_m + aside_m * math.cos(turn), y_m + aside_m * math.sin(turn)
             )
-            held = np.asarray(ground) - z_m >= depth_m * math.sin(rise)
-            inside[candidates[~held]] = False
-            candidates = candidates[held]
+            is_deep = np.asarray(ground) - z_m >= depth_m * math.sin(rise)
+            inside[candidates[~is_deep]] = False
+            candidates = candidates[is_deep]
     return inside.reshape(points_m.shape[:-1])
 
 

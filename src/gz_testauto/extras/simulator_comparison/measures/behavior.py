@@ -43,12 +43,16 @@ def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
     return _in_robot_frame(trajectory - trajectory[0], trajectory[0, 2])
 
 
-def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
+def _in_robot_frame(displacements: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
     """Return displacements (n, 3) of a fixed frame as forward, left and yaw, for one heading or
     headings (n,)."""
     cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
-        [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
+        [
+            cos * displacements[:, 0] + sin * displacements[:, 1],
+            cos * displacements[:, 1] - sin * displacements[:, 0],
+            displacements[:, 2],
+        ]
     )
 
 
@@ -60,8 +64,8 @@ def _relative(first: RunRecording, second: RunRecording) -> float:
 def _steps(trajectory: np.ndarray) -> np.ndarray:
     """Return the motion (m, m, rad) in one second from each sample, in the robot's frame."""
     ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
-    begin, moved = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
-    return _in_robot_frame(moved, begin[:, 2])
+    begin, displacements = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
+    return _in_robot_frame(displacements, begin[:, 2])
 
 
 def _pushed(first: RunRecording, second: RunRecording) -> float:

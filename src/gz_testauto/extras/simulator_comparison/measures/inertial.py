@@ -64,14 +64,16 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
     determine it. An axis is used only if its signal was commanded.
     """
     first_samples, second_samples = inertial(first), inertial(second)
-    most = round(LONGEST_DELAY_S * RATE_HZ)
-    for axis, command, least in ALIGNED_AXES:
+    max_delay = round(LONGEST_DELAY_S * RATE_HZ)
+    for axis, command, min_deviation in ALIGNED_AXES:
         is_used = all(
-            samples[:, axis].std() >= least and _is_commanded(recording, command)
+            samples[:, axis].std() >= min_deviation and _is_commanded(recording, command)
             for samples, recording in ((first_samples, first), (second_samples, second))
         )
         delay = (
-            find_delay(second_samples[:, axis], first_samples[:, axis], most) if is_used else None
+            find_delay(second_samples[:, axis], first_samples[:, axis], max_delay)
+            if is_used
+            else None
         )
         if delay is not None:
             late, early = overlap(second_samples, first_samples, delay)

@@ -136,9 +136,9 @@ def _reader(path: Path, channel: str, topic: str, kind: str, joints: Sequence[st
         return lambda message: _joint_speeds(path, topic, message, joints)
     known = READERS[channel]
     if kind not in known:
-        reads = ", ".join(known) or JOINT_STATE
+        supported = ", ".join(known) or JOINT_STATE
         raise ResultsError(
-            f"{path}: topic {topic} has the type {kind}, but {channel} needs {reads}; specify "
+            f"{path}: topic {topic} has the type {kind}, but {channel} needs {supported}; specify "
             "another topic"
         )
     return known[kind]

@@ -41,16 +41,16 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
     line = 1
     try:
         with io.StringIO(read_text(path, ResultsError), newline="") as file:
-            heading, before, rows = _table(file)
-            places = []
+            heading, offset, rows = _table(file)
+            indices = []
             for name in (time, *names):
                 if _bare(name) not in heading:
                     raise ResultsError(
-                        f"{path}:{max(1, before)}: {unknown_name('column', name, heading)}"
+                        f"{path}:{max(1, offset)}: {unknown_name('column', name, heading)}"
                     )
-                places.append(heading.index(_bare(name)))
+                indices.append(heading.index(_bare(name)))
             for row in rows:
-                line = before + rows.line_num
+                line = offset + rows.line_num
                 if not row:
                     continue
                 if len(row) < len(heading):
@@ -58,7 +58,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                         f"{path}:{line}: the row has {len(row)} columns, but the heading has "
                         f"{len(heading)}; correct the row"
                     )
-                stamp, *cells = (row[place] for place in places)
+                stamp, *cells = (row[index] for index in indices)
                 if any(map(str.strip, cells)):  # else a sample of another channel
                     stamps.append(_stamp_of(stamp.strip()))
                     values.append([float(cell) for cell in cells])
@@ -88,12 +88,12 @@ def _table(file: TextIO) -> Tuple[List[str], int, Any]:
     the space. If that line has only numbers, the previous comment has the names, or they are 1, 2,
     3 and so on.
     """
-    comment, line, before = "", "", 0
+    comment, line, offset = "", "", 0
     for line in file:
         if line.strip() and not line.startswith("#"):
             break
         comment = line if line.startswith("#") else comment
-        before += 1
+        offset += 1
     separator = next((mark for mark in ",;\t" if mark in line), " ")
 
     def rows_of(lines: Iterable[str]) -> Any:
@@ -102,12 +102,12 @@ def _table(file: TextIO) -> Tuple[List[str], int, Any]:
     first: List[str] = next(rows_of([line.strip()]), [])
     commented: List[str] = next(rows_of([_bare(comment)]), [])
     if not first or line.startswith("#"):
-        return [_bare(name) for name in commented], before, rows_of([])
+        return [_bare(name) for name in commented], offset, rows_of([])
     if not all(map(_is_number, first)):
-        return [_bare(name) for name in first], before + 1, rows_of(file)
+        return [_bare(name) for name in first], offset + 1, rows_of(file)
     numbered = [str(number + 1) for number in range(len(first))]
     heading = [_bare(name) for name in commented] if len(commented) == len(first) else numbered
-    return heading, before, rows_of(itertools.chain([line], file))
+    return heading, offset, rows_of(itertools.chain([line], file))
 
 
 def _bare(name: str) -> str:

@@ -45,13 +45,15 @@ def check_plausible(recording: RunRecording) -> None:
         return
     _check_extent(recording.source, recording.imu)
     _check_gravity(recording.source, recording.imu)
-    turned, sped = _motion(recording)
-    if turned is not None:
-        _check_axis(recording.source, "turns", "z", recording.imu.values[:, :3], turned)
-        _check_unit(recording.source, recording.imu.values[:, 2], turned)
-    if sped is not None:
+    yaw_rates, accelerations = _motion(recording)
+    if yaw_rates is not None:
+        _check_axis(recording.source, "turns", "z", recording.imu.values[:, :3], yaw_rates)
+        _check_unit(recording.source, recording.imu.values[:, 2], yaw_rates)
+    if accelerations is not None:
         slow = _slow(recording.imu.values[:, 3:5], recording.imu.rate_hz)
-        _check_axis(recording.source, "speeds up", "x", slow, _slow(sped, recording.imu.rate_hz))
+        _check_axis(
+            recording.source, "speeds up", "x", slow, _slow(accelerations, recording.imu.rate_hz)
+        )
 
 
 def _find_rest(imu: Series) -> slice:
@@ -84,8 +86,8 @@ def _check_extent(source: str, imu: Series) -> None:
 def _check_gravity(source: str, imu: Series) -> None:
     mean = imu.values[_find_rest(imu), 3:].mean(axis=0)
     size = float(np.linalg.norm(mean))
-    reads = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
-    reading = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"
+    components = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
+    reading = f"{source}: imu: at rest the accelerometer reads {components} m/s²"
     if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
@@ -108,14 +110,14 @@ def _check_gravity(source: str, imu: Series) -> None:
             "points down, or 'gravity: opposite' if the sensor reports the acceleration of gravity "
             "itself"
         )
-    along = int(np.argmax(np.abs(mean)))
-    if along == 2:
+    axis = int(np.argmax(np.abs(mean)))
+    if axis == 2:
         tilt_deg = np.degrees(np.arccos(abs(mean[2]) / size))
         raise ResultsError(
             f"{reading}, so the sensor is tilted by {tilt_deg:.0f} degrees; at most "
             f"{np.degrees(TILT_RAD):.0f} are allowed. Rotate the samples into the robot's axes"
         )
-    name = ("" if mean[along] > 0 else "-") + "xyz"[along]
+    name = ("" if mean[axis] > 0 else "-") + "xyz"[axis]
     raise ResultsError(
         f"{reading}, so the {name} axis of the sensor points up; set 'axes: [FORWARD, LEFT, "
         f"{name}]' with the axes that point forward and left"
@@ -154,26 +156,30 @@ def _slow(values: np.ndarray, rate_hz: float) -> np.ndarray:
 
 
 def _check_axis(
-    source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
+    source: str, motion: str, expected: str, measured: np.ndarray, signal: np.ndarray
 ) -> None:
     centered = measured - measured.mean(axis=0)
-    moved = moved - moved.mean()
-    size = np.linalg.norm(centered, axis=0) * np.linalg.norm(moved)
+    signal = signal - signal.mean()
+    size = np.linalg.norm(centered, axis=0) * np.linalg.norm(signal)
     with np.errstate(invalid="ignore", divide="ignore"):
-        along = np.nan_to_num(centered.T @ moved / size)
-    best = int(np.argmax(np.abs(along)))
-    name = ("" if along[best] > 0 else "-") + "xyz"[best]
-    correlation = along["xyz".index(expected)]
-    if abs(along[best]) >= MIN_CORRELATION and correlation < abs(along[best]) - MIN_CORRELATION_GAP:
+        correlations = np.nan_to_num(centered.T @ signal / size)
+    best = int(np.argmax(np.abs(correlations)))
+    name = ("" if correlations[best] > 0 else "-") + "xyz"[best]
+    correlation = correlations["xyz".index(expected)]
+    if (
+        abs(correlations[best]) >= MIN_CORRELATION
+        and correlation < abs(correlations[best]) - MIN_CORRELATION_GAP
+    ):
         raise ResultsError(
-            f"{source}: imu: when the robot {does}, axis {name} measures the motion (correlation "
-            f"{abs(along[best]):.2f}) instead of axis {expected}; set axes so that {name} is read "
-            f"as {expected}. The key axes lists the sensor's axes that point forward, left and up"
+            f"{source}: imu: when the robot {motion}, axis {name} measures the motion (correlation "
+            f"{abs(correlations[best]):.2f}) instead of axis {expected}; set axes so that {name} "
+            f"is read as {expected}. The key axes lists the sensor's axes that point forward, left "
+            "and up"
         )
 
 
-def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
-    measured, moved = yaw_rate - yaw_rate.mean(), turned - turned.mean()
+def _check_unit(source: str, yaw_rate: np.ndarray, true_yaw_rate: np.ndarray) -> None:
+    measured, moved = yaw_rate - yaw_rate.mean(), true_yaw_rate - true_yaw_rate.mean()
     product, square = float(measured @ moved), float(moved @ moved)
     follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)
     if square > 0.0 and follows and product > MIN_UNIT_FACTOR * square:

@@ -45,8 +45,8 @@ class Series:
     def rate_hz(self) -> float:
         """Samples per second."""
         # by intervals of several samples, which are robust against bursts and losses of data
-        many = min(_AT_A_TIME, len(self.time_s) - 1)
-        return float(many / np.median(self.time_s[many:] - self.time_s[:-many]))
+        count = min(_AT_A_TIME, len(self.time_s) - 1)
+        return float(count / np.median(self.time_s[count:] - self.time_s[:-count]))
 
     def between(self, begin_s: float, end_s: float) -> "Series":
         """Return the samples from ``begin_s`` to ``end_s``, both included."""

@@ -87,9 +87,11 @@ def chart(findings: Findings, measure: Measure) -> Chart:
     rows = []
     for name, measured in of_all.items():
         value, interval, remark = measured_texts(measured)
-        places = (None, None, None) if measured.missing else tuple(map(at, measured.estimate[:3]))
+        positions = (
+            (None, None, None) if measured.missing else tuple(map(at, measured.estimate[:3]))
+        )
         rows.append(
-            ChartRow(name, value, interval, score_text(findings, name, measure), remark, *places)
+            ChartRow(name, value, interval, score_text(findings, name, measure), remark, *positions)
         )
     return Chart(
         measure_title(findings, measure),
@@ -167,9 +169,9 @@ class Plot(NamedTuple):
 
 def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
     """Return a plot with logarithmic axes."""
-    every = np.concatenate([spectrum.density for spectrum in spectra])
-    most = math.ceil(math.log10(max(every.max(), 1e-11)))
-    least = max(math.floor(math.log10(max(every.min(), 1e-12))), most - DECADES)
+    densities = np.concatenate([spectrum.density for spectrum in spectra])
+    highest = math.ceil(math.log10(max(densities.max(), 1e-11)))
+    lowest = max(math.floor(math.log10(max(densities.min(), 1e-12))), highest - DECADES)
     ends = [float(f(spectrum.frequency_hz)) for f in (np.min, np.max) for spectrum in spectra]
     left, right = math.log10(min(ends)), math.log10(max(ends))
 
@@ -178,11 +180,11 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
         return round(FRAME[0] + share * (FRAME[2] - FRAME[0]), 1)
 
     def y(density: float) -> float:
-        share = (math.log10(max(density, 10.0**least)) - least) / max(most - least, 1)
+        share = (math.log10(max(density, 10.0**lowest)) - lowest) / max(highest - lowest, 1)
         return round(FRAME[3] - share * (FRAME[3] - FRAME[1]), 1)
 
     grid = []
-    for decade in range(least, most + 1):
+    for decade in range(lowest, highest + 1):
         level = y(10.0**decade)
         grid.append(
             AxisLabel(
@@ -191,10 +193,12 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
         )
     for frequency in FREQUENCIES_HZ:
         if min(ends) <= frequency <= max(ends):
-            place = x(frequency)
+            position = x(frequency)
             below = FRAME[3] + 18
             text = f"{frequency:g} Hz"
-            grid.append(AxisLabel(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
+            grid.append(
+                AxisLabel(position, position, FRAME[1], FRAME[3], text, "middle", position, below)
+            )
     lines, colored = [], 0
     for spectrum in spectra:
         pairs = zip(spectrum.frequency_hz.tolist(), spectrum.density.tolist())

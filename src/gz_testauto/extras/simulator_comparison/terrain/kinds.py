@@ -345,10 +345,10 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
     heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
-    away = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
-    near = away <= 1e-9
-    start_m = float(np.median(heights[near])) if near.any() else 0.0
-    blended = np.where(near, 0.0, _blend(away, spec.blend_m) * (heights - start_m))
+    distance_m = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
+    is_flat = distance_m <= 1e-9
+    start_m = float(np.median(heights[is_flat])) if is_flat.any() else 0.0
+    blended = np.where(is_flat, 0.0, _blend(distance_m, spec.blend_m) * (heights - start_m))
     if np.ptp(blended) == 0.0 and not isinstance(spec, FlatTerrain):
         raise SpecError(
             f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
