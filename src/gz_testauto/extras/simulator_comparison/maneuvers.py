@@ -27,7 +27,7 @@ STOP_AT = 0.5  # share of the duration after which ``stop`` brakes
 
 START = "start"
 
-JITTER_M, JITTER_RAD = 0.1, 0.05  # half widths of the distributions of starting poses
+JITTER_M, JITTER_RAD = 0.1, 0.05  # half widths of the uniform distributions of starting poses
 
 GAP_M = 0.5  # between the paths of robots in parallel lanes
 

@@ -46,9 +46,9 @@ CANDIDATES_PER_POINT = 10  # random candidates for each required point
 EXTRA_SLOPE_RAD = math.radians(3.0)
 """Slope (rad) above the angle of friction."""
 SLIDE_S = 0.8
-MIN_LOAD_SHARE = 0.1  # share of its weight with which a sled loads the ground, unless it falls
+MIN_LOAD_SHARE = 0.1  # share of its weight; with less load on the ground, a sled falls
 RIM_M = 0.02  # edge that makes level ground a height map
-# The sled stays within one triangle of such large cells, for either diagonal. Level edges between
+# The sled stays within one triangle of these large cells, for either diagonal. Level edges between
 # triangles brake bodies in Bullet and MuJoCo, more so at smaller triangles (measured: balls in
 # Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction.
 LEVEL_PIXELS, LEVEL_PITCH_M = 33, 1.6

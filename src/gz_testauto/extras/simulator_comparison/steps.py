@@ -28,7 +28,7 @@ def simulator_fault(simulator: str) -> Optional[str]:
 
 
 def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: float) -> float:
-    """Return the option ``step_s`` of a simulator, or the step of the worlds if it has no such
+    """Return the option ``step_s`` of a simulator, or the step of the worlds without this
     option."""
     if not takes_step(simulator):
         return world_step_s

@@ -125,7 +125,7 @@ class SimulatorProcess(SimulatorRunner):
     probe = _in_child(SimulatorRunner.probe)
 
     def close(self) -> None:
-        """Close the simulator without stopping the process."""
+        """Close the simulator without stopping the process, unless it does not reply."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
                 self.request(SimulatorRunner.close)
